@@ -1,0 +1,17 @@
+"""Errors of the mathematics. Messages name the parameter, what is allowed and what was got; never a raw value."""
+
+
+class MechanismError(ValueError):
+    """Base of every error that the mechanisms raise."""
+
+
+class SpecificationError(MechanismError):
+    """A survey asks for something that the mechanism, its domain or its options do not allow."""
+
+
+class ValueOutsideDomain(MechanismError):
+    """A device was given a value outside the survey's domain; the message never shows the value."""
+
+
+class QueryError(MechanismError):
+    """A question that this estimate cannot answer: wrong kind, empty or reversed range, outside the domain."""

@@ -1,0 +1,124 @@
+"""Randomness for devices: exact, integer, and by default from the operating system.
+
+Every draw compares unsigned integers with an exact integer threshold out of 2^64; no float is ever compared with a
+float, so the probabilities that the privacy argument uses are the probabilities that the device spends.
+
+`secure()` is what a device uses. `seeded(n)` repeats itself and is only for simulation and tests.
+"""
+
+import os
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORD = 1 << 64
+Words = NDArray[np.uint64]
+_TOP_BIT_FIRST = range(63, -1, -1)
+
+
+class Random(ABC):
+    """A source of independent uniform 64-bit words, and the exact draws made from them."""
+
+    @abstractmethod
+    def words(self, count: int) -> Words:
+        """`count` independent uniform 64-bit words."""
+
+    def bernoulli(self, threshold: int, count: int) -> NDArray[np.bool_]:
+        """`count` coins that are true with probability exactly `threshold` / 2^64."""
+        if not 0 <= threshold <= WORD:
+            raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
+        if threshold == WORD:
+            return np.ones(count, dtype=bool)
+        return self.words(count) < np.uint64(threshold)
+
+    def below(self, bound: int, count: int) -> Words:
+        """`count` uniform integers in 0..bound-1, exact by rejection (by masking where bound is a power of two)."""
+        if not 1 <= bound <= WORD:
+            raise ValueError(f"bound must be in 1..2^64, got {bound}")
+        if bound & (bound - 1) == 0:
+            return self.words(count) & np.uint64(bound - 1)
+        limit = np.uint64(WORD - WORD % bound)
+        drawn = self.words(count)
+        while (refused := np.flatnonzero(drawn >= limit)).size:
+            drawn[refused] = self.words(refused.size)
+        return drawn % np.uint64(bound)
+
+    def choose(self, thresholds: Words, count: int) -> NDArray[np.intp]:
+        """`count` indices i, with i drawn when a word falls in [thresholds[i-1], thresholds[i]).
+
+        `thresholds` are the cumulative probabilities out of 2^64 of all choices but the last, which takes the rest.
+        """
+        return np.searchsorted(thresholds, self.words(count), side="right")
+
+    def bits(self, threshold: int, rows: int, width: int) -> NDArray[np.uint8]:
+        """Packed coins: `rows` x `width` bits, little-endian in each byte, each set with probability threshold / 2^64.
+
+        Sixty-four coins at a time are compared with the threshold's binary digits, most significant first: a lane is
+        settled at the first digit where its random bit differs. After eight digits only words with an unsettled lane
+        go on, so that a coin costs little more than one random byte. Padding bits are zero.
+        """
+        if not 0 <= threshold <= WORD:
+            raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
+        row_bytes = (width + 7) // 8
+        lanes = (rows * row_bytes + 7) // 8
+        if threshold == WORD:
+            packed = np.full(rows * row_bytes, 255, dtype=np.uint8)
+        else:
+            packed = self._coin_words(threshold, lanes).view(np.uint8)[: rows * row_bytes]
+        table = packed.reshape(rows, row_bytes)
+        if width % 8:
+            table[:, -1] &= np.uint8((1 << width % 8) - 1)
+        return table
+
+    def _coin_words(self, threshold: int, count: int) -> Words:
+        result = np.zeros(count, dtype=np.uint64)
+        open_lanes = np.full(count, WORD - 1, dtype=np.uint64)
+        active: NDArray[np.intp] | None = None  # None: every word still has a lane to settle
+        for digit in _TOP_BIT_FIRST:
+            if threshold & ((1 << (digit + 1)) - 1) == 0:
+                break  # the remaining digits are zero: no random number can be smaller
+            drawn = self.words(open_lanes.size)
+            if threshold >> digit & 1:
+                smaller = open_lanes & ~drawn
+                if active is None:
+                    result |= smaller
+                else:
+                    result[active] |= smaller
+                open_lanes &= drawn
+            else:
+                open_lanes &= ~drawn
+            if digit <= 56:
+                unsettled = np.flatnonzero(open_lanes)
+                active = unsettled if active is None else active[unsettled]
+                open_lanes = open_lanes[unsettled]
+                if not active.size:
+                    break
+        return result
+
+
+class SecureRandom(Random):
+    """The operating system's secure source: what a device uses."""
+
+    def words(self, count: int) -> Words:
+        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+
+
+class SeededRandom(Random):
+    """A repeatable generator, for simulation and tests only: it protects nobody."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.SFC64(seed))
+
+    def words(self, count: int) -> Words:
+        return self._generator.integers(0, WORD, size=count, dtype=np.uint64, endpoint=False)
+
+
+def secure() -> SecureRandom:
+    """The operating system's secure source."""
+    return SecureRandom()
+
+
+def seeded(seed: int) -> SeededRandom:
+    """A repeatable source for simulation and tests; a real device must never use it."""
+    return SeededRandom(seed)

@@ -1,0 +1,27 @@
+"""Which mechanisms exist, and how a survey's table becomes one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mechanisms.base import Mechanism
+from mechanisms.domain import parse
+from mechanisms.errors import SpecificationError
+
+REGISTRY: dict[str, type[Mechanism]] = {}
+
+
+def register(mechanism: type[Mechanism]) -> type[Mechanism]:
+    """Class decorator: makes a mechanism known by its ID to surveys, command line, documentation and shared tests."""
+    REGISTRY[mechanism.ID] = mechanism
+    return mechanism
+
+
+def build(table: Mapping[str, Any]) -> Mechanism:
+    """A mechanism from a survey's table: `mechanism`, `epsilon`, `domain` and, if wanted, `options`."""
+    for key in ("mechanism", "epsilon", "domain"):
+        if key not in table:
+            raise SpecificationError(f"{key} is missing")
+    name = table["mechanism"]
+    if name not in REGISTRY:
+        raise SpecificationError(f"mechanism must be one of {', '.join(sorted(REGISTRY))}, got {name!r}")
+    return REGISTRY[name].create(table["epsilon"], parse(table["domain"]), table.get("options", {}))

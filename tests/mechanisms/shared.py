@@ -1,0 +1,41 @@
+"""What the shared suite runs on: every example of every registered mechanism."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms import REGISTRY, Mechanism, build
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example of one mechanism."""
+
+    name: str
+    table: dict[str, Any]
+
+    def build(self) -> Mechanism:
+        return build(self.table)
+
+
+CASES = [
+    Case(f"{name}-{number}", {"mechanism": name, **example})
+    for name, mechanism in sorted(REGISTRY.items())
+    for number, example in enumerate(mechanism.EXAMPLES)
+]
+
+
+def skewed_cells(mechanism: Mechanism, count: int, seed: int = 1) -> NDArray[np.int64]:
+    """Cells with a few heavy values, in the shape that `perturb` takes."""
+    generator = np.random.default_rng(seed)
+    axes = [np.minimum(generator.geometric(0.35, count) - 1, size - 1) for size in mechanism.domain.shape]
+    return axes[0] if len(axes) == 1 else np.stack(axes, axis=1)
+
+
+def true_shares(mechanism: Mechanism, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The shares that a perfect estimate would give."""
+    flat = mechanism.domain.flatten(cells)
+    counts = np.bincount(flat, minlength=mechanism.domain.size)
+    return (counts / len(flat)).reshape(mechanism.domain.shape)

@@ -1,0 +1,119 @@
+"""The laws that every registered mechanism obeys, checked on each of its examples."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mechanisms import Mechanism, merge
+from mechanisms.errors import ValueOutsideDomain
+from mechanisms.layout import length_of, select
+from mechanisms.randomness import seeded
+from tests.mechanisms.shared import CASES, Case, skewed_cells, true_shares
+
+ONE_IN_A_MILLION = stats.norm.isf(0.5e-6)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+    case: Case = request.param
+    return case.build()
+
+
+def all_cells(mechanism: Mechanism) -> np.ndarray:
+    cells = np.stack(np.unravel_index(np.arange(mechanism.domain.size), mechanism.domain.shape), axis=1)
+    return cells[:, 0] if cells.shape[1] == 1 else cells
+
+
+def test_channel_keeps_the_guarantee_for_every_pair_and_every_report(mechanism: Mechanism) -> None:
+    channel = mechanism.channel()
+    np.testing.assert_allclose(channel.sum(axis=1), 1.0, atol=1e-12)
+    assert (channel >= 0).all()
+    bound = mechanism.guarantee.matrix(mechanism.domain)
+    for one in range(len(channel)):
+        for other in range(len(channel)):
+            allowed = channel[other] * np.exp(bound[one, other])
+            allowed[np.isnan(allowed)] = np.inf  # 0 * inf: nothing is promised for this pair
+            assert (channel[one] <= allowed * (1 + 1e-9) + 1e-300).all(), (one, other)
+
+
+def test_spent_epsilon_is_not_above_the_claim(mechanism: Mechanism) -> None:
+    assert 0 < mechanism.spent_epsilon <= mechanism.epsilon
+    assert mechanism.spent_epsilon >= mechanism.epsilon * (1 - 1e-6)
+
+
+def test_device_draws_from_the_channel(mechanism: Mechanism) -> None:
+    channel, outcomes = mechanism.channel(), mechanism.layout.enumerate()
+    draws = 40_000
+    for cell, row in list(zip(all_cells(mechanism), channel, strict=True))[:: max(1, len(channel) // 4)]:
+        reports = mechanism.perturb(np.repeat(cell[None], draws, axis=0), seeded(int(np.sum(cell)) + 7))
+        counts = np.bincount(outcome_numbers(reports, outcomes), minlength=len(row))
+        assert (counts[row == 0] == 0).all()
+        # Pool rare reports so that the chi-squared approximation holds.
+        order = np.argsort(row)
+        group = np.minimum(np.cumsum(row[order]) * draws // 50, draws // 50)
+        seen = np.bincount(group.astype(int), weights=counts[order])
+        expected = np.bincount(group.astype(int), weights=row[order] * draws)
+        kept = expected > 0
+        statistic = ((seen[kept] - expected[kept]) ** 2 / expected[kept]).sum()
+        assert stats.chi2.sf(statistic, max(kept.sum() - 1, 1)) > 1e-6
+
+
+def outcome_numbers(reports: dict, outcomes: dict) -> np.ndarray:
+    def keys(columns: dict) -> list[bytes]:
+        count = length_of(columns)
+        matrix = [columns[name].reshape(count, -1).astype(np.int64) for name in sorted(outcomes)]
+        return [row.tobytes() for row in np.concatenate(matrix, axis=1)]
+
+    number = {key: index for index, key in enumerate(keys(outcomes))}
+    return np.array([number[key] for key in keys(reports)])
+
+
+def test_folding_parts_equals_folding_all_exactly(mechanism: Mechanism) -> None:
+    cells = skewed_cells(mechanism, 3_000)
+    reports = mechanism.perturb(cells, seeded(3))
+    whole = mechanism.fold(mechanism.empty(), reports)
+    order = np.random.default_rng(4).permutation(3_000)
+    parts = mechanism.empty()
+    for part in np.array_split(order, 7):
+        merge(parts, mechanism.fold(mechanism.empty(), select(reports, part)))
+    assert whole.keys() == parts.keys() == mechanism.arrays.keys()
+    for name in whole:
+        assert whole[name].dtype == np.int64
+        assert whole[name].shape == mechanism.arrays[name]
+        np.testing.assert_array_equal(whole[name], parts[name])
+    assert mechanism.reports(whole) == 3_000
+
+
+def test_estimate_is_unbiased_with_the_stated_variance(mechanism: Mechanism) -> None:
+    n, runs = 2_000, 400
+    cells = skewed_cells(mechanism, n)
+    truth = true_shares(mechanism, cells)
+    random = seeded(11)
+    many = mechanism.perturb(np.concatenate([cells] * runs), random)
+    results = [
+        mechanism.estimate(mechanism.fold(mechanism.empty(), select(many, slice(run * n, (run + 1) * n))))
+        for run in range(runs)
+    ]
+    estimates = np.array([result.estimate for result in results])
+    stderrs = np.array([result.stderr for result in results])
+    error = estimates.mean(axis=0) - truth
+    assert np.all(np.abs(error) <= ONE_IN_A_MILLION * 1.1 * stderrs.mean(axis=0) / np.sqrt(runs) + 1e-12)
+    ratio = ((estimates - truth) ** 2).mean() / (stderrs**2).mean()
+    assert 0.85 < ratio < 1.15
+    covered = (np.abs(estimates - truth) <= 1.96 * stderrs + 1e-12).mean()
+    assert 0.93 < covered < 0.97
+
+
+def test_values_outside_the_domain_are_refused_and_never_shown(mechanism: Mechanism) -> None:
+    wrong = np.array(mechanism.domain.shape) + 777_000
+    value = wrong[:1] if len(wrong) == 1 else wrong[None, :]
+    with pytest.raises(ValueOutsideDomain) as caught:
+        mechanism.perturb(value, seeded(1))
+    assert "777" not in str(caught.value)
+
+
+def test_canonical_options_build_the_same_mechanism(mechanism: Mechanism) -> None:
+    again = type(mechanism).create(mechanism.epsilon, mechanism.domain, mechanism.canonical_options())
+    assert again.canonical_options() == mechanism.canonical_options()
+    assert again.layout == mechanism.layout
+    assert again.arrays == mechanism.arrays
