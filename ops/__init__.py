@@ -1,0 +1,1 @@
+"""What people touch: command line, configuration, embedded server, demo, bench and experiments."""

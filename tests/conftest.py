@@ -1,0 +1,51 @@
+"""What tests of every folder share: one real embedded server per test process, and a clean client per test."""
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+import redis
+
+from ops.embedded import EmbeddedServer
+
+_NUMBERS = count(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_outside_settings() -> Iterator[None]:
+    """A developer's own HEARSAY_* settings must not change, or be changed by, a test: above all the server's URL."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("HEARSAY_"):
+                patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A real server on a free port, shared by the tests of this process; a test that kills one starts its own."""
+    with EmbeddedServer(tmp_path_factory.mktemp("valkey")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    """A server of the test's own, to kill and restart."""
+    with EmbeddedServer(tmp_path / "valkey") as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: EmbeddedServer) -> Iterator[redis.Redis]:
+    """A client of the shared server, emptied before the test."""
+    with redis.Redis.from_url(server.url) as connected:
+        connected.flushall()
+        yield connected
+
+
+@pytest.fixture
+def prefix() -> str:
+    """A key prefix that no other test has."""
+    return f"t{next(_NUMBERS)}"
