@@ -1,0 +1,1 @@
+"""What the reports say together: estimates, snapshots, queries, metrics and the interface that serves them."""

@@ -1,0 +1,54 @@
+"""One answer: a value never travels without its standard error and its 95% interval."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from mechanisms.result import Z95
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A value with its standard error; what is unknown is None, never NaN.
+
+    `item` names a cell of a one-dimensional domain (label, integer, ends of a bin), `cell` one of several axes. Only a
+    quantile has `band`, its asymmetric 95% band in the domain's units, and `rank_stderr`, the standard error of the
+    share at the value.
+    """
+
+    query: str
+    value: float | None
+    stderr: float | None
+    item: Any = None
+    cell: Mapping[str, Any] | None = None
+    band: tuple[float, float] | None = None
+    rank_stderr: float | None = None
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95% interval, unclipped."""
+        return None if self.value is None or self.stderr is None else self.value - Z95 * self.stderr
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95% interval, unclipped."""
+        return None if self.value is None or self.stderr is None else self.value + Z95 * self.stderr
+
+    def table(self) -> dict[str, Any]:
+        """The answer as JSON shows it; fields that do not apply are absent."""
+        table: dict[str, Any] = {"query": self.query}
+        if self.item is not None:
+            table["item"] = self.item
+        if self.cell is not None:
+            table["cell"] = dict(self.cell)
+        table |= {"value": self.value, "stderr": self.stderr, "low": self.low, "high": self.high}
+        if self.band is not None:
+            table |= {"band": list(self.band), "rank_stderr": self.rank_stderr}
+        return table
+
+
+def known(number: float) -> float | None:
+    """A plain float, or None where the number is not finite."""
+    plain = float(number)
+    return plain if isfinite(plain) else None

@@ -1,0 +1,226 @@
+"""Questions in the domain's own units: one grammar for the command line, the interface and the headline answers.
+
+    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K
+
+On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`. Ranges are inclusive. Where an axis is continuous, an end
+inside a bin takes the whole bin, an end on the boundary of two bins takes none of the next one, and the answer says
+which stretch it covers.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimator.answers import Answer, known
+from estimator.place import covered, locate_range, name_cell, split_range
+from mechanisms.errors import QueryError
+from mechanisms.result import Z95, Estimate, Measured
+
+GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K"
+ORDERED_KINDS = ("ordinal", "grid", "count")
+_LATER = ("marginal", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, not yet held against a domain."""
+
+    kind: str
+    arguments: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The question as one line that parses to itself."""
+        return shlex.join((self.kind, *self.arguments))
+
+
+def parse(words: Sequence[str]) -> Query:
+    """A question from its words."""
+    if not words:
+        raise QueryError(f"query must be one of {GRAMMAR}, got nothing")
+    if not all(word.isprintable() for word in words):
+        raise QueryError("query must hold printable characters only")
+    kind, *arguments = words
+    if kind in _LATER:
+        raise QueryError(f"query {kind} is not answered for surveys of this kind; use {GRAMMAR}")
+    if kind not in _ANSWERS:
+        raise QueryError(f"query must be one of {GRAMMAR}, got {kind!r}")
+    if kind in ("cdf", "frequencies") and arguments:
+        raise QueryError(f"query {kind} takes no argument, got {len(arguments)}")
+    if kind in ("prefix", "top") and len(arguments) != 1:
+        raise QueryError(f"query {kind} takes one argument, got {len(arguments)}")
+    if kind in ("point", "range", "quantile") and not arguments:
+        raise QueryError(f"query {kind} needs an argument, got none; the queries are {GRAMMAR}")
+    return Query(kind, tuple(arguments))
+
+
+def parse_text(text: str) -> Query:
+    """A question from one line; words with spaces are quoted as in a shell."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise QueryError(f"query must be words with closed quotes: {error}") from None
+    return parse(words)
+
+
+def answer(
+    query: Query, estimate: Estimate, *, minimum_reports: int = 0, count: bool = False, limit: int | None = None
+) -> list[Answer]:
+    """The answers, as fractions of the reports or, with `count`, as numbers of reports.
+
+    Nothing is said about fewer than `minimum_reports`; more than `limit` answers are refused.
+    """
+    if count and query.kind == "quantile":
+        raise QueryError("count does not apply to quantile, whose values are in the domain's units")
+    check_reports(estimate.reports, minimum_reports)
+    if limit is not None and query.kind in ("cdf", "frequencies") and estimate.domain.size > limit:
+        raise QueryError(
+            f"query {query.kind} has {estimate.domain.size} answers, at most {limit} are given here; "
+            "use top, point or range"
+        )
+    return _ANSWERS[query.kind](query, estimate, float(estimate.reports) if count else 1.0)
+
+
+def check_reports(reports: int, minimum_reports: int) -> None:
+    """Refuse to answer from nothing, or from fewer reports than the survey promises to hide in."""
+    if reports <= 0:
+        raise QueryError("no reports yet")
+    if reports < minimum_reports:
+        raise QueryError(f"answers are withheld until there are {minimum_reports} reports, got {reports}")
+
+
+def _point(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    domain = estimate.domain
+    if len(query.arguments) != len(domain.axes):
+        wanted = ", ".join(axis.name for axis in domain.axes)
+        raise QueryError(f"query point needs one value for each of {wanted}, got {len(query.arguments)}")
+    indices = [axis.locate(text) for axis, text in zip(domain.axes, query.arguments, strict=True)]
+    cell = np.ravel_multi_index(tuple(indices), domain.shape)
+    return _cells(query.text, estimate, np.array([cell], dtype=np.int64), scale)
+
+
+def _range(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    domain = estimate.domain
+    if domain.kind not in ORDERED_KINDS:
+        raise QueryError(f"query range needs an ordered domain (ordinal or grid), this one is {domain.kind}")
+    if domain.kind == "grid":
+        if len(query.arguments) != len(domain.axes):
+            wanted = ", ".join(axis.name for axis in domain.axes)
+            raise QueryError(f"query range needs one A:B for each of {wanted}, got {len(query.arguments)}")
+        ends = [split_range(axis, text) for axis, text in zip(domain.axes, query.arguments, strict=True)]
+    else:
+        if len(query.arguments) != 2:
+            raise QueryError(f"query range needs two ends, got {len(query.arguments)}")
+        ends = [(query.arguments[0], query.arguments[1])]
+    return _stretch(
+        query, estimate, [locate_range(axis, *end) for axis, end in zip(domain.axes, ends, strict=True)], scale
+    )
+
+
+def _prefix(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    domain = estimate.domain
+    _need_ordinal(query, estimate)
+    _, last = locate_range(domain.axes[0], None, query.arguments[0])
+    return _stretch(query, estimate, [(0, last)], scale)
+
+
+def _stretch(query: Query, estimate: Estimate, ends: list[tuple[int, int]], scale: float) -> list[Answer]:
+    low, high = (np.array([[end[side] for end in ends]], dtype=np.int64) for side in (0, 1))
+    value, stderr = estimate.ranges(low, high)
+    item, cell = covered(estimate.domain, ends)
+    return [Answer(query.text, known(value[0] * scale), known(stderr[0] * scale), item, cell)]
+
+
+def _quantile(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    _need_ordinal(query, estimate)
+    ranks = np.array([_rank(text) for text in query.arguments])
+    (axis,) = estimate.domain.axes
+    continuous = axis.low is not None
+    found = estimate.quantiles(ranks)
+    answers = []
+    for text, cell, first, last, rank_stderr in zip(query.arguments, *found, strict=True):
+        # The quantile of a continuous value may lie anywhere in its bin: the middle, and the band takes whole bins.
+        value = axis.units(cell + 0.5 if continuous else int(cell))
+        band = float(axis.units(int(first))), float(axis.units(int(last) + continuous))
+        # Symmetric, so that value +- 1.96 stderr covers the band whichever of its sides is the longer one.
+        stderr = max(abs(value - band[0]), abs(band[1] - value)) / Z95
+        answers.append(
+            Answer(
+                f"quantile {text}",
+                known(value),
+                known(stderr),
+                item=axis.item(int(cell)),
+                band=band,
+                rank_stderr=known(rank_stderr),
+            )
+        )
+    return answers
+
+
+def _rank(text: str) -> float:
+    try:
+        rank = float(text)
+    except ValueError:
+        rank = float("nan")
+    if not 0 < rank < 1:
+        raise QueryError(f"quantile must be a number above 0 and below 1, got {text}")
+    return rank
+
+
+def _cdf(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    _need_ordinal(query, estimate)
+    (axis,) = estimate.domain.axes
+    measured = estimate.cdf()
+    # The item is the inclusive upper end: the integer or label itself, or the upper end of the bin.
+    items = (axis.item(i) if axis.low is None else axis.units(i + 1) for i in range(axis.size))
+    return [
+        Answer(query.text, known(value * scale), known(stderr * scale), item)
+        for item, value, stderr in zip(items, *_lists(measured), strict=True)
+    ]
+
+
+def _frequencies(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    return _cells(query.text, estimate, np.arange(estimate.domain.size, dtype=np.int64), scale)
+
+
+def _top(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+    (text,) = query.arguments
+    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if wanted < 1:
+        raise QueryError(f"top must be a whole number of at least 1, got {text}")
+    order = np.argsort(-estimate.estimate.reshape(-1), kind="stable")[:wanted].astype(np.int64)
+    return _cells(query.text, estimate, order, scale)
+
+
+def _cells(text: str, estimate: Estimate, cells: NDArray[np.int64], scale: float) -> list[Answer]:
+    domain = estimate.domain
+    values, stderrs = _lists(estimate.points(cells))
+    answers = []
+    for index, value, stderr in zip(cells.tolist(), values, stderrs, strict=True):
+        item, cell = name_cell(domain, index)
+        answers.append(Answer(text, known(value * scale), known(stderr * scale), item, cell))
+    return answers
+
+
+def _lists(measured: Measured) -> tuple[list[float], list[float]]:
+    return measured.value.tolist(), measured.stderr.tolist()
+
+
+def _need_ordinal(query: Query, estimate: Estimate) -> None:
+    domain = estimate.domain
+    if domain.kind not in ORDERED_KINDS or domain.kind == "grid":
+        raise QueryError(f"query {query.kind} needs an ordinal domain, this one is {domain.kind}")
+
+
+_ANSWERS: dict[str, Callable[[Query, Estimate, float], list[Answer]]] = {
+    "point": _point,
+    "range": _range,
+    "prefix": _prefix,
+    "quantile": _quantile,
+    "cdf": _cdf,
+    "frequencies": _frequencies,
+    "top": _top,
+}
