@@ -1,0 +1,78 @@
+"""Values come from CSV files by header name; a bad cell is located and never shown."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mechanisms.domain import Domain, parse
+from producer import values
+from producer.errors import ValuesError
+
+COLOURS = parse({"kind": "categorical", "categories": ["red", "green", "blue, dark"]})
+MINUTES = parse({"kind": "ordinal", "size": 64})
+HEIGHTS = parse({"kind": "ordinal", "low": 1.0, "high": 2.0, "bins": 10})
+MAP = parse({"kind": "grid", "axes": [{"name": "x", "size": 8}, {"name": "y", "low": 0, "high": 1, "bins": 4}]})
+
+
+def read(tmp_path: Path, text: str, domain: Domain) -> np.ndarray:
+    file = tmp_path / "values.csv"
+    file.write_text(text, encoding="utf-8")
+    return values.read(file, domain)
+
+
+def test_labels_integers_and_bins(tmp_path: Path) -> None:
+    assert read(tmp_path, 'value\ngreen\n"blue, dark"\nred\n', COLOURS).tolist() == [1, 2, 0]
+    assert read(tmp_path, "value\n63\n0\n", MINUTES).tolist() == [63, 0]
+    assert read(tmp_path, "value\n1.0\n1.55\n2.0\n", HEIGHTS).tolist() == [0, 5, 9]
+
+
+def test_columns_go_by_name_in_any_order_and_others_are_ignored(tmp_path: Path) -> None:
+    text = "\ufeffnote,y,x\r\nsomething,0.9,3\r\n\r\nelse,0.1,7\r\n"
+    assert read(tmp_path, text, MAP).tolist() == [[3, 3], [7, 0]]
+
+
+def test_unnamed_axes_are_axis1_and_axis2(tmp_path: Path) -> None:
+    assert read(tmp_path, "axis2,axis1\n1,2\n", parse({"kind": "grid", "sizes": [3, 2]})).tolist() == [[2, 1]]
+
+
+def test_large_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "BLOCK_ROWS", 7)
+    cells = np.arange(1000) % 64
+    assert (read(tmp_path, "value\n" + "\n".join(map(str, cells)), MINUTES) == cells).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "domain", "message"),
+    [
+        ("value\n3\nsecret\n", MINUTES, "line 3, column 1: value must be an integer in 0..63"),
+        ("value\n3\n4711\n", MINUTES, "line 3, column 1"),
+        ("value\n0.5\n", MINUTES, "line 2, column 1"),
+        ("value\nnan\n", MINUTES, "line 2, column 1"),
+        ("value\nnan\n", HEIGHTS, "line 2, column 1: value must be a number in 1..2"),
+        ("value\ninf\n", HEIGHTS, "line 2, column 1"),
+        ("value\n\n\nsecret\n", COLOURS, "line 4, column 1: value must be one of red, green"),
+        ('note,y,x\n"two\nlines",0.5,1\n,0.5,secret\n', MAP, "line 4, column 3: x must be an integer in 0..7"),
+        ("x,y\n1,0.5\n1\n", MAP, "line 3 has fewer columns than the header"),
+        ("x\n1\n", MAP, "must name the columns 'x', 'y'; 'y' is missing"),
+        ("x,y,x\n1,1,1\n", MAP, "'x' stands there twice"),
+        ("", MINUTES, "'value' is missing"),
+        ("value\n", MINUTES, "has a header but no values"),
+        ('value\n"secret\n', MINUTES, "is not valid CSV"),
+    ],
+)
+def test_bad_files_are_located_and_never_quoted(tmp_path: Path, text: str, domain: Domain, message: str) -> None:
+    with pytest.raises(ValuesError) as caught:
+        read(tmp_path, text, domain)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "4711" not in str(caught.value)
+
+
+def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(ValuesError, match="No such file"):
+        values.read(tmp_path / "none.csv", MINUTES)
+    (tmp_path / "binary.csv").write_bytes(b"value\n\xff\xfe\n")
+    with pytest.raises(ValuesError, match="must be UTF-8 text"):
+        values.read(tmp_path / "binary.csv", MINUTES)
