@@ -9,7 +9,7 @@ from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from ops.errors import ConfigurationError
 
@@ -217,4 +217,4 @@ def without_password(url: str) -> str:
     user = f"{parts.username or ''}:***@" if parts.password is not None else ""
     host = parts.netloc.rpartition("@")[2]
     query = "&".join("password=***" if pair.startswith("password=") else pair for pair in parts.query.split("&"))
-    return urlunsplit((parts.scheme, user + host, parts.path, query, ""))
+    return f"{parts.scheme}://{user}{host}{parts.path}" + (f"?{query}" if query else "")

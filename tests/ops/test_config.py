@@ -1,0 +1,79 @@
+"""Flag, then environment, then default; secrets are never shown."""
+
+from dataclasses import fields
+
+import pytest
+
+from ops.config import TABLE, Settings, without_password
+from ops.errors import ConfigurationError
+
+
+def test_flag_wins_over_environment_over_default() -> None:
+    assert Settings.resolve({}, {}).workers == 2
+    assert Settings.resolve({}, {"HEARSAY_WORKERS": "3"}).workers == 3
+    assert Settings.resolve({"workers": "4"}, {"HEARSAY_WORKERS": "3"}).workers == 4
+    assert Settings.resolve({"workers": None}, {"HEARSAY_WORKERS": ""}).workers == 2
+
+
+def test_the_table_has_every_field_once() -> None:
+    derived = {"own_server"}
+    assert [setting.name for setting in TABLE] == [
+        entry.name for entry in fields(Settings) if entry.name not in derived
+    ]
+    assert all(setting.help.endswith(".") for setting in TABLE)
+    assert all(setting.default or setting.otherwise for setting in TABLE)
+
+
+def test_a_named_server_wins_over_the_embedded_one() -> None:
+    embedded = Settings.resolve({"redis_port": "7001"}, {})
+    assert (embedded.redis_url, embedded.own_server) == ("redis://127.0.0.1:7001/0", False)
+    assert embedded.queue_url == embedded.redis_url
+    own = Settings.resolve({}, {"HEARSAY_REDIS_URL": "redis://elsewhere:6379/1"})
+    assert (own.redis_url, own.own_server) == ("redis://elsewhere:6379/1", True)
+    assert own.queue_url == own.redis_url
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("WORKERS", "0", "an integer in 1..256"),
+        ("WORKERS", "two", "an integer in 1..256"),
+        ("PORT", "70000", "an integer in 1..65535"),
+        ("PERIOD_S", "nan", "a number of seconds in 0.05..86400"),
+        ("PERIOD_S", "soon", "a number of seconds"),
+        ("PREFIX", "a b", "letters, digits"),
+        ("LOG_LEVEL", "loud", "one of debug, info"),
+        ("DEAD_LETTER_PAYLOAD", "maybe", "yes or no"),
+        ("REDIS_MAXMEMORY", "much", "a size such as 512mb"),
+    ],
+)
+def test_what_is_not_allowed_is_named(name: str, text: str, allowed: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.resolve({}, {f"HEARSAY_{name}": text})
+    assert str(caught.value).startswith(f"HEARSAY_{name} must be ")
+    assert allowed in str(caught.value)
+    assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://:hunter2@host", "redis://:hunter2@host:port", "hunter2", "redis://"])
+def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="HEARSAY_REDIS_URL must be a URL that starts with") as caught:
+        Settings.resolve({}, {"HEARSAY_REDIS_URL": url})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://host:6379/0", "redis://host:6379/0"),
+        ("redis://:hunter2@host:6379/0", "redis://:***@host:6379/0"),
+        ("rediss://me:hunter2@host:6379/0?a=b", "rediss://me:***@host:6379/0?a=b"),
+        ("unix:///run/redis.sock?db=1&password=hunter2", "unix:///run/redis.sock?db=1&password=***"),
+    ],
+)
+def test_passwords_are_never_shown(url: str, shown: str) -> None:
+    assert without_password(url) == shown
+    settings = Settings.resolve({"redis_url": url}, {})
+    assert "hunter2" not in repr(settings)
+    assert "hunter2" not in str(settings.shown())
+    assert settings.shown()["redis_url"] == shown
