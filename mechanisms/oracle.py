@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism
+from mechanisms.base import Mechanism, State
 from mechanisms.guarantee import Guarantee, PureLDP
-from mechanisms.result import Floats
+from mechanisms.result import Estimate, Floats
 
 ORACLE_KINDS = ("categorical", "ordinal", "binary", "grid")
 
@@ -67,6 +67,25 @@ class FrequencyOracle(Mechanism):
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         f = np.array([1.0 / self.domain.size])
         return {"point": float(np.sqrt(self.moments.variance(f)[0] / reports))}
+
+
+@dataclass(frozen=True)
+class HitOracle(FrequencyOracle):
+    """An oracle where a report hits the true cell with probability p and any other cell with probability q.
+
+    The state counts `hits`; f = (hits/n - q)/(p - q).
+    """
+
+    @abstractmethod
+    def hit_chances(self) -> tuple[float, float, float]:
+        """p, q and p - q of the coins really flipped; the difference is exact before it is rounded."""
+
+    def estimate(self, state: State) -> Estimate:
+        n = self.reports(state)
+        _, q, gap = self.hit_chances()
+        f = (state["hits"] / max(n, 1) - q) / gap
+        stderr = standard_errors(self.moments.variance(np.clip(f, 0.0, 1.0)), n)
+        return Estimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
 
 
 def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floats:

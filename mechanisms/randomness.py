@@ -8,6 +8,7 @@ float, so the probabilities that the privacy argument uses are the probabilities
 
 import os
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 WORD = 1 << 64
 Words = NDArray[np.uint64]
 _TOP_BIT_FIRST = range(63, -1, -1)
+_WORDS_AT_ONCE = 1 << 14  # a draw of many coins stays in the processor's cache
 
 
 class Random(ABC):
@@ -24,25 +26,39 @@ class Random(ABC):
     def words(self, count: int) -> Words:
         """`count` independent uniform 64-bit words."""
 
+    def lanes(self, width: int, count: int) -> NDArray[Any]:
+        """`count` independent uniform integers of 16, 32 or 64 bits, cut from words."""
+        per_word = 64 // width
+        return self.words(-(-count // per_word)).view(f"u{width // 8}")[:count]
+
     def bernoulli(self, threshold: int, count: int) -> NDArray[np.bool_]:
         """`count` coins that are true with probability exactly `threshold` / 2^64."""
         if not 0 <= threshold <= WORD:
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
         if threshold == WORD:
             return np.ones(count, dtype=bool)
-        return self.words(count) < np.uint64(threshold)
+        # Sixteen bits settle all but one coin in 65536; only a tie with the threshold's first digits needs the others.
+        first, rest = threshold >> 48, threshold & ((1 << 48) - 1)
+        drawn = self.lanes(16, count)
+        coins = drawn < np.uint16(first)
+        if rest:
+            tied = np.flatnonzero(drawn == np.uint16(first))
+            coins[tied] = self.words(tied.size) >> np.uint64(16) < np.uint64(rest)
+        return coins
 
     def below(self, bound: int, count: int) -> Words:
         """`count` uniform integers in 0..bound-1, exact by rejection (by masking where bound is a power of two)."""
         if not 1 <= bound <= WORD:
             raise ValueError(f"bound must be in 1..2^64, got {bound}")
+        # The narrowest words that refuse at most one draw in 256: random bytes are what a draw costs.
+        width = next(width for width in (16, 32, 64) if bound <= 1 << width - 8 or width == 64)
+        drawn = self.lanes(width, count)
         if bound & (bound - 1) == 0:
-            return self.words(count) & np.uint64(bound - 1)
-        limit = np.uint64(WORD - WORD % bound)
-        drawn = self.words(count)
-        while (refused := np.flatnonzero(drawn >= limit)).size:
-            drawn[refused] = self.words(refused.size)
-        return drawn % np.uint64(bound)
+            return (drawn & drawn.dtype.type(bound - 1)).astype(np.uint64)
+        largest = drawn.dtype.type((1 << width) - (1 << width) % bound - 1)
+        while (refused := np.flatnonzero(drawn > largest)).size:
+            drawn[refused] = self.lanes(width, refused.size)
+        return (drawn % drawn.dtype.type(bound)).astype(np.uint64)
 
     def choose(self, thresholds: Words, count: int) -> NDArray[np.intp]:
         """`count` indices i, with i drawn when a word falls in [thresholds[i-1], thresholds[i]).
@@ -61,12 +77,13 @@ class Random(ABC):
         if not 0 <= threshold <= WORD:
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
         row_bytes = (width + 7) // 8
-        lanes = (rows * row_bytes + 7) // 8
-        if threshold == WORD:
-            packed = np.full(rows * row_bytes, 255, dtype=np.uint8)
-        else:
-            packed = self._coin_words(threshold, lanes).view(np.uint8)[: rows * row_bytes]
-        table = packed.reshape(rows, row_bytes)
+        count = (rows * row_bytes + 7) // 8
+        packed = np.full(count, WORD - 1, dtype=np.uint64)
+        if threshold < WORD:
+            for start in range(0, count, _WORDS_AT_ONCE):
+                part = packed[start : start + _WORDS_AT_ONCE]
+                part[:] = self._coin_words(threshold, part.size)
+        table = packed.view(np.uint8)[: rows * row_bytes].reshape(rows, row_bytes)
         if width % 8:
             table[:, -1] &= np.uint8((1 << width % 8) - 1)
         return table

@@ -1,0 +1,85 @@
+"""Generalised randomised response: the true value with probability p, each other value with probability q.
+
+Privacy   p/q <= e^eps with p = e/(e + D - 1) and q = (1 - p)/(D - 1), p rounded down to a multiple of 2^-64.
+Estimate  f = (count/n - q)/(p - q), unbiased.
+Variance  [f p(1-p) + (1-f) q(1-q)]/(n (p-q)^2); weighted sums of cells by `moments`.        Kulkarni 2.4.2
+
+The best oracle while D < 3 e^eps + 2; its error grows with the domain.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import State, Values
+from mechanisms.counting import count_into
+from mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
+from mechanisms.oracle import HitOracle, Moments
+from mechanisms.randomness import Random
+from mechanisms.registry import register
+from mechanisms.thresholds import keep_threshold, log_ratio, probability
+
+
+@register
+@dataclass(frozen=True)
+class GRR(HitOracle):
+    """A cell is hit when it is the reported one."""
+
+    ID = "grr"
+    SUMMARY = "generalised randomised response: the value itself or a random other one; best for few values"
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 5}},
+        {"epsilon": 0.7, "domain": {"kind": "grid", "sizes": [2, 3]}},
+        {"epsilon": 2.0, "domain": {"kind": "binary", "categories": ["no", "yes"]}},
+    )
+
+    @cached_property
+    def keep(self) -> int:
+        """Threshold out of 2^64 of reporting the true value."""
+        return keep_threshold(self.epsilon, self.domain.size)
+
+    def hit_chances(self) -> tuple[float, float, float]:
+        p = probability(self.keep)
+        q = (1 - p) / (self.domain.size - 1)
+        return float(p), float(q), float(p - q)
+
+    @property
+    def spent_epsilon(self) -> float:
+        p = probability(self.keep)
+        return log_ratio(p, (1 - p) / (self.domain.size - 1))
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("value", self.domain.size))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"hits": (self.domain.size,)}
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        cells = self.domain.flatten(values).astype(np.uint64)
+        lie = np.flatnonzero(~random.bernoulli(self.keep, cells.size))
+        shift = random.below(self.domain.size - 1, lie.size) + np.uint64(1)
+        cells[lie] = (cells[lie] + shift) % np.uint64(self.domain.size)
+        return {"value": cells.astype(smallest_unsigned(self.domain.size))}
+
+    def fold(self, state: State, reports: Reports) -> State:
+        count_into(state["hits"], reports["value"])
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["hits"].sum())
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The score of weights w is (w_y - q sum w)/(p - q) for the reported cell y."""
+        _, q, gap = self.hit_chances()
+        return Moments(a=q / gap**2, b=1 / gap, c=-((q / gap) ** 2), d=-2 * q / gap)
+
+    def channel(self) -> NDArray[np.float64]:
+        p, q, _ = self.hit_chances()
+        table = np.full((self.domain.size, self.domain.size), q)
+        np.fill_diagonal(table, p)
+        return table
