@@ -1,0 +1,100 @@
+"""Every Redis key and stream field of the pipeline. `docs/data-model.md` says who writes each and when it goes away."""
+
+from dataclasses import dataclass
+
+PREFIX = "hs"
+FIELD_SINGLE, FIELD_FRAME = b"r", b"f"
+QUEUE = "hearsay"
+
+
+def surveys(prefix: str) -> str:
+    """Hash: survey name to its registration (canonical form, number of shards)."""
+    return f"{prefix}:surveys"
+
+
+def heartbeat(prefix: str, role: str, identity: str) -> str:
+    """String with a time to live: when a process of this role was last seen."""
+    return f"{prefix}:heartbeat:{role}:{identity}"
+
+
+def timings(prefix: str) -> str:
+    """Hash: sums and numbers of durations, for the metrics."""
+    return f"{prefix}:timings"
+
+
+@dataclass(frozen=True)
+class ShardKeys:
+    """Keys of one shard; they share a hash tag, so that scripts also run on a cluster."""
+
+    prefix: str
+    name: str
+    tag8: str
+    shard: int
+
+    @property
+    def base(self) -> str:
+        return f"{self.prefix}:{{{self.name}.{self.tag8}.{self.shard}}}:"
+
+    @property
+    def stream(self) -> str:
+        return self.base + "stream"
+
+    @property
+    def writers(self) -> str:
+        """Hash: writer to `last-number last-seen-ms`."""
+        return self.base + "writers"
+
+    @property
+    def cursor(self) -> str:
+        """Hash: `id` of the last entry cut, `seq` of the last range, totals cut."""
+        return self.base + "cursor"
+
+    @property
+    def ranges(self) -> str:
+        """Hash: seq to `first last entries bytes nonce attempt time-ms window-start-ms state`."""
+        return self.base + "ranges"
+
+    @property
+    def deltas(self) -> str:
+        """Hash: `window:seq` to a delta, or to the names of its parts."""
+        return self.base + "deltas"
+
+    @property
+    def meta(self) -> str:
+        """Hash: closed, pressure, totals published, committed and re-enqueued."""
+        return self.base + "meta"
+
+    @property
+    def dead(self) -> str:
+        """Stream of dead letters, bounded."""
+        return self.base + "dead"
+
+    @property
+    def skipped(self) -> str:
+        """List of id boundaries that were skipped by command, so that a reference fold can leave them out."""
+        return self.base + "skipped"
+
+    @property
+    def windows(self) -> str:
+        """Set of windows that hold something."""
+        return self.base + "windows"
+
+    def accumulator(self, window: str) -> str:
+        """Hash: version, layout, and for each chunk the key that holds it."""
+        return f"{self.base}acc:{window}"
+
+    def counters(self, window: str) -> str:
+        """Hash: commits, folded reports, rejected entries and reports by reason."""
+        return f"{self.base}counters:{window}"
+
+    def snapshot(self, window: str) -> str:
+        """Hash: version and JSON of the newest snapshot."""
+        return f"{self.base}snapshot:{window}"
+
+    def chunk(self, window: str, number: int, nonce: str) -> str:
+        """A chunk of the accumulator; staged with a time to live, kept once MERGE names it."""
+        return f"{self.base}chunk:{window}:{number}:{nonce}"
+
+    def part(self, nonce: str, number: int) -> str:
+        """A part of a large delta; staged with a time to live, kept once COMMIT names it."""
+        return f"{self.base}part:{nonce}:{number}"

@@ -1,0 +1,46 @@
+"""Every limit and time-out of the pipeline, with the reason beside it."""
+
+KIB, MIB = 1024, 1024 * 1024
+
+# What one range may hold. Frames hold thousands of reports; XRANGE of 256 of them inside a script takes about 9 ms.
+RANGE_FRAMES = 256
+RANGE_SINGLES = 20_000
+RANGE_BYTES = 32 * MIB  # wide frames: keep a job's memory and the script's time bounded
+CUT_AGE_MS = 250  # a range that is not full is cut when its oldest entry is so old: eager cutting makes tiny jobs
+
+# Attempts and leases. A lease is far above a job's two seconds and far below RQ's own recovery of over a minute.
+LEASE_S = 20.0
+ATTEMPTS = 5
+REISSUE_BATCH = 64  # overdue ranges re-enqueued in one pass; more makes a storm
+QUEUE_SHORT = 128  # overdue ranges are re-enqueued only while the queue is no longer than this
+
+# Deltas.
+PART_BYTES = 4 * MIB  # a larger delta is staged in parts of this size
+STAGED_TTL_S = 600  # parts and chunks that were never committed go away by themselves
+DELTAS_LIMIT = 2_048  # CUT refuses while more deltas wait to be merged
+DELTA_BYTES_LIMIT = 512 * MIB
+CHUNK_CELLS = 64 * KIB  # 512 KiB of int64: what MERGE rewrites when a cell of it changed
+
+# Back-pressure.
+BACKLOG_ENTRIES = 500_000  # entries in a shard's stream at which PUBLISH answers "pressure"
+BACKLOG_BYTES = 1_024 * MIB  # the same for bytes published and not yet trimmed
+QUARANTINED_LIMIT = 100  # so many ranges set aside in one shard are no accident: stop taking more in
+MEMORY_SHARE = 0.6  # of maxmemory: producers pause well below the limit so that the drain can go on
+
+# Entries.
+FRAME_REPORTS = 65_536
+FRAME_BYTES = 8 * MIB
+SINGLE_BYTES = 1 * MIB
+PUBLISH_ENTRIES = 1_000  # entries in one PUBLISH call
+PUBLISH_BYTES = 8 * MIB
+
+# Writers.
+DEDUP_WINDOW_S = 3_600  # a writer that was silent for so long is forgotten
+RESEND_WINDOW_S = 10.0  # an everysec server can lose its last second or two; writers hold on to more than that
+
+# Dead letters and skips.
+DEAD_LETTERS_PER_COMMIT = 100
+DEAD_LETTERS_KEPT = 10_000
+
+SNAPSHOT_JSON_BYTES = 64 * KIB
+HEARTBEAT_TTL_S = 30

@@ -1,0 +1,39 @@
+-- CUT: the next entries after the cursor become a range, within one window, when full or old enough.
+-- KEYS stream cursor ranges deltas meta
+-- ARGV nonce every_ms max_frames max_singles max_bytes age_ms max_deltas max_delta_bytes
+if redis.call('HLEN', KEYS[4]) >= tonumber(ARGV[7])
+  or tonumber(redis.call('HGET', KEYS[5], 'delta_bytes') or '0') >= tonumber(ARGV[8]) then
+  return {'deltas'}
+end
+local function milliseconds(id) return tonumber(string.match(id, '^(%d+)')) end
+local every, frames, singles, bytes = tonumber(ARGV[2]), 0, 0, 0
+local cursor = redis.call('HGET', KEYS[2], 'id') or '0-0'
+local first, last, window, count, full = nil, cursor, nil, 0, false
+local chunk = 256
+repeat
+  local entries = redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', chunk)
+  for _, entry in ipairs(entries) do
+    local at = every > 0 and math.floor(milliseconds(entry[1]) / every) or 0
+    if first and at ~= window then full = true break end
+    local size = 0
+    for i = 2, #entry[2], 2 do size = size + #entry[2][i] end
+    if first and bytes + size > tonumber(ARGV[5]) then full = true break end
+    if not first then first, window = entry[1], at end
+    if entry[2][1] == 'f' then frames = frames + 1 else singles = singles + 1 end
+    last, count, bytes = entry[1], count + 1, bytes + size
+    if frames / tonumber(ARGV[3]) + singles / tonumber(ARGV[4]) >= 1 then full = true break end
+  end
+  local more = #entries == chunk
+  if frames == 0 then chunk = 2000 end
+until full or not more
+if not first then return {'empty'} end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if not full and every > 0 and math.floor(now / every) > window then full = true end
+if not full and now - milliseconds(first) < tonumber(ARGV[6]) then return {'young'} end
+local seq = redis.call('HINCRBY', KEYS[2], 'seq', 1)
+redis.call('HSET', KEYS[2], 'id', last)
+redis.call('HINCRBY', KEYS[2], 'entries', count)
+redis.call('HSET', KEYS[3], seq, string.format('%s %s %d %.0f %s 1 %.0f %.0f outstanding',
+  first, last, count, bytes, ARGV[1], now, every > 0 and window * every or 0))
+return {'cut', seq}

@@ -1,0 +1,101 @@
+"""Which surveys exist. A name is bound to one definition until it is deleted."""
+
+import json
+from dataclasses import dataclass
+
+from collector import keys
+from collector.connect import Client
+from collector.errors import SurveyConflict, UnknownSurvey
+from collector.scripts import Scripts
+from collector.store import Shard
+from collector.survey import Survey, parse
+
+MAXIMUM_SHARDS = 1_024
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A survey and where it is collected."""
+
+    survey: Survey
+    stores: tuple[Shard, ...]
+
+    @property
+    def shards(self) -> int:
+        return len(self.stores)
+
+    def store(self, shard: int) -> Shard:
+        return self.stores[shard]
+
+    @property
+    def closed(self) -> bool:
+        first = self.stores[0]
+        return first.client.hget(first.keys.meta, "open") != b"1"
+
+
+class Registry:
+    """The surveys of one server and prefix."""
+
+    def __init__(self, client: Client, prefix: str = keys.PREFIX) -> None:
+        self.client, self.prefix = client, prefix
+        self.scripts = Scripts(client)
+        self._parsed: dict[bytes, Registered] = {}
+
+    def add(self, survey: Survey, shards: int = 1) -> Registered:
+        """Register a survey; the same definition again is welcome, another one under the same name is not."""
+        if not 1 <= shards <= MAXIMUM_SHARDS:
+            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
+        record = json.dumps({"survey": survey.canonical(), "shards": shards}, sort_keys=True).encode()
+        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, record):
+            known = self.get(survey.name)
+            if known.survey.tag != survey.tag:
+                raise SurveyConflict(
+                    f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
+                    f"this one is {survey.tag8}); delete it first or choose another name"
+                )
+            if known.shards != shards:
+                raise SurveyConflict(f"survey {survey.name} exists with {known.shards} shards, got {shards}")
+            self.client.hset(keys.surveys(self.prefix), survey.name, record)  # `retain` may have changed
+        registered = self.get(survey.name)
+        for store in registered.stores:
+            store.open()
+        return registered
+
+    def get(self, name: str) -> Registered:
+        record = self.client.hget(keys.surveys(self.prefix), name)
+        if record is None:
+            raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
+        return self._registered(record)
+
+    def list(self) -> list[Registered]:
+        """Every survey, by name."""
+        records = self.client.hgetall(keys.surveys(self.prefix))
+        return [self._registered(records[name]) for name in sorted(records)]
+
+    def close(self, name: str) -> None:
+        """Take no more reports for a survey."""
+        for store in self.get(name).stores:
+            store.close()
+
+    def delete(self, name: str) -> int:
+        """Forget a survey with all it holds in Redis; answers how many keys went."""
+        registered = self.get(name)
+        deleted = 0
+        for store in registered.stores:
+            store.close()  # a writer that is just publishing gets a clear answer
+            pattern = store.keys.base.replace("[", "\\[") + "*"
+            for key in list(self.client.scan_iter(match=pattern, count=1_000)):
+                deleted += int(self.client.unlink(key))
+        self.client.hdel(keys.surveys(self.prefix), name)
+        return deleted
+
+    def _registered(self, record: bytes) -> Registered:
+        found = self._parsed.get(record)
+        if found is None:
+            table = json.loads(record)
+            survey = parse(table["survey"])
+            stores = tuple(
+                Shard(self.client, self.scripts, self.prefix, survey, number) for number in range(table["shards"])
+            )
+            found = self._parsed[record] = Registered(survey, stores)
+        return found

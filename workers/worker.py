@@ -1,0 +1,68 @@
+"""One worker process: `python -m workers.worker`, configured by the environment. It runs jobs in its own process."""
+
+import logging
+import sys
+import threading
+
+import redis
+from rq import Queue, SimpleWorker
+from rq.serializers import JSONSerializer
+
+from collector.connect import connect
+from collector.errors import CollectorError
+from collector.keys import heartbeat
+from collector.limits import HEARTBEAT_TTL_S
+from workers.context import Context, WorkerSettings, load_plugins, set_current
+from workers.job import FoldJob
+
+# RQ's own clean-up of abandoned jobs matters little: overdue ranges are re-enqueued by the collector.
+MAINTENANCE_S = 60
+WORKER_TTL_S = 60
+
+
+def run(settings: WorkerSettings) -> None:
+    """Work until told to stop."""
+    load_plugins(settings.plugins)
+    client = connect(settings.redis_url)
+    context = Context(client, settings.prefix, settings.keep_payloads)
+    set_current(context)
+    connection = redis.Redis.from_url(settings.queue_url)
+    queue = Queue(settings.queue, connection=connection, serializer=JSONSerializer, job_class=FoldJob)
+    worker = SimpleWorker(
+        [queue],
+        connection=connection,
+        serializer=JSONSerializer,
+        job_class=FoldJob,
+        maintenance_interval=MAINTENANCE_S,
+        worker_ttl=WORKER_TTL_S,
+        log_job_description=False,
+    )
+    beating = threading.Event()
+    threading.Thread(target=_beat, args=(context, beating), daemon=True).start()
+    try:
+        worker.work(logging_level="WARNING", with_scheduler=False)
+    finally:
+        beating.set()
+
+
+def _beat(context: Context, stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            context.client.set(heartbeat(context.prefix, "worker", context.identity), "1", ex=HEARTBEAT_TTL_S)
+        except redis.exceptions.RedisError:
+            logging.getLogger("hearsay.worker").warning("heartbeat failed: the server does not answer")
+        stop.wait(HEARTBEAT_TTL_S / 3)
+
+
+def main() -> None:
+    """Entry point of a worker process."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    try:
+        run(WorkerSettings.from_environment())
+    except (CollectorError, redis.exceptions.RedisError) as error:
+        print(f"worker: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
