@@ -90,7 +90,7 @@ TABLE = (
         "",
         "The Redis or Valkey server that holds streams and accumulators; wins over the embedded server.",
         _redis_url,
-        otherwise="the embedded server: redis://127.0.0.1:REDIS_PORT/0",
+        otherwise="the embedded server on redis-port",
         secret=True,
     ),
     Setting(

@@ -18,10 +18,10 @@ class LazyGroup(click.Group):
         self._table = commands_by_module
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, (module, _) in self._table.items() if importlib.util.find_spec(module)]
+        return [name for name, (module, _) in self._table.items() if _exists(module)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._table or not importlib.util.find_spec(self._table[cmd_name][0]):
+        if cmd_name not in self._table or not _exists(self._table[cmd_name][0]):
             return None
         command: click.Command = importlib.import_module(self._table[cmd_name][0]).command
         return command
@@ -31,5 +31,14 @@ class LazyGroup(click.Group):
         return self._table[name][1]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.summary(name)) for name in self.list_commands(ctx)])
+        rows = [(name, self.summary(name)) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # its package is missing
+        return False

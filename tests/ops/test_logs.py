@@ -8,14 +8,6 @@ import pytest
 from ops import logs
 
 
-@pytest.fixture(autouse=True)
-def _restore() -> object:
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = before
-
-
 def test_a_record_is_one_json_line(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("collector")
     logging.getLogger("some.module").warning("cut %d\nranges", 3, extra={"survey": "ages"})

@@ -1,0 +1,47 @@
+# Everything here works on a fresh machine with Python 3.11+ and make, without root.
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+# Two processes: the machine that must stay below ten minutes has two cores.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run test check verify chaos bench docs clean
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+setup: $(INSTALLED)  ## Make .venv and install everything into it (quick when nothing changed)
+
+$(INSTALLED): pyproject.toml ops/setup.sh
+	@ops/setup.sh
+	@touch $@
+
+demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes)
+	@$(BIN)/python -m ops.demo
+
+run: setup  ## Run the Procfile: server, collector, workers, estimator
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
+
+test: setup  ## Run the tests (under ten minutes on two cores)
+	@$(PYTEST)
+
+check: setup  ## Lint, formatting, types, and who may import whom
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+verify: setup  ## Run the slow tests: long statistics, chaos, Prometheus (under 45 minutes)
+	@$(PYTEST) -m slow
+
+chaos: setup  ## Run only the long chaos tests
+	@$(BIN)/python -m pytest -m slow -k chaos
+
+bench: setup  ## Measure speed, each figure against a ceiling in the same run
+	@$(BIN)/hearsay bench
+
+docs: setup  ## Write the reference pages that are made from the code
+	@$(BIN)/python -m ops.docs
+
+clean:  ## Remove the environment, caches and var/
+	@rm -rf .venv var .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

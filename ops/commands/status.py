@@ -1,0 +1,54 @@
+"""`hearsay status`: what is going on."""
+
+from typing import Any
+
+import click
+
+from ops.config import Settings
+from ops.connection import open_registry
+from ops.options import SERVER, json_option, uses
+from ops.overview import overview
+from ops.present import print_json, print_table
+
+COLUMNS = {
+    "survey": "survey",
+    "shard": "shard",
+    "published": "published_reports",
+    "folded": "folded_reports",
+    "in/s": "published_per_s",
+    "folded/s": "folded_per_s",
+    "stream": "stream_entries",
+    "backlog": "backlog_entries",
+    "age s": "backlog_age_s",
+    "ranges": "outstanding",
+    "quarantined": "quarantined",
+    "re-enqueued": "reissued",
+    "deltas": "deltas",
+    "pressure": "pressure",
+}
+
+
+@click.command()
+@click.option("--interval", type=click.FloatRange(0, 60), default=1.0, show_default=True,
+              help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
+@json_option
+@uses(*SERVER)
+def command(settings: Settings, interval: float, as_json: bool) -> None:
+    """Show streams, backlog, ranges, rejects and rates."""
+    rows = overview(open_registry(settings), interval)
+    if as_json:
+        print_json(rows)
+        return
+    print_table("status", [*COLUMNS, "rejected"], [[_whole(row[key]) for key in COLUMNS.values()] + [_rejects(row)]
+                                                   for row in rows])  # fmt: skip
+
+
+def _whole(value: Any) -> Any:
+    return round(value) if isinstance(value, float) else value
+
+
+def _rejects(row: dict[str, Any]) -> str | None:
+    return (
+        ", ".join(f"{reason} {counts['entries']}/{counts['reports']}" for reason, counts in row["rejected"].items())
+        or None
+    )

@@ -1,0 +1,138 @@
+"""`hearsay survey`: the registry of surveys."""
+
+from pathlib import Path
+
+import click
+
+from collector.registry import Registered
+from collector.survey import Survey, load
+from estimator import snapshot
+from ops import giving_up, toml
+from ops.config import Settings
+from ops.connection import open_registry
+from ops.describe import describe, predicted_rows
+from ops.options import SERVER, json_option, uses
+from ops.present import console, print_json, print_table
+
+
+@click.group()
+def command() -> None:
+    """Register, list, show, close and delete surveys."""
+
+
+@command.command()
+@click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
+@click.option(
+    "--shards", type=click.IntRange(1), default=1, show_default=True, help="Independent streams to spread over."
+)
+@json_option
+@uses(*SERVER)
+def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> None:
+    """Register a survey.
+
+    The same definition again changes nothing; another one under the same name is refused until `survey delete`.
+    """
+    registered = open_registry(settings).add(load(survey_file), shards)
+    if as_json:
+        print_json(_row(registered))
+    else:
+        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}")
+
+
+@command.command("list")
+@json_option
+@uses(*SERVER)
+def list_surveys(settings: Settings, as_json: bool) -> None:
+    """List the surveys that are registered."""
+    rows = [_row(registered) for registered in open_registry(settings).list()]
+    if as_json:
+        print_json(rows)
+    else:
+        names = ("name", "tag", "mechanism", "epsilon", "kind", "cells", "every", "shards", "closed")
+        print_table("surveys", names, [[row[name] for name in names] for row in rows])
+
+
+@command.command()
+@click.argument("name", metavar="NAME|SURVEY.toml")
+@json_option
+@uses(*SERVER)
+def show(settings: Settings, name: str, as_json: bool) -> None:
+    """Show a survey: its canonical form, what is promised, what error to expect.
+
+    A path that ends in .toml is read from the file and needs no server.
+    """
+    survey: Survey = load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey
+    description = describe(survey)
+    if as_json:
+        print_json(description)
+        return
+    out = console()
+    out.print(f"# tag {survey.tag}", markup=False)
+    out.print(toml.dump(survey.canonical()), markup=False)
+    out.print(description["guarantee"]["words"], markup=False)
+    out.print(
+        f"A report takes at most {description['report_bytes']:,} bytes, the state {description['state_bytes']:,}."
+    )
+    print_table("what to expect", ("reports", "query", "standard error"), predicted_rows(description))
+
+
+@command.command()
+@click.argument("name")
+@uses(*SERVER)
+def close(settings: Settings, name: str) -> None:
+    """Take no more reports; those accepted are still folded."""
+    open_registry(settings).close(name)
+    click.echo(f"survey {name} is closed")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@uses(*SERVER, "data_dir")
+def delete(settings: Settings, name: str, yes: bool) -> None:
+    """Forget a survey with everything it holds in Redis and on disk."""
+    registry = open_registry(settings)
+    registry.get(name)
+    if not yes:
+        click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
+    keys = registry.delete(name)
+    snapshot.remove_survey(settings.snapshots_dir, name)
+    click.echo(f"survey {name} is deleted ({keys} keys)")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--range", "seq", type=click.IntRange(1), help="Only the quarantined range of this number.")
+@click.option("--backlog", is_flag=True, help="Instead of ranges, give up all entries that are not cut yet.")
+@click.option("--retry", is_flag=True, help="Instead of giving up, let quarantined ranges be tried again.")
+@json_option
+@uses(*SERVER)
+def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, as_json: bool) -> None:
+    """Give up, or try again, what could not be folded.
+
+    Quarantined ranges are those that failed five times. What is skipped is counted, and its boundaries are recorded,
+    so that a reference fold can leave it out.
+    """
+    if backlog and (retry or seq is not None):
+        raise click.UsageError("--backlog goes with neither --range nor --retry")
+    registered = open_registry(settings).get(name)
+    outcome = giving_up.skip_backlog(registered) if backlog else giving_up.skip_quarantined(registered, seq, retry)
+    if as_json:
+        print_json(outcome)
+    else:
+        click.echo(f"survey {name}: {', '.join(f'{count} {what}' for what, count in outcome.items())}")
+
+
+def _row(registered: Registered) -> dict[str, object]:
+    survey = registered.survey
+    return {
+        "name": survey.name,
+        "tag": survey.tag8,
+        "mechanism": survey.mechanism.ID,
+        "epsilon": survey.epsilon,
+        "kind": survey.mechanism.domain.kind,
+        "cells": survey.mechanism.domain.size,
+        "every": survey.every,
+        "shards": registered.shards,
+        "closed": registered.closed,
+    }
