@@ -123,6 +123,19 @@ TABLE = (
     Setting("data_dir", "var", "The directory for snapshots and the embedded server's files.", Path),
     Setting("workers", "2", "How many worker processes `hearsay work` keeps running.", partial(_integer, 1, 256)),
     Setting(
+        "lease_s",
+        "20",
+        "How long a range may be out with a worker before the collector enqueues it again.",
+        partial(_seconds, 0.5, 3600),
+    ),
+    Setting(
+        "plugins",
+        "",
+        "Modules to import that register further mechanisms, separated by commas.",
+        str,
+        otherwise="none",
+    ),
+    Setting(
         "period_s",
         "1",
         "How often the estimator materialises estimates and writes snapshots.",
@@ -158,6 +171,8 @@ class Settings:
     queue: str
     data_dir: Path
     workers: int
+    lease_s: float
+    plugins: str | None
     period_s: float
     host: str
     port: int
