@@ -91,10 +91,11 @@ def _is_bad_input(error: Exception) -> bool:
     from collector.errors import CollectorError
     from estimator.errors import EstimatorError
     from mechanisms.errors import MechanismError
+    from producer.errors import ProducerError
 
     servers = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.OutOfMemoryError)
     permissions = (redis.exceptions.NoPermissionError, redis.exceptions.ReadOnlyError)
-    ours = (OperationError, MechanismError, CollectorError, EstimatorError)
+    ours = (OperationError, MechanismError, CollectorError, ProducerError, EstimatorError)
     return isinstance(error, (*ours, *servers, *permissions, OSError))
 
 

@@ -172,7 +172,7 @@ class Settings:
     data_dir: Path
     workers: int
     lease_s: float
-    plugins: str | None
+    plugins: str
     period_s: float
     host: str
     port: int
@@ -190,6 +190,7 @@ class Settings:
             values["redis_url"] = f"redis://127.0.0.1:{values['redis_port']}/0"
         if values["queue_url"] is None:
             values["queue_url"] = values["redis_url"]
+        values["plugins"] = values["plugins"] or ""
         return cls(**values, own_server=own_server)
 
     @property

@@ -7,12 +7,14 @@ from collector.connect import connect
 from collector.errors import ServerError
 from collector.registry import Registry
 from ops.config import Settings
+from workers.context import load_plugins
 
 PATIENCE_S = 30.0  # services start together with the server, which may have a long AOF to read
 
 
 def open_registry(settings: Settings) -> Registry:
     """The surveys of the server that the settings name."""
+    load_plugins(settings.plugins)
     return Registry(connect(settings.redis_url), settings.prefix)
 
 

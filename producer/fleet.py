@@ -3,18 +3,85 @@
 A fleet does what as many `Device`s would do, with the same code of the mechanism; only the calls are batched.
 """
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
+from collector.keys import FIELD_FRAME, FIELD_SINGLE
 from collector.limits import FRAME_BYTES
-from collector.wire import Codec
+from collector.registry import Registered
+from collector.wire import Codec, codec
 from mechanisms import Mechanism, Reports
 from mechanisms.domain import Indices
 from mechanisms.layout import length_of, select
 from mechanisms.randomness import Random
+from producer.writer import Entry, Writer
 
 FRAME = 4_096  # reports in a frame, unless asked otherwise
 BATCH_REPORTS = 65_536  # reports perturbed at once: large enough for numpy, small enough for progress
 BATCH_BYTES = 64 << 20  # wide reports (long bit vectors): bounds the memory of a batch
+STEPS_PER_S = 20  # at a limited rate, a second's reports go out in so many steps
+
+
+class People(Protocol):
+    """Where a fleet's values come from: a distribution, or the rows of a file."""
+
+    def take(self, count: int) -> Indices:
+        """The cells of the next people."""
+
+
+class Fleet:
+    """Simulated devices that publish to a survey, spread over its shards; waits on back-pressure.
+
+    `frame` is the number of reports in a frame, None publishes every report as an entry of its own. `rate` is in
+    reports per second, None as fast as possible.
+    """
+
+    def __init__(
+        self,
+        registered: Registered,
+        random: Random,
+        *,
+        frame: int | None = FRAME,
+        rate: float | None = None,
+        stop: threading.Event | None = None,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> None:
+        self._mechanism, self._codec = registered.survey.mechanism, codec(registered.survey.mechanism)
+        self._random, self._frame, self._rate = random, frame, rate
+        self._stop = stop or threading.Event()
+        self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
+
+    def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
+        """Publish one report for each of so many devices; answers how many, fewer only when stopped."""
+        started, sent = time.monotonic(), 0
+        step = BATCH_REPORTS * len(self._writers)
+        if self._rate is not None:
+            step = min(step, max(1, int(self._rate / STEPS_PER_S)))
+        while sent < devices and not self._stop.is_set():
+            count = min(step, devices - sent)
+            self._publish(people.take(count))
+            sent += count
+            progress(count)
+            if self._rate is not None:
+                self._stop.wait(max(0.0, started + sent / self._rate - time.monotonic()))
+        for writer in self._writers:
+            writer.check()
+        return sent
+
+    def _publish(self, cells: Indices) -> None:
+        for number, writer in enumerate(self._writers):
+            mine = cells[number :: len(self._writers)]
+            if not len(mine):
+                continue
+            entries: list[Entry]
+            if self._frame is None:
+                entries = [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, mine, self._random)]
+            else:
+                made = frames(self._mechanism, self._codec, mine, self._random, self._frame)
+                entries = [(FIELD_FRAME, frame) for frame, _ in made]
+            writer.publish(entries, len(mine))
 
 
 def frames(

@@ -37,6 +37,19 @@ def read(path: str | Path, domain: Domain) -> Indices:
     return np.concatenate(blocks)
 
 
+class Rows:
+    """The people of a file, one after the other and then from the top again."""
+
+    def __init__(self, cells: Indices) -> None:
+        self._cells, self._next = cells, 0
+
+    def take(self, count: int) -> Indices:
+        """The cells of the next people."""
+        chosen = (self._next + np.arange(count)) % len(self._cells)
+        self._next = (self._next + count) % len(self._cells)
+        return self._cells[chosen]
+
+
 def _places(path: str | Path, header: Row, domain: Domain) -> list[int]:
     """Where the domain's axes stand in the header."""
     names = [name.strip() for name in header]
