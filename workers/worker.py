@@ -1,8 +1,10 @@
 """One worker process: `python -m workers.worker`, configured by the environment. It runs jobs in its own process."""
 
 import logging
+import os
 import sys
 import threading
+import time
 
 import redis
 from rq import Queue, SimpleWorker
@@ -18,6 +20,8 @@ from workers.job import FoldJob
 # RQ's own clean-up of abandoned jobs matters little: overdue ranges are re-enqueued by the collector.
 MAINTENANCE_S = 60
 WORKER_TTL_S = 60
+PARENT_CHECK_S = 1.0
+_LOG = logging.getLogger("hearsay.worker")
 
 
 def run(settings: WorkerSettings) -> None:
@@ -46,12 +50,20 @@ def run(settings: WorkerSettings) -> None:
 
 
 def _beat(context: Context, stop: threading.Event) -> None:
+    """Show that this worker is alive, and end it when its supervisor is gone: nobody else would ever stop it."""
+    parent = os.getppid()
+    next_beat = 0.0
     while not stop.is_set():
-        try:
-            context.client.set(heartbeat(context.prefix, "worker", context.identity), "1", ex=HEARTBEAT_TTL_S)
-        except redis.exceptions.RedisError:
-            logging.getLogger("hearsay.worker").warning("heartbeat failed: the server does not answer")
-        stop.wait(HEARTBEAT_TTL_S / 3)
+        if time.monotonic() >= next_beat:
+            next_beat = time.monotonic() + HEARTBEAT_TTL_S / 3
+            try:
+                context.client.set(heartbeat(context.prefix, "worker", context.identity), "1", ex=HEARTBEAT_TTL_S)
+            except redis.exceptions.RedisError:
+                _LOG.warning("heartbeat failed: the server does not answer")
+        if os.getppid() != parent:
+            _LOG.warning("the supervisor is gone; stopping")
+            os._exit(0)  # at any moment: a range that is not committed is folded by another worker
+        stop.wait(PARENT_CHECK_S)
 
 
 def main() -> None:

@@ -1,0 +1,204 @@
+"""The law: accumulator plus deltas equal a single fold of every accepted entry, whatever is repeated or lost."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+import redis
+
+from collector.connect import connect
+from collector.reading import compact, read
+from collector.registry import Registry
+from collector.status import status
+from collector.wire import codec
+from ops.embedded import EmbeddedServer
+from producer.writer import Writer
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
+from workers.context import Context, set_current
+from workers.fold import fold_entries
+
+
+def test_a_repeated_publish_is_stored_once(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    first = store.publish("w", 1, singles(store, [0, 1]), 2)
+    again = store.publish("w", 1, singles(store, [0, 1]), 2)
+    assert (first.status, again.status) == ("ok", "duplicate")
+    assert store.publish("w", 3, singles(store, [4]), 1).status == "gap"
+    fold_all(store)
+    np.testing.assert_array_equal(state_of(store)["hist"][:5], [1, 1, 0, 0, 0])
+
+
+def test_two_interleaved_writers_lose_nothing(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 4_000).store(0)
+    writers = [Writer(store), Writer(store)]
+
+    def work(number: int) -> None:
+        for start in range(number * 2_000, (number + 1) * 2_000, 50):
+            writers[number].publish(singles(store, range(start, start + 50)), 50)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_a_writer_with_a_clock_ahead_harms_nobody(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 20).store(0)
+    ahead = Writer(store, clock=lambda: time.monotonic() + 3_600)
+    ahead.publish(singles(store, range(10)), 10)
+    Writer(store).publish(singles(store, range(10, 20)), 10)
+    newest = client.xrevrange(store.keys.stream, count=1)[0][0]
+    assert abs(int(newest.split(b"-")[0]) - time.time() * 1_000) < 60_000  # the server's own time
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_the_same_range_folded_concurrently_commits_once(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 500).store(0)
+    Writer(store).publish(singles(store, range(500)), 500)
+    (found,) = cut_all(store)
+    barrier, answers = threading.Barrier(3), []
+
+    def deliver() -> None:
+        commit = fold_entries(store, found, store.entries(found), codec(store.survey.mechanism), False)
+        barrier.wait()
+        answers.append(store.commit(found, commit))
+
+    threads = [threading.Thread(target=deliver) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == ["gone", "gone", "ok"]
+    assert (state_of(store)["hist"] == 1).all()
+    assert read(store, "all").folded == 500
+
+
+def test_a_range_number_that_was_used_before_is_refused(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    (found,) = cut_all(store)
+    commit = fold_entries(store, found, store.entries(found), codec(store.survey.mechanism), False)
+    record = client.hget(store.keys.ranges, "1").replace(found.nonce.encode(), b"another")
+    client.hset(store.keys.ranges, "1", record)
+    assert store.commit(found, commit) == "stale"
+    assert (state_of(store)["hist"] == 0).all()
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_readers_see_whole_commits_while_others_merge(client: redis.Redis, prefix: str, as_frame: bool) -> None:
+    store = buckets(client, prefix, 100_000).store(0)
+    done = threading.Event()
+    wrong: list[str] = []
+
+    def look() -> None:
+        cached = None
+        while not done.is_set():
+            cached = read(store, "all", cached)
+            if int(cached.vector.sum()) != cached.folded:
+                wrong.append(f"{cached.vector.sum()} of {cached.folded}")
+            if np.random.default_rng().random() < 0.3:
+                compact(cached)
+
+    readers = [threading.Thread(target=look) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    writer = Writer(store)
+    for start in range(0, 100_000, 1_000):
+        values = range(start, start + 1_000)
+        writer.publish(frame(store, values) if as_frame else singles(store, values), 1_000)
+        fold_all(store)
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_a_merge_of_an_old_version_changes_nothing(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 100).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, range(50)), 50)
+    fold_all(store)
+    late, early = read(store, "all"), read(store, "all")
+    assert compact(early)
+    assert not compact(late)
+    writer.publish(singles(store, range(50, 100)), 50)
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+    assert status(store).deltas == 1
+
+
+def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collector.limits.PART_BYTES", 1_000)
+    store = buckets(client, prefix, 5_000).store(0)
+    Writer(store).publish(frame(store, range(5_000)), 5_000)
+    (found,) = cut_all(store)
+    commit = fold_entries(store, found, store.entries(found), codec(store.survey.mechanism), False)
+    assert store.commit(found, commit) == "ok"
+    parts = client.keys(f"{store.keys.base}part:*")
+    assert len(parts) > 3
+    assert all(client.ttl(part) == -1 for part in parts)
+    reading = read(store, "all")
+    assert (reading.state["hist"] == 1).all()
+    assert compact(reading)
+    assert client.keys(f"{store.keys.base}part:*") == []
+    assert status(store).delta_bytes == 0
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_writers_repair_what_a_server_lost(own_server: EmbeddedServer) -> None:
+    client = connect(own_server.url)
+    store = buckets(client, "hs", 3_000).store(0)
+    writers = [Writer(store), Writer(store)]
+    for start in range(0, 2_000, 100):
+        writers[start // 100 % 2].publish(singles(store, range(start, start + 100)), 100)
+        if start == 900:
+            fold_all(store)
+    before = client.hget(store.keys.meta, "entries_in")
+    own_server.kill()
+    cut_off_tail(own_server, 12_000)
+    own_server.start()
+    assert int(client.hget(store.keys.meta, "entries_in")) < int(before)
+    for writer in writers:
+        writer.check()
+    for start in range(2_000, 3_000, 100):
+        writers[start // 100 % 2].publish(singles(store, range(start, start + 100)), 100)
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def cut_off_tail(server: EmbeddedServer, octets: int) -> None:
+    """What a power failure does to a log that is flushed once a second."""
+    (log,) = server.aof_directory.glob("*.incr.aof")
+    content = log.read_bytes()
+    assert len(content) > 2 * octets
+    log.write_bytes(content[:-octets])
+
+
+def test_a_restarted_server_knows_everything(own_server: EmbeddedServer) -> None:
+    client = connect(own_server.url)
+    store = buckets(client, "hs", 1_000).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, range(500)), 500)
+    (found,) = cut_all(store)
+    own_server.restart()
+    assert fold(store, found) == "ok"
+    writer.publish(singles(store, range(500, 1_000)), 500)
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_registered_surveys_of_one_server_do_not_meet(client: redis.Redis, prefix: str) -> None:
+    one = buckets(client, prefix, 10, name="one").store(0)
+    two = Registry(client, prefix).add(buckets(client, prefix, 10, name="two").survey).store(0)
+    set_current(Context(client, prefix))
+    Writer(one).publish(singles(one, range(10)), 10)
+    fold_all(one)
+    fold_all(two)
+    assert (state_of(one)["hist"] == 1).all()
+    assert (state_of(two)["hist"] == 0).all()

@@ -1,0 +1,232 @@
+"""What each script does and refuses."""
+
+import threading
+import time
+
+import pytest
+import redis
+
+from collector import limits
+from collector.dispatcher import Dispatcher
+from collector.errors import CollectorError, SurveyClosed, UnknownSurvey
+from collector.ranges import Range
+from collector.reading import read
+from collector.registry import Registry
+from collector.status import is_final, status
+from collector.windows import bounds_ms
+from producer.writer import Writer
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
+
+
+def test_a_young_range_waits_until_it_is_full_or_old(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(3)), 3)
+    assert store.cut(age_ms=60_000) == "young"
+    assert isinstance(store.cut(age_ms=0), Range)
+    assert store.cut(age_ms=0) == "empty"
+
+
+@pytest.mark.parametrize(("name", "value"), [("RANGE_SINGLES", 4), ("RANGE_BYTES", 4)])
+def test_a_full_range_is_cut_at_once(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch, name: str, value: int
+) -> None:
+    monkeypatch.setattr(limits, name, value)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(9)), 9)
+    sizes = []
+    while isinstance(found := store.cut(age_ms=60_000), Range):
+        sizes.append(found.entries)
+    assert sizes == [4, 4]
+
+
+def test_frames_fill_a_range_by_their_number(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RANGE_FRAMES", 3)
+    store = buckets(client, prefix, 100).store(0)
+    writer = Writer(store)
+    for start in range(0, 100, 20):
+        writer.publish(frame(store, range(start, start + 20)), 20)
+    assert [found.entries for found in cut_all(store)] == [3, 2]
+
+
+def test_ranges_never_cross_a_window(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 1_000, window={"every": "1s"}).store(0)
+    writer = Writer(store)
+    deadline, value = time.monotonic() + 2.3, 0
+    while time.monotonic() < deadline:
+        writer.publish(singles(store, range(value, value + 5)), 5)
+        value += 5
+        time.sleep(0.05)
+    windows = set()
+    for found in cut_all(store):
+        window = found.window(1)
+        start, end = bounds_ms(window, 1)
+        assert end is not None
+        assert all(start <= int(name.split(b"-")[0]) < end for name, _ in store.entries(found))
+        assert fold(store, found) == "ok"
+        windows.add(window)
+    assert len(windows) >= 2
+    assert status(store).windows == tuple(sorted(windows))
+    total = sum(state_of(store, window)["hist"] for window in windows)
+    assert (total[:value] == 1).all()
+    assert is_final(store, min(windows))
+
+
+def test_a_window_is_not_final_while_something_is_missing(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10, window={"every": "1s"}).store(0)
+    Writer(store).publish(singles(store, range(3)), 3)
+    (found,) = cut_all(store)
+    window = found.window(1)
+    time.sleep(1.1)
+    assert not is_final(store, window)
+    fold(store, found)
+    assert is_final(store, window)
+
+
+def test_cut_refuses_while_too_many_deltas_wait(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "DELTAS_LIMIT", 1)
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, [1]), 1)
+    fold_all(store)
+    writer.publish(singles(store, [2]), 1)
+    assert store.cut(age_ms=0) == "deltas"
+
+
+def test_back_pressure_makes_writers_wait_and_loses_nothing(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 20)
+    store = buckets(client, prefix, 200).store(0)
+    causes: list[str] = []
+    writer = Writer(store, on_wait=causes.append)
+
+    def drain() -> None:
+        while not (state_of(store)["hist"] == 1).all():
+            fold_all(store)
+            store.trim()
+            time.sleep(0.01)
+
+    drainer = threading.Thread(target=drain)
+    drainer.start()
+    for start in range(0, 200, 10):
+        writer.publish(singles(store, range(start, start + 10)), 10)
+    drainer.join(timeout=30)
+    assert set(causes) == {"backlog"}
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_trim_spares_what_is_outstanding(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, [0, 1]), 2)
+    (first,) = cut_all(store)
+    writer.publish(singles(store, [2, 3]), 2)
+    (second,) = cut_all(store)
+    writer.publish(singles(store, [4]), 1)
+    assert fold(store, second) == "ok"
+    assert store.trim() == 0
+    assert fold(store, first) == "ok"
+    assert store.trim() == 4
+    assert client.xlen(store.keys.stream) == 1
+    fold_all(store)
+    assert (state_of(store)["hist"][:5] == 1).all()
+
+
+def test_a_range_whose_entries_are_missing_is_not_folded(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    (found,) = cut_all(store)
+    client.xdel(store.keys.stream, found.first)
+    with pytest.raises(CollectorError, match="must have 5 entries, got 4"):
+        fold(store, found)
+    assert (state_of(store)["hist"] == 0).all()
+
+
+def test_overdue_ranges_get_five_attempts_and_block_nothing(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, [0, 1]), 2)
+    (stuck,) = cut_all(store)
+    dispatcher = Dispatcher(client, client, prefix, queue=prefix, lease_s=0.0)
+    for _ in range(10):
+        time.sleep(0.002)
+        dispatcher.reconcile(store)
+    jobs = dispatcher.queue.job_ids
+    assert [job.rsplit("-", 1)[1] for job in jobs] == ["2", "3", "4", "5"]
+    aside = store.range(stuck.seq)
+    assert aside is not None
+    assert aside.quarantined
+    assert status(store).quarantined == 1
+    writer.publish(singles(store, [2]), 1)
+    fold_all(store)
+    store.trim()
+    assert state_of(store)["hist"][2] == 1
+    assert store.reissue(aside, 0.0, retry=True) == ("reissued", 1)
+    assert fold(store, stuck) == "ok"
+    assert (state_of(store)["hist"][:3] == 1).all()
+
+
+def test_a_leased_range_is_left_alone(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, [0]), 1)
+    (found,) = cut_all(store)
+    assert store.reissue(found, 60.0)[0] == "leased"
+    assert Dispatcher(client, client, prefix, queue=prefix, lease_s=60.0).reconcile(store) == 0
+
+
+def test_skipped_entries_are_counted_and_bounded(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, [0, 1]), 2)
+    (found,) = cut_all(store)
+    writer.publish(singles(store, [2, 3, 4]), 3)
+    assert store.skip_range(found) == 2
+    assert store.skip_backlog("all") == 3
+    assert store.skip_backlog("all") == 0
+    writer.publish(singles(store, [5]), 1)
+    fold_all(store)
+    assert state_of(store)["hist"].tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+    assert read(store, "all").rejected["skipped"]["entries"] == 5
+    boundaries = client.lrange(store.keys.skipped, 0, -1)
+    assert [entry.split()[2] for entry in boundaries] == [b"2", b"3"]
+    assert status(store).backlog_entries == 0
+
+
+def test_a_closed_survey_still_folds_what_it_took(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, [0]), 1)
+    registry.close("buckets")
+    assert registry.get("buckets").closed
+    with pytest.raises(SurveyClosed, match="closed"):
+        Writer(store).publish(singles(store, [1]), 1)
+    assert not is_final(store, "all")
+    fold_all(store)
+    assert is_final(store, "all")
+    assert state_of(store)["hist"].sum() == 1
+
+
+def test_a_deleted_survey_leaves_nothing_and_refuses_writers(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, [0]), 1)
+    fold_all(store)
+    registry.delete("buckets")
+    assert client.keys(f"{prefix}:{{buckets*") == []
+    with pytest.raises(UnknownSurvey, match="buckets"):
+        writer.publish(singles(store, [1]), 1)
+
+
+def test_silent_writers_are_forgotten(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, [0]), 1)
+    fold_all(store)
+    store.trim()
+    assert client.hlen(store.keys.writers) == 1
+    monkeypatch.setattr(limits, "DEDUP_WINDOW_S", -1)
+    store.trim()
+    assert client.hlen(store.keys.writers) == 0

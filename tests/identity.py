@@ -1,0 +1,93 @@
+"""Mechanisms without noise, for tests of the pipeline only: every report falls into a bucket of its own.
+
+A bucket with 0 proves a loss and one with 2 a double count. They protect nobody and are never registered outside a
+test; processes of a test load them as the plugin `tests.identity_plugin`.
+"""
+
+import os
+import signal
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mechanisms import REGISTRY
+from mechanisms.base import State, Values
+from mechanisms.counting import count_into
+from mechanisms.layout import Layout, Reports, Scalar
+from mechanisms.oracle import FrequencyOracle, Moments
+from mechanisms.randomness import Random
+from mechanisms.result import Estimate
+
+POISON = 13
+
+
+@dataclass(frozen=True)
+class Identity(FrequencyOracle):
+    """Reports the value itself."""
+
+    ID = "identity"
+    SUMMARY = "no noise: tests only"
+    EXAMPLES = ()
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("value", self.domain.size))
+
+    @property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"hist": (self.domain.size,)}
+
+    @property
+    def moments(self) -> Moments:
+        return Moments(0.0, 1.0, 0.0, 0.0)
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return {"value": self.domain.flatten(values).astype(np.uint32)}
+
+    def fold(self, state: State, reports: Reports) -> State:
+        count_into(state["hist"], reports["value"])
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["hist"].sum())
+
+    def estimate(self, state: State) -> Estimate:
+        n = max(self.reports(state), 1)
+        shares = state["hist"] / n
+        return Estimate(self.domain, n, shares, np.zeros_like(shares))
+
+    def channel(self) -> NDArray[np.float64]:
+        return np.eye(self.domain.size)
+
+
+@dataclass(frozen=True)
+class Poison(Identity):
+    """Kills the process that folds the value 13, at once and without a trace."""
+
+    ID = "poison"
+
+    def fold(self, state: State, reports: Reports) -> State:
+        if (reports["value"] == POISON).any():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fold(state, reports)
+
+
+def survey_table(mechanism: str, size: int, name: str = "buckets", **more: object) -> dict[str, object]:
+    """A survey of a mechanism without noise."""
+    return {
+        "name": name,
+        "mechanism": mechanism,
+        "epsilon": 1.0,
+        "domain": {"kind": "categorical", "size": size},
+        **more,
+    }
+
+
+@pytest.fixture(autouse=True)
+def known_to_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registers both for the time of a test."""
+    monkeypatch.setitem(REGISTRY, Identity.ID, Identity)
+    monkeypatch.setitem(REGISTRY, Poison.ID, Poison)

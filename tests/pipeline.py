@@ -1,0 +1,63 @@
+"""A survey on a real server, driven step by step in one process."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from collector.connect import Client
+from collector.ranges import Range
+from collector.reading import read
+from collector.registry import Registered, Registry
+from collector.store import Shard
+from collector.survey import parse
+from collector.wire import codec
+from mechanisms import State
+from mechanisms.randomness import seeded
+from producer.writer import Entry
+from tests.identity import survey_table
+from workers.context import Context, set_current
+from workers.fold import fold_range
+
+
+def buckets(client: Client, prefix: str, size: int, **more: object) -> Registered:
+    """A registered survey in which every value has its own bucket; jobs of this process work on it."""
+    set_current(Context(client, prefix))
+    return Registry(client, prefix).add(parse(survey_table("identity", size, **more)))
+
+
+def singles(store: Shard, values: Iterable[int]) -> list[Entry]:
+    """One entry a value."""
+    mechanism = store.survey.mechanism
+    reports = mechanism.perturb(np.fromiter(values, dtype=np.int64), seeded(1))
+    return [(b"r", payload) for payload in codec(mechanism).encode_singles(reports)]
+
+
+def frame(store: Shard, values: Iterable[int]) -> list[Entry]:
+    """One frame of all values."""
+    mechanism = store.survey.mechanism
+    reports = mechanism.perturb(np.fromiter(values, dtype=np.int64), seeded(1))
+    return [(b"f", codec(mechanism).encode_frame(reports))]
+
+
+def cut_all(store: Shard) -> list[Range]:
+    """Every range that can be cut, however young."""
+    found: list[Range] = []
+    while isinstance(cut := store.cut(age_ms=0), Range):
+        found.append(cut)
+    return found
+
+
+def fold(store: Shard, found: Range) -> str:
+    """What the job of this range answers."""
+    return fold_range(store.survey.name, store.survey.tag8, store.shard, found.seq, found.nonce)
+
+
+def fold_all(store: Shard) -> None:
+    """Cut and fold everything there is."""
+    for found in cut_all(store):
+        assert fold(store, found) == "ok"
+
+
+def state_of(store: Shard, window: str = "all") -> State:
+    """Accumulator plus deltas."""
+    return read(store, window).state

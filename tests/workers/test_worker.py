@@ -1,0 +1,141 @@
+"""Real RQ workers in processes of their own."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+from collector.dispatcher import Dispatcher
+from collector.registry import Registry
+from collector.status import status
+from collector.survey import parse
+from ops.embedded import EmbeddedServer
+from producer.writer import Writer
+from tests.identity import POISON, survey_table
+from tests.pipeline import buckets, cut_all, singles, state_of
+from workers.context import WorkerSettings
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads child processes from /proc")
+ROOT = Path(__file__).parents[2]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 40.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.05)
+
+
+@contextmanager
+def running(server: EmbeddedServer, prefix: str, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    settings = WorkerSettings(server.url, server.url, prefix, prefix, plugins="tests.identity_plugin")
+    process = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=ROOT, env=settings.environment())
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 1_000).store(0)
+    Writer(store).publish(singles(store, range(1_000)), 1_000)
+    dispatcher = Dispatcher(client, client, prefix, queue=prefix)
+    (found,) = cut_all(store)
+    for attempt in range(3):
+        dispatcher.enqueue(store, type(found)(**{**vars(found), "attempt": attempt}))
+    with running(server, prefix, "workers.worker"), running(server, prefix, "workers.worker"):
+        wait_for(lambda: dispatcher.queue.count == 0 and store.ranges() == [])
+        time.sleep(0.3)
+    assert (state_of(store)["hist"] == 1).all()
+    assert client.hget(store.keys.counters("all"), "commits") == b"1"
+
+
+def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(10)), 10)
+    (found,) = cut_all(store)
+    trace = tmp_path / "trace"
+    queue = Queue(prefix, connection=client, serializer=JSONSerializer)
+    evil = queue.enqueue_call("os.system", args=(f"touch {trace}",), failure_ttl=60)
+    queue.enqueue_call("builtins.print", args=("never",), failure_ttl=60)
+    Dispatcher(client, client, prefix, queue=prefix).enqueue(store, found)
+    with running(server, prefix, "workers.worker"):
+        wait_for(lambda: store.ranges() == [])
+    assert not trace.exists()
+    assert evil.is_failed
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_workers_do_not_outlive_their_supervisor(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
+    with running(server, prefix, "tests.workers.supervised") as supervisor:
+        wait_for(lambda: len(children(supervisor.pid)) == 2)
+        orphans = children(supervisor.pid)
+        wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 2)
+        supervisor.kill()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 20.0)
+
+
+def test_a_worker_that_dies_is_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 200).store(0)
+    dispatcher = Dispatcher(client, client, prefix, queue=prefix, lease_s=1.0)
+    writer = Writer(store)
+    with running(server, prefix, "tests.workers.supervised") as supervisor:
+        wait_for(lambda: len(children(supervisor.pid)) == 2)
+        for start in range(0, 200, 20):
+            writer.publish(singles(store, range(start, start + 20)), 20)
+            dispatcher.dispatch()
+            subprocess.run(["kill", "-9", str(children(supervisor.pid)[0])], check=True)
+            wait_for(lambda: len(children(supervisor.pid)) == 2)
+
+        def drained() -> bool:
+            dispatcher.dispatch()
+            dispatcher.chores()
+            return bool((state_of(store)["hist"] == 1).all())
+
+        wait_for(drained)
+        supervisor.terminate()
+        assert supervisor.wait(timeout=10) == 0
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in text.split()]
+
+
+def test_a_poisonous_range_is_quarantined_and_blocks_nothing(
+    server: EmbeddedServer, client: redis.Redis, prefix: str
+) -> None:
+    registry = Registry(client, prefix)
+    store = registry.add(parse(survey_table("poison", 100))).store(0)
+    writer = Writer(store)
+    dispatcher = Dispatcher(client, client, prefix, queue=prefix, lease_s=1.0)
+    writer.publish(singles(store, [POISON]), 1)
+    (poison,) = cut_all(store)
+    dispatcher.enqueue(store, poison)
+    others = [value for value in range(100) if value != POISON]
+    writer.publish(singles(store, others), 99)
+    with running(server, prefix, "tests.workers.supervised"):
+
+        def done() -> bool:
+            dispatcher.dispatch()
+            dispatcher.chores()
+            return status(store).quarantined == 1
+
+        wait_for(done, 60.0)
+        wait_for(lambda: int(state_of(store)["hist"].sum()) == 99)
+    aside = store.range(poison.seq)
+    assert aside is not None
+    assert aside.attempt == 5
+    hist = state_of(store)["hist"]
+    assert hist[POISON] == 0
+    assert all(hist[value] == 1 for value in others)
+    assert client.xrange(store.keys.stream, poison.first, poison.last)  # kept, to be retried or skipped by command
