@@ -15,9 +15,13 @@ from mechanisms.bit_counting import Packed, count_bits
 
 # Byte with the bits from position i (0..8) on set.
 _BITS_FROM = np.array([0xFF << place & 0xFF for place in range(9)], dtype=np.uint8)
-_CHUNK_BYTES = 1 << 22
-_PRODUCT_BYTES = 1 << 25  # of the factors of one matrix product
-_LARGEST_BATCH = 1 << 16  # far below 2^24, so that single precision holds every sum exactly
+_CHUNK_BYTES = 1 << 18
+# The eight signs of a byte: much faster to look up than to unpack and convert.
+_SIGNS_OF_BYTE = (2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1).astype(
+    np.float32
+)
+_BATCH_BYTES = 1 << 23  # of the factors of one matrix product: fresh memory is dear, so little of it, used often
+_LARGEST_BATCH = 1 << 11  # far below 2^24, so that single precision holds every sum exactly
 _SMALLEST_BATCH = 256
 
 
@@ -62,13 +66,17 @@ class SignVectors:
             sums = 2 * count_bits(packed, self.width) - len(packed)
             return np.append(sums, len(packed)) if self.anchored else sums
         split = self._split
-        left, right = self.sizes[:split], self.sizes[split:]
-        observed = np.zeros((prod(left), prod(right)), dtype=np.int64)
-        batch = min(max(_SMALLEST_BATCH, _PRODUCT_BYTES // (4 * sum(observed.shape))), _LARGEST_BATCH)
+        factors = (_Factor(self, 0, split), _Factor(self, split, len(self.sizes)))
+        observed = np.zeros((factors[0].cells, factors[1].cells), dtype=np.int64)
+        product = np.empty(observed.shape, dtype=np.float32)
+        batch = min(max(_SMALLEST_BATCH, _BATCH_BYTES // (4 * sum(observed.shape))), _LARGEST_BATCH, len(packed))
+        signs = np.empty((batch, packed.shape[1], 8), dtype=np.float32)
         for start in range(0, len(packed), batch):
-            signs = self._signs(packed[start : start + batch])
-            product = _outer(signs[:split]).T @ _outer(signs[split:])
-            np.add(observed, product, out=observed, casting="unsafe")
+            rows = packed[start : start + batch]
+            unpacked = np.take(_SIGNS_OF_BYTE, rows, axis=0, out=signs[: len(rows)], mode="clip")
+            left, right = (factor.outer(unpacked.reshape(len(rows), -1)) for factor in factors)
+            np.matmul(left.T, right, out=product)
+            np.add(observed, product, out=observed, casting="unsafe")  # integers below 2^53, exact in doubles
         return observed.reshape(self.sizes)
 
     @cached_property
@@ -76,28 +84,35 @@ class SignVectors:
         """Where the axes part into two factors of a matrix product: the halves' sizes as equal as can be."""
         return min(range(1, len(self.sizes)), key=lambda at: prod(self.sizes[:at]) + prod(self.sizes[at:]))
 
-    def _signs(self, packed: Packed) -> list[NDArray[np.float32]]:
-        bits = np.unpackbits(packed, axis=1, count=self.width, bitorder="little")
-        signs = []
-        for axis, size in enumerate(self.sizes):
-            first, end = self.starts[axis], self.starts[axis + 1]
-            column = np.ones((len(packed), size), dtype=np.float32)
-            column[:, : end - first] = bits[:, first:end]
-            column[:, : end - first] *= 2
-            column[:, : end - first] -= 1
-            signs.append(column)
-        return signs
+
+class _Factor:
+    """Row-wise outer products of the signs of some neighbouring axes, in buffers that one batch leaves to the next."""
+
+    def __init__(self, vectors: SignVectors, first: int, end: int) -> None:
+        self._columns = [slice(vectors.starts[axis], vectors.starts[axis + 1]) for axis in range(first, end)]
+        self._sizes = vectors.sizes[first:end]
+        self._buffers: list[NDArray[np.float32]] = []
+        self.cells = prod(self._sizes)
+
+    def outer(self, signs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The products, flattened row-major; valid until the next call."""
+        rows = len(signs)
+        if not self._buffers:
+            widths = [*self._sizes, *(prod(self._sizes[: axis + 1]) for axis in range(1, len(self._sizes)))]
+            self._buffers = [np.ones((rows, width), dtype=np.float32) for width in widths]
+        axes = len(self._sizes)
+        vectors = [buffer[:rows] for buffer in self._buffers[:axes]]
+        for vector, columns in zip(vectors, self._columns, strict=True):
+            vector[:, : columns.stop - columns.start] = signs[:, columns]  # an anchored last sign stays 1
+        result = vectors[0]
+        for vector, buffer in zip(vectors[1:], self._buffers[axes:], strict=True):
+            cells = buffer[:rows].reshape(rows, -1, vector.shape[1])
+            np.multiply(result[:, :, None], vector[:, None, :], out=cells)
+            result = buffer[:rows]
+        return result
 
 
 def _from(positions: NDArray[np.int64], row_bytes: int) -> Packed:
     """Packed rows with all bits from each position on set."""
     places = positions.astype(np.int32)[:, None] - 8 * np.arange(row_bytes, dtype=np.int32)
     return _BITS_FROM[np.clip(places, 0, 8, out=places)]
-
-
-def _outer(factors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Row-wise outer product, flattened row-major."""
-    result = factors[0]
-    for factor in factors[1:]:
-        result = (result[:, :, None] * factor[:, None, :]).reshape(len(result), -1)
-    return result
