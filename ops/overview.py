@@ -7,6 +7,8 @@ from typing import Any
 from collector.registry import Registry
 from collector.status import status
 from collector.store import Shard
+from estimator.live import counters_of
+from estimator.retention import GONE
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
@@ -32,8 +34,10 @@ def _look(shard: Shard) -> dict[str, Any]:
     seen = status(shard)
     counters: Counter[str] = Counter()
     for window in seen.windows:
-        for name, count in shard.client.hgetall(shard.keys.counters(window)).items():
-            counters[name.decode()] += int(count)
+        counters.update(counters_of(shard, window))
+    for name, count in shard.client.hgetall(shard.keys.meta).items():
+        if name.startswith(GONE.encode()):  # windows that were purged
+            counters[name.decode().removeprefix(GONE)] += int(count)
     rejected: dict[str, dict[str, int]] = {}
     for name, count in counters.items():
         if name.startswith("rejected:"):

@@ -9,6 +9,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from estimator.answers import Answer
+
 
 def console() -> Console:
     """Where tables go: as wide as the terminal, and wide enough when there is none."""
@@ -36,6 +38,24 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     for row in cells:
         table.add_row(*row)
     console().print(table)
+
+
+def print_answers(title: str, answers: list[Answer]) -> None:
+    """Answers as a table; quantiles also with the error of their rank."""
+    ranks = any(each.rank_stderr is not None for each in answers)
+    columns = ["query", "item", "value", "stderr", "low", "high", *(["band", "rank stderr"] if ranks else [])]
+    rows = []
+    for each in answers:
+        cells = [
+            each.query,
+            each.cell if each.item is None else each.item,
+            each.value,
+            each.stderr,
+            each.low,
+            each.high,
+        ]
+        rows.append([*cells, *([each.band, each.rank_stderr] if ranks else [])])
+    print_table(title, columns, rows)
 
 
 def show(value: Any) -> str:

@@ -1,7 +1,6 @@
 """`hearsay simulate`: the whole path in one process."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -9,7 +8,7 @@ from collector.survey import load
 from estimator import snapshot
 from mechanisms.randomness import secure, seeded
 from ops.options import json_option, seed_option
-from ops.present import print_json, print_table
+from ops.present import print_answers, print_json
 from ops.progress import reports_bar
 from ops.simulation import simulate
 from producer import values
@@ -33,14 +32,13 @@ def command(survey_file: Path, values_file: Path, out: Path, seed: int | None, a
     with reports_bar("simulating", len(cells)) as advance:
         content = simulate(survey, cells, secure() if seed is None else seeded(seed), advance)
     snapshot.write(out, content)
-    document: dict[str, Any] = content.document()
     if as_json:
-        print_json(document)
+        print_json(content.document())
         return
-    print_table(
+    print_answers(
         f"{survey.name}: {content.reports:,} reports, {survey.mechanism.ID}, epsilon {survey.epsilon:g}",
-        ("query", "item", "value", "stderr", "low", "high"),
-        [[a["query"], a.get("item", a.get("cell")), *(a[key] for key in ("value", "stderr", "low", "high"))]
-         for a in document["answers"]],
-        caption="withheld: fewer reports than answers.minimum_reports" if content.withheld else f"snapshot in {out}",
-    )  # fmt: skip
+        content.answers,
+    )
+    if content.withheld:
+        click.echo(f"answers are withheld until there are {survey.minimum_reports} reports")
+    click.echo(f"snapshot in {out}; ask it: hearsay query --snapshot {out} ...")

@@ -1,0 +1,1 @@
+"""Speed, measured: every figure stands beside a ceiling or a peer from the same run. One file per question."""

@@ -1,0 +1,68 @@
+"""One line of the bench table."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure with what bounds it. Rates are better when higher; durations (`at_most`) when lower."""
+
+    what: str
+    value: float
+    unit: str
+    target: float
+    at_most: bool = False
+    ceiling: float | None = None
+    ceiling_name: str = ""
+    # The least share of the ceiling that is asked for beside the target.
+    ratio_target: float | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.ceiling is None else self.value / self.ceiling
+
+    @property
+    def holds(self) -> bool:
+        reached = self.value <= self.target if self.at_most else self.value >= self.target
+        return reached and (self.ratio_target is None or (self.ratio is not None and self.ratio >= self.ratio_target))
+
+    @property
+    def target_words(self) -> str:
+        words = f"{'at most' if self.at_most else 'at least'} {readable(self.target)} {self.unit}"
+        return words if self.ratio_target is None else f"{words}, {self.ratio_target:g} of the ceiling"
+
+    def table(self) -> dict[str, Any]:
+        """The row as JSON."""
+        return {
+            "what": self.what,
+            "value": self.value,
+            "unit": self.unit,
+            "ceiling": self.ceiling,
+            "ceiling_name": self.ceiling_name or None,
+            "ratio": self.ratio,
+            "target": self.target_words,
+            "holds": self.holds,
+            "note": self.note or None,
+        }
+
+
+def readable(number: float) -> str:
+    """Large numbers in thousands and millions."""
+    for size, letter in ((1e6, " M"), (1e3, " k")):
+        if abs(number) >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def best_seconds(function: Callable[[], object], repeats: int = 5) -> float:
+    """The shortest of several runs: what the machine can do when nothing else disturbs it."""
+    durations = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        function()
+        durations.append(time.perf_counter() - started)
+    return min(durations)

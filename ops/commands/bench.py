@@ -1,0 +1,49 @@
+"""`hearsay bench`: speed against ceilings."""
+
+import importlib
+from typing import Any
+
+import click
+
+from ops.bench.row import Row, readable
+from ops.lazy import LazyGroup
+from ops.options import json_option
+from ops.present import notes, print_json, print_table
+
+QUESTIONS = {
+    "fold": "ops.bench.fold",
+    "path": "ops.bench.path",
+    "freshness": "ops.bench.freshness",
+    "materialise": "ops.bench.materialise",
+}
+COMPARISONS = {"peers": ("ops.bench.peers", "Compare every shared mechanism with other libraries.")}
+
+
+@click.group(cls=LazyGroup, commands_by_module=COMPARISONS, invoke_without_command=True)
+@click.option("--only", type=click.Choice(list(QUESTIONS)), multiple=True, help="Only these questions.")
+@json_option
+@click.pass_context
+def command(context: click.Context, only: tuple[str, ...], as_json: bool) -> None:
+    """Measure speed, each figure against a ceiling in the same run.
+
+    Timings depend on the machine and on what else it does; the ratios to the ceilings travel better.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    measured: list[Row] = []
+    for name in only or QUESTIONS:
+        for row in importlib.import_module(QUESTIONS[name]).rows():
+            measured.append(row)
+            notes().print(f"{row.what}: {readable(row.value)} {row.unit}", markup=False)
+    if as_json:
+        print_json([row.table() for row in measured])
+    else:
+        print_table(
+            "bench", ("what", "measured", "ceiling", "ratio", "target", "holds"), [_cells(row) for row in measured]
+        )
+
+
+def _cells(row: Row) -> list[Any]:
+    ceiling = None if row.ceiling is None else f"{readable(row.ceiling)} {row.unit} ({row.ceiling_name})"
+    note = f" ({row.note})" if row.note else ""
+    return [row.what + note, f"{readable(row.value)} {row.unit}", ceiling, row.ratio, row.target_words, row.holds]

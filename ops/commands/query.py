@@ -1,0 +1,69 @@
+"""`hearsay query`: questions to a live survey or to a snapshot."""
+
+import re
+from pathlib import Path
+
+import click
+
+from collector.survey import Survey
+from estimator import snapshot as snapshots
+from estimator.live import live
+from estimator.query import GRAMMAR, answer, check_reports, parse
+from mechanisms import State
+from ops.config import Settings
+from ops.connection import open_registry
+from ops.options import SERVER, json_option, uses
+from ops.present import print_answers, print_json
+
+
+@click.command(
+    # Negative numbers are values, not options; words that look like options are refused below.
+    context_settings={"ignore_unknown_options": True},
+    options_metavar="(NAME | --snapshot DIR) [OPTIONS]",
+    epilog=f"Queries: {GRAMMAR}",
+)
+@click.argument("words", nargs=-1, metavar="QUERY")
+@click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
+@click.option("--window", metavar="NAME|all|last:N", help="Which windows; their states are added.  [default: all]")
+@click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
+@json_option
+@uses(*SERVER, "plugins")
+def command(
+    settings: Settings, words: tuple[str, ...], snapshot: Path | None, window: str | None, count: bool, as_json: bool
+) -> None:
+    """Ask a live survey or a snapshot.
+
+    Values are fractions of the reports, with their standard error and 95% interval (value +- 1.96 stderr, unclipped).
+    Ranges are inclusive, in the domain's own units; on a grid `range A1:B1 A2:B2`. A live query reads accumulators
+    and deltas from Redis and needs no estimator.
+    """
+    for word in words:
+        if word.startswith("-") and not re.match(r"-[\d.]", word):
+            raise click.UsageError(f"No such option: {word}")
+    if snapshot is not None:
+        survey, state = _from_snapshot(snapshot, window)
+        title = f"{survey.name} ({snapshot})"
+    else:
+        if not words:
+            raise click.UsageError("name a survey, or a snapshot with --snapshot DIR")
+        name, *words_left = words
+        words = tuple(words_left)
+        current = live(open_registry(settings).get(name), window or "all")
+        survey, state = current.survey, current.state
+        title = f"{survey.name} (window {current.window})"
+    question = parse(words)
+    reports = survey.mechanism.reports(state)
+    check_reports(reports, survey.minimum_reports)
+    answers = answer(question, survey.mechanism.estimate(state), minimum_reports=survey.minimum_reports, count=count)
+    if as_json:
+        print_json([each.table() for each in answers])
+    else:
+        print_answers(f"{title}: {reports:,} reports", answers)
+
+
+def _from_snapshot(directory: Path, window: str | None) -> tuple[Survey, State]:
+    found = snapshots.load(directory)
+    held = found.metadata["window"]
+    if window not in (None, held):
+        raise click.UsageError(f"--window: this snapshot holds the window {held}, got {window}")
+    return found.survey, found.state
