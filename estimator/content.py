@@ -46,8 +46,9 @@ class Content:
     def document(self) -> dict[str, Any]:
         """The content of `snapshot.json`; docs/snapshot.schema.json describes it."""
         mechanism = self.survey.mechanism
-        start, end = bounds_ms(self.window, self.survey.every_s)
-        whole = end is None  # the window "all" has neither start nor end
+        several = self.window.startswith("last:")
+        start, end = (0, None) if several else bounds_ms(self.window, self.survey.every_s)
+        whole = end is None  # "all" and sums of windows have neither start nor end
         return {
             "format": FORMAT,
             "survey": self.survey.name,

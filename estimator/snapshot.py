@@ -69,7 +69,7 @@ def publish(root: str | Path, content: Content, still_newest: Callable[[], bool]
     try:
         (folder / GENERATIONS).mkdir(parents=True, exist_ok=True)
         with _locked(folder / GENERATIONS):
-            if _identity(link) == (content.survey.tag, content.version, content.final) or not still_newest():
+            if _says_the_same(link, content) or not still_newest():
                 return False
             older = _generations(folder, content.window)
             number = older[-1][0] + 1 if older else 1
@@ -101,6 +101,13 @@ def load(directory: str | Path) -> Snapshot:
             got = f"{state[name].dtype} {list(state[name].shape)}"
             raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
     return Snapshot(survey, state, metadata)
+
+
+def holds(root: str | Path, survey: Survey, window: str, version: int, final: bool) -> bool:
+    """Whether this version of a window is in place."""
+    held = _document(Path(root) / survey.name / window)
+    wanted = (survey.tag, version, "final" if final else "partial")
+    return (held.get("tag"), held.get("version"), held.get("status")) == wanted
 
 
 def windows(root: str | Path, survey: str) -> list[str]:
@@ -141,13 +148,19 @@ def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
     return metadata
 
 
-def _identity(link: Path) -> tuple[Any, Any, Any] | None:
-    """Tag, version and finality of the snapshot in place; None where there is none that can be read."""
+def _says_the_same(link: Path, content: Content) -> bool:
+    """By all it says, not by the version alone: a server that lost its last second counts versions again."""
+    held, fresh = _document(link), json.loads(json.dumps(content.document()))
+    return held | {"generated_at": None} == fresh | {"generated_at": None}
+
+
+def _document(link: Path) -> dict[str, Any]:
+    """The JSON of the snapshot in place; empty where there is none that can be read."""
     try:
-        metadata = json.loads((link / JSON).read_text(encoding="utf-8"))
-        return metadata["tag"], metadata["version"], metadata["status"] == "final"
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        document = json.loads((link / JSON).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _generations(folder: Path, window: str) -> list[tuple[int, Path]]:

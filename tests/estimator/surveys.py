@@ -4,10 +4,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from collector.registry import Registered
 from collector.survey import Survey, parse
+from collector.wire import codec
 from mechanisms import State
 from mechanisms.randomness import seeded
 from tests.mechanisms.shared import skewed_cells
+from tests.pipeline import fold_all
 
 
 def colours(**changes: Any) -> Survey:
@@ -24,3 +27,18 @@ def devices(survey: Survey, count: int, seed: int = 1) -> dict[str, NDArray[Any]
 def state_of(survey: Survey, count: int, seed: int = 1) -> State:
     """The state after so many devices."""
     return survey.mechanism.fold(survey.mechanism.empty(), devices(survey, count, seed))
+
+
+def deliver(
+    registered: Registered, count: int, seed: int = 1, shard: int = 0, at_ms: int | None = None
+) -> dict[str, NDArray[Any]]:
+    """Publish reports as one frame and fold them; with `at_ms` they were appended at that time of the server."""
+    store = registered.store(shard)
+    reports = devices(registered.survey, count, seed)
+    frame = codec(registered.survey.mechanism).encode_frame(reports)
+    if at_ms is None:
+        assert store.publish(f"writer-{seed}-{shard}", 1, [(b"f", frame)], count).status == "ok"
+    else:
+        store.client.xadd(store.keys.stream, {"f": frame}, id=f"{at_ms}-*")
+    fold_all(store)
+    return reports

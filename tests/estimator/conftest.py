@@ -1,0 +1,17 @@
+"""Mechanisms without noise are known during these tests, and a registry on the real server."""
+
+import pytest
+
+from collector.connect import Client
+from collector.registry import Registry
+from tests.identity import known_to_this_process
+from workers.context import Context, set_current
+
+__all__ = ["known_to_this_process"]
+
+
+@pytest.fixture
+def registry(client: Client, prefix: str) -> Registry:
+    """A registry of the test's own; fold jobs of this process use it."""
+    set_current(Context(client, prefix))
+    return Registry(client, prefix)

@@ -1,0 +1,238 @@
+import json
+import logging
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from collector import keys
+from collector.connect import connect
+from collector.keys import PREFIX
+from collector.reading import read
+from collector.registry import Registered, Registry
+from collector.status import now_ms, status
+from estimator import published, snapshot
+from estimator.materialise import Materialiser
+from estimator.retention import GONE, forget
+from mechanisms import merge
+from ops.embedded import EmbeddedServer
+from tests.estimator.surveys import colours, deliver, state_of
+from tests.estimator.test_snapshot import VALIDATOR
+from tests.identity import survey_table
+from tests.pipeline import cut_all, singles
+from workers.context import Context, set_current
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def materialiser(registry: Registry, tmp_path: Path) -> Materialiser:
+    return Materialiser(registry, tmp_path)
+
+
+def test_files_and_redis_follow_the_state(registry: Registry, materialiser: Materialiser, tmp_path: Path) -> None:
+    registered = registry.add(colours())
+    assert materialiser.run_once().materialised == 0
+    expected = colours().mechanism.empty()
+    for seed in range(3):
+        deliver(registered, 100, seed=seed)
+        merge(expected, state_of(colours(), 100, seed))
+        assert materialiser.run_once().materialised == 1
+        loaded = snapshot.load(tmp_path / "colours" / "all")
+        assert np.array_equal(loaded.state["sum"], expected["sum"])
+        assert loaded.metadata["status"] == "partial"
+        held = published.get(registered, "all")
+        assert held is not None
+        VALIDATOR.validate(held)
+        assert held["reports"] == loaded.metadata["reports"] == 100 * (seed + 1)
+        assert held["version"] == loaded.metadata["version"]
+
+
+def test_what_did_not_change_is_left_alone(registry: Registry, materialiser: Materialiser) -> None:
+    registered = registry.add(colours())
+    deliver(registered, 100)
+    assert materialiser.run_once().materialised == 1
+    assert materialiser.run_once().materialised == 0
+
+
+def test_a_closed_survey_becomes_final_once(registry: Registry, materialiser: Materialiser, tmp_path: Path) -> None:
+    registered = registry.add(colours())
+    deliver(registered, 100)
+    materialiser.run_once()
+    registry.close("colours")
+    assert materialiser.run_once().materialised == 1
+    assert materialiser.run_once().materialised == 0
+    assert snapshot.load(tmp_path / "colours" / "all").metadata["status"] == "final"
+    # Another process that starts later finds everything in place and does not estimate again.
+    assert Materialiser(registry, tmp_path).run_once().materialised == 0
+    snapshot.remove_survey(tmp_path, "colours")
+    assert Materialiser(registry, tmp_path).run_once().materialised == 1
+    assert snapshot.load(tmp_path / "colours" / "all").metadata["status"] == "final"
+
+
+class TestCompaction:
+    def test_large_deltas_are_merged_and_the_state_stays(self, registry: Registry, materialiser: Materialiser) -> None:
+        registered = registry.add(colours())
+        deliver(registered, 100, seed=1)
+        deliver(registered, 100, seed=2)
+        before = read(registered.store(0), "all").vector.copy()
+        assert materialiser.run_once().merged == 1
+        after = read(registered.store(0), "all")
+        assert after.deltas == {}
+        assert np.array_equal(after.vector, before)
+        assert status(registered.store(0)).delta_bytes == 0
+
+    def test_small_deltas_wait_until_the_window_is_over(self, registry: Registry, materialiser: Materialiser) -> None:
+        registered = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14}))
+        deliver(registered, 20)
+        assert materialiser.run_once().merged == 0
+        assert status(registered.store(0)).deltas == 1
+        registry.close("colours")
+        assert materialiser.run_once().merged == 1
+        assert status(registered.store(0)).deltas == 0
+
+    def test_many_small_deltas_are_merged_before_cut_has_to_wait(
+        self, registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("estimator.materialise.MERGE_DELTAS", 3)
+        registered = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14}))
+        for seed, merged in ((1, 0), (2, 0), (3, 1), (4, 0)):
+            deliver(registered, 20, seed=seed)
+            assert materialiser.run_once().merged == merged
+        state = read(registered.store(0), "all").state
+        assert registered.survey.mechanism.reports(state) == 80
+
+    def test_two_estimators_do_no_harm(self, registry: Registry, tmp_path: Path) -> None:
+        registered = registry.add(colours())
+        pair = [Materialiser(registry, tmp_path), Materialiser(registry, tmp_path)]
+        expected = colours().mechanism.empty()
+        for seed in range(6):
+            deliver(registered, 50, seed=seed)
+            merge(expected, state_of(colours(), 50, seed))
+            for one in pair if seed % 2 else reversed(pair):
+                one.run_once()
+            assert np.array_equal(read(registered.store(0), "all").state["sum"], expected["sum"])
+            assert np.array_equal(snapshot.load(tmp_path / "colours" / "all").state["sum"], expected["sum"])
+
+    def test_an_older_version_never_replaces_a_newer_one(self, registry: Registry) -> None:
+        registered = registry.add(colours())
+        assert published.put(registered, "all", 4, b'{"n": 4}')
+        assert not published.put(registered, "all", 3, b'{"n": 3}')
+        assert not published.put(registered, "all", 4, b'{"n": 4}')
+        assert published.get(registered, "all") == {"n": 4}
+        assert published.put(registered, "all", 10, b'{"n": 10}')
+
+
+class TestFailures:
+    @pytest.fixture
+    def broken(self, registry: Registry) -> Registered:
+        registered = registry.add(colours(name="broken"))
+        deliver(registered, 100)
+        store = registered.store(0)
+        (name,) = store.client.hkeys(store.keys.deltas)
+        store.client.hset(store.keys.deltas, name, b"\xc1 not msgpack")
+        return registered
+
+    def test_a_failing_survey_does_not_stop_the_others(
+        self,
+        registry: Registry,
+        materialiser: Materialiser,
+        broken: Registered,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        good = registry.add(colours(name="good"))
+        deliver(good, 100)
+        with caplog.at_level(logging.ERROR):
+            done = materialiser.run_once()
+        assert (done.materialised, done.failed) == (1, 1)
+        assert materialiser.failures == {"broken": 1}
+        assert [record.survey for record in caplog.records] == ["broken"]  # type: ignore[attr-defined]
+        materialiser.run_once()
+        assert materialiser.failures == {"broken": 2}
+
+    def test_a_survey_that_this_version_cannot_read_does_not_stop_the_others(
+        self, registry: Registry, materialiser: Materialiser
+    ) -> None:
+        good = registry.add(colours(name="good"))
+        deliver(good, 100)
+        table = survey_table("hrr", 4, name="future") | {"mechanism": "not-yet"}
+        record = json.dumps({"survey": table, "shards": 1})
+        registry.client.hset(keys.surveys(registry.prefix), "future", record)
+        done = materialiser.run_once()
+        assert (done.materialised, done.failed) == (1, 1)
+
+    def test_a_full_disk_does_not_stop_merging(self, registry: Registry, tmp_path: Path) -> None:
+        registered = registry.add(colours())
+        deliver(registered, 100)
+        deliver(registered, 100, seed=2)
+        (tmp_path / "colours").write_text("in the way")
+        done = Materialiser(registry, tmp_path).run_once()
+        assert done.failed == 1
+        assert status(registered.store(0)).deltas == 0
+
+
+def test_a_server_that_lost_its_last_second_is_read_afresh(own_server: EmbeddedServer, tmp_path: Path) -> None:
+    """A range's number is used again after a loss; what was remembered under it must not be."""
+    survey = colours(domain={"kind": "categorical", "size": 1 << 14})
+    client = connect(own_server.url)
+    set_current(Context(client, PREFIX))
+    materialiser = Materialiser(Registry(client), tmp_path)
+    deliver(Registry(client).add(survey), 50, seed=1)
+    materialiser.run_once()
+    client.flushall()  # stands for the loss; the restart is what the estimator can see of it
+    own_server.restart()
+    deliver(Registry(client).add(survey), 70, seed=2)
+    materialiser.run_once()
+    assert snapshot.load(tmp_path / "colours" / "all").metadata["reports"] == 70
+    client.close()
+
+
+class TestRetention:
+    @pytest.fixture
+    def hourly(self, registry: Registry) -> Registered:
+        registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
+        this_hour = now_ms(registered.store(0)) // HOUR_MS * HOUR_MS
+        for hours_ago in (5, 4, 1):
+            deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
+        return registered
+
+    def test_old_windows_go_from_redis_and_disk(
+        self, registry: Registry, hourly: Registered, materialiser: Materialiser, tmp_path: Path
+    ) -> None:
+        done = materialiser.run_once()
+        assert (done.materialised, done.purged) == (3, 2)
+        store = hourly.store(0)
+        assert len(snapshot.windows(tmp_path, "colours")) == 1
+        assert store.client.scard(store.keys.windows) == 1
+        left = [key.decode() for key in store.client.keys(store.keys.base + "*")]
+        assert sum("counters:" in key for key in left) == 1
+        assert sum("chunk:" in key for key in left) == 1
+        assert sum("snapshot:" in key for key in left) == 1
+
+    def test_totals_survive_and_are_moved_once(self, hourly: Registered) -> None:
+        assert len(forget(hourly, None)) == 2
+        assert forget(hourly, None) == []
+        store = hourly.store(0)
+        assert store.client.hget(store.keys.meta, f"{GONE}folded") == b"200"
+
+    def test_a_window_with_an_outstanding_range_stays(self, registry: Registry) -> None:
+        registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
+        store = registered.store(0)
+        name, payload = singles(store, [1])[0]
+        long_ago = now_ms(store) // HOUR_MS * HOUR_MS - 9 * HOUR_MS
+        store.client.xadd(store.keys.stream, {name: payload}, id=f"{long_ago}-1")
+        assert len(cut_all(store)) == 1
+        store.client.sadd(store.keys.windows, cut_window := store.ranges()[0].window(3_600))
+        assert forget(registered, None) == []
+        assert store.client.smembers(store.keys.windows) == {cut_window.encode()}
+
+    def test_without_retain_nothing_goes(self, registry: Registry, materialiser: Materialiser) -> None:
+        registered = registry.add(colours(window={"every": "1h"}))
+        deliver(registered, 100, at_ms=HOUR_MS)
+        assert materialiser.run_once().purged == 0
+
+
+def test_schema_validator_is_strict() -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATOR.validate({"format": 1})
