@@ -44,7 +44,8 @@ def encode_delta(vector: Vector) -> bytes:
     changed = np.flatnonzero(vector)
     if not changed.size:
         return b""
-    kind = np.min_scalar_type(int(-max(abs(int(vector.max())), abs(int(vector.min())))))
+    largest = max(int(vector.max()), -1 - int(vector.min()))  # signed types reach one further below zero than above
+    kind = np.min_scalar_type(-1 - largest)
     sparse_size = changed.size * (4 + kind.itemsize)
     if sparse_size < vector.size * kind.itemsize:
         index, values = changed.astype("<u4").tobytes(), vector[changed]
@@ -65,8 +66,8 @@ def apply_delta(vector: Vector, blob: bytes) -> set[int]:
         raise StateError(f"delta must have {vector.size} cells, got {size}")
     added = np.frombuffer(values, dtype=f"<i{width}").astype(np.int64)
     if index is None:
-        check_overflow(vector)
         vector += added
+        check_overflow(vector)
         return set(range(-(-vector.size // CHUNK_CELLS)))
     cells = np.frombuffer(index, dtype="<u4").astype(np.intp)
     vector[cells] += added
