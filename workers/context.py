@@ -20,7 +20,7 @@ class WorkerSettings:
     prefix: str = PREFIX
     queue: str = QUEUE
     keep_payloads: bool = False
-    plugins: str = ""
+    plugins: str | None = None
 
     def environment(self) -> dict[str, str]:
         return {
@@ -29,7 +29,7 @@ class WorkerSettings:
             "HEARSAY_PREFIX": self.prefix,
             "HEARSAY_QUEUE": self.queue,
             "HEARSAY_DEAD_LETTER_PAYLOAD": "yes" if self.keep_payloads else "no",
-            "HEARSAY_PLUGINS": self.plugins,
+            "HEARSAY_PLUGINS": self.plugins or "",
         }
 
     @classmethod
@@ -45,9 +45,9 @@ class WorkerSettings:
         )
 
 
-def load_plugins(names: str) -> None:
+def load_plugins(names: str | None) -> None:
     """Import modules that register further mechanisms, given as a comma-separated list."""
-    for name in filter(None, (part.strip() for part in names.split(","))):
+    for name in filter(None, (part.strip() for part in (names or "").split(","))):
         importlib.import_module(name)
 
 

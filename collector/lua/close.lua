@@ -18,7 +18,10 @@ elseif ARGV[1] == 'backlog' then
   redis.call('HINCRBY', KEYS[2], 'entries', entries)
   redis.call('HINCRBY', KEYS[6], 'rejected:skipped:entries', entries)
   redis.call('SADD', KEYS[7], ARGV[3])
-  redis.call('HSET', KEYS[4], 'bytes_out', redis.call('HGET', KEYS[4], 'bytes_in') or '0')
+  local published = tonumber(redis.call('HGET', KEYS[4], 'bytes_in') or '0')
+  local bytes = published - tonumber(redis.call('HGET', KEYS[2], 'bytes') or '0')
+  redis.call('HINCRBY', KEYS[2], 'bytes', bytes)
+  redis.call('HINCRBY', KEYS[4], 'bytes_out', bytes)
   return {'ok', entries}
 end
 local range = redis.call('HGET', KEYS[3], ARGV[2])

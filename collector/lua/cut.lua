@@ -7,7 +7,22 @@ if redis.call('HLEN', KEYS[4]) >= tonumber(ARGV[7])
 end
 local function milliseconds(id) return tonumber(string.match(id, '^(%d+)')) end
 local every, frames, singles, bytes = tonumber(ARGV[2]), 0, 0, 0
-local cursor = redis.call('HGET', KEYS[2], 'id') or '0-0'
+local at_cursor = redis.call('HMGET', KEYS[2], 'id', 'entries', 'bytes')
+local cursor = at_cursor[1] or '0-0'
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Most calls find a few young entries: tell that from the totals and the oldest one, without reading them all.
+local oldest = redis.call('XRANGE', KEYS[1], '(' .. cursor, '+', 'COUNT', 1)[1]
+if not oldest then return {'empty'} end
+local published = redis.call('HMGET', KEYS[5], 'entries_in', 'bytes_in')
+local waiting = tonumber(published[1] or '0') - tonumber(at_cursor[2] or '0')
+local waiting_bytes = tonumber(published[2] or '0') - tonumber(at_cursor[3] or '0')
+local born = milliseconds(oldest[1])
+if now - born < tonumber(ARGV[6]) and waiting_bytes < tonumber(ARGV[5])
+  and waiting < tonumber(oldest[2][1] == 'f' and ARGV[3] or ARGV[4])
+  and not (every > 0 and math.floor(now / every) > math.floor(born / every)) then
+  return {'young'}
+end
 local first, last, window, count, full = nil, cursor, nil, 0, false
 local chunk = 256
 repeat
@@ -26,14 +41,12 @@ repeat
   local more = #entries == chunk
   if frames == 0 then chunk = 2000 end
 until full or not more
-if not first then return {'empty'} end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if not full and every > 0 and math.floor(now / every) > window then full = true end
 if not full and now - milliseconds(first) < tonumber(ARGV[6]) then return {'young'} end
 local seq = redis.call('HINCRBY', KEYS[2], 'seq', 1)
 redis.call('HSET', KEYS[2], 'id', last)
 redis.call('HINCRBY', KEYS[2], 'entries', count)
+redis.call('HINCRBY', KEYS[2], 'bytes', bytes)
 redis.call('HSET', KEYS[3], seq, string.format('%s %s %d %.0f %s 1 %.0f %.0f outstanding',
   first, last, count, bytes, ARGV[1], now, every > 0 and window * every or 0))
 return {'cut', seq}
