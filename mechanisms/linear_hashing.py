@@ -173,7 +173,7 @@ class LinearHashing(FrequencyOracle):
         """Expected-count form. Pairs of characters in one report are treated as spread evenly over all pairs."""
         K, g, c = self.characters, self.buckets, self.correlation
         once = (g - 1) / (K - 1)
-        pair = self._pair_share() / once**2
+        pair = self.pair_share() / once**2
         return Moments(
             a=1 / (K * once * c * c) - pair / (K * c),
             b=pair / c,
@@ -181,7 +181,7 @@ class LinearHashing(FrequencyOracle):
             d=2 / K - 2 * pair / (K * c),
         )
 
-    def _pair_share(self) -> float:
+    def pair_share(self) -> float:
         """Chance that two given different characters are both in a report."""
         K, g = self.characters, self.buckets
         return (g - 1) * (g - 2) / ((K - 1) * (K - 2)) if g > 2 else 0.0
@@ -199,7 +199,7 @@ class LinearHashing(FrequencyOracle):
     def _own_count_variance(self, f: Floats, concentration: float, reports: int) -> Floats:
         """Each character divided by its own count: what theta explains is no longer noise. concentration = sum f^2."""
         K, c = self.characters, self.correlation
-        once, pair = (self.buckets - 1) / (K - 1), self._pair_share()
+        once, pair = (self.buckets - 1) / (K - 1), self.pair_share()
         spread, peak = K * concentration - 1, K * f - 1
         moment = once * ((K - 1) / c**2 - spread) + pair * ((K - 2) * peak / c - peak**2 + spread)
         return (moment / (K * once) ** 2 - f * (1 - f)) * (1 + 1 / self.expected_count(reports))

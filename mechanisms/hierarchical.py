@@ -1,0 +1,188 @@
+"""Hierarchical histograms: a tree over an ordered domain, one level a device, an oracle a level.
+
+Device    Draw a level of the tree without looking at the value, report the value's node there by the level's oracle.
+Privacy   The oracle's: the level is independent of the value, and a device reports once.
+Estimate  Every level's shares from its own reports, made consistent by weighted least squares with the root known to
+          be 1 (`tree`); a range is a difference of two cumulative shares.
+Variance  exact for every range, `tree_variance`; without consistency, `tree_parts`.  Kulkarni 5.3, 5.4
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Mechanism, State, Values
+from mechanisms.errors import SpecificationError
+from mechanisms.guarantee import Guarantee, PureLDP
+from mechanisms.layout import Layout, Reports
+from mechanisms.level_noise import LevelNoise
+from mechanisms.levels import SampledLevels, cumulative_thresholds
+from mechanisms.options import choice, flag, integer
+from mechanisms.oracle import FrequencyOracle
+from mechanisms.randomness import Random
+from mechanisms.range_result import Ends, RangeEstimate, standard_error
+from mechanisms.registry import REGISTRY, register
+from mechanisms.result import Estimate, Floats
+from mechanisms.tree import Inference, Tree
+from mechanisms.tree_parts import PartsEstimate
+from mechanisms.tree_variance import TreeVariance
+from mechanisms.xor_pairs import XorPairs
+
+ORACLES = ("grr", "ss", "oue", "olh", "hrr")
+
+
+@dataclass(frozen=True)
+class TreeEstimate(RangeEstimate):
+    """Consistent shares with the exact variance of every range."""
+
+    uncertainty: TreeVariance
+
+    def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
+        cumulative = self.uncertainty.cumulative
+        return cumulative[y] - cumulative[x], self.uncertainty.ranges(x, np.where(y == self.domain.size, 0, y))
+
+    def prefix_values(self) -> Floats:
+        return self.uncertainty.cumulative[1:]
+
+
+@register
+@dataclass(frozen=True)
+class Hierarchical(Mechanism):
+    """Ranges and quantiles from a tree of shares."""
+
+    ID = "hierarchical"
+    SUMMARY = "ranges and quantiles: a tree of histograms, made consistent"
+    KINDS = ("ordinal",)
+    OPTIONS = (
+        integer("fanout", 4, 2, 1 << 10, "children of a node"),
+        choice("oracle", "olh", ORACLES, "the oracle of every level"),
+        flag("consistency", True, "make the levels agree by weighted least squares"),
+    )
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}, "options": {"fanout": 2}},
+        {"epsilon": 0.8, "domain": {"kind": "ordinal", "size": 5}, "options": {"fanout": 2, "oracle": "oue"}},
+        {"epsilon": 1.5, "domain": {"kind": "ordinal", "size": 9}, "options": {"fanout": 3, "oracle": "grr"}},
+        {
+            "epsilon": 1.0,
+            "domain": {"kind": "ordinal", "low": 0.0, "high": 60.0, "bins": 8},
+            "options": {"fanout": 4, "oracle": "hrr", "consistency": False},
+        },
+    )
+
+    @cached_property
+    def tree(self) -> Tree:
+        return Tree.regular(self.domain.size, self.options["fanout"])
+
+    @cached_property
+    def levels(self) -> SampledLevels:
+        kind = REGISTRY.get(self.options["oracle"])
+        if kind is None or not issubclass(kind, FrequencyOracle):
+            raise SpecificationError(f"options.oracle must be one of {', '.join(ORACLES)}")
+        oracles = tuple(kind.over(nodes, self.epsilon) for nodes in self.tree.nodes[1:])
+        return SampledLevels(oracles, cumulative_thresholds([Fraction(1)] * len(oracles)))
+
+    @property
+    def layout(self) -> Layout:
+        return self.levels.layout
+
+    @property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return self.levels.arrays
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return PureLDP(self.epsilon)
+
+    @property
+    def spent_epsilon(self) -> float:
+        return self.levels.spent_epsilon
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return self.levels.perturb(self.domain.flatten(values), self.tree.node, random)
+
+    def fold(self, state: State, reports: Reports) -> State:
+        return self.levels.fold(state, reports)
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
+        return self.levels.valid(reports)
+
+    def reports(self, state: State) -> int:
+        return sum(self.levels.counts(state))
+
+    def estimate(self, state: State) -> Estimate:
+        counts = self.levels.counts(state)
+        noise = self._noise(counts)
+        raw = [
+            oracle.estimate(self.levels.state(state, level)).estimate
+            for level, oracle in enumerate(self.levels.oracles, start=1)
+        ]
+        if not self.options["consistency"]:
+            return PartsEstimate.of(self.domain, sum(counts), self.tree, noise, raw)
+        inference = self._inference(noise)
+        pairs = self._pairs(noise, inference, raw)
+        leaves = inference.leaves(raw)
+        uncertainty = TreeVariance(inference, noise, sum(counts), _cumulative(leaves), pairs)
+        stderr = standard_error(uncertainty.cells())
+        return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
+
+    def _noise(self, counts: list[int]) -> tuple[LevelNoise, ...]:
+        return tuple(LevelNoise.of(oracle, count) for oracle, count in zip(self.levels.oracles, counts, strict=True))
+
+    def _inference(self, noise: tuple[LevelNoise, ...]) -> Inference:
+        variances = (level.contrast_variance(nodes) for level, nodes in zip(noise, self.tree.nodes[1:], strict=True))
+        return Inference(self.tree, tuple(variances))
+
+    def _pairs(
+        self, noise: tuple[LevelNoise, ...], inference: Inference, raw: list[Floats]
+    ) -> tuple[XorPairs | None, ...]:
+        """For every level down to the deepest that divides characters by their own counts."""
+        needed = [level for level, own in enumerate(noise) if own.pairs]
+        return tuple(
+            XorPairs.of(shares, inference.variances[level], self.tree.fanouts[level])
+            if needed and level <= needed[-1]
+            else None
+            for level, shares in enumerate(raw)
+        )
+
+    def channel(self) -> NDArray[np.float64]:
+        return self.levels.channel(np.arange(self.domain.size), self.tree.node)
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""
+        counts = [max(1, round(reports * share)) for share in self.levels.probabilities]
+        noise = self._noise(counts)
+        size = self.domain.size
+        even = np.arange(size + 1) / size
+        uncertainty = TreeVariance(self._inference(noise), noise, reports, even, (None,) * len(counts))
+        x, y = sampled_ranges(size)
+        variance = uncertainty.ranges(x, y % size)
+        middle = np.array([size // 2], dtype=np.int64)
+        point = uncertainty.ranges(middle, (middle + 1) % size)
+        return {"point": float(np.sqrt(point[0])), "range": float(np.sqrt(variance.mean()))}
+
+
+def sampled_ranges(size: int, wanted: int = 4096) -> tuple[Ends, Ends]:
+    """Ranges as [x, y): all of them where there are few, else a fixed sample spread evenly over all pairs of ends."""
+    if size * (size + 1) // 2 <= wanted:
+        x, y = np.triu_indices(size + 1, k=1)
+        return x.astype(np.int64), y.astype(np.int64)
+    side = isqrt(wanted)
+    grid = np.linspace(0, size, side, dtype=np.int64)
+    shifted = np.minimum(grid + size // (2 * side), size)
+    x, y = (ends.reshape(-1) for ends in np.meshgrid(grid, shifted))
+    kept = x != y
+    return cast(Ends, np.minimum(x, y)[kept]), cast(Ends, np.maximum(x, y)[kept])
+
+
+def _cumulative(leaves: Floats) -> Floats:
+    """Shares before each cell; the last is exactly 1, which the inference knows."""
+    cumulative = np.empty(leaves.size + 1)
+    cumulative[0] = 0.0
+    np.cumsum(leaves, out=cumulative[1:])
+    cumulative[-1] = 1.0
+    return cumulative

@@ -1,0 +1,292 @@
+"""Exact variances of range queries on a tree after constrained inference, O(log D) each.
+
+Let q_u be what one unit of node u adds to the answer: 1 inside the range, 0 outside, and for a node that the range cuts
+the mean of its children's q weighted by their blended variances. Unrolling the inference, node u's blend z_u enters the
+answer with K_u = (1 - w_p) K_p + q_u - q_p (p its parent, K = 0 at the root), and its raw estimate with W_u = w_u K_u.
+Below a node that the range does not cut q is constant and K only shrinks, so the sums that a level's noise needs,
+
+    sum K,   sum K^2,   sum K f,   sum K^2 f,   P = sum over pairs K_u K_v F(u xor v),
+
+follow from those of the level above and from the few nodes that are cut:
+
+    sum K f    = (1 - w)   sum' K f   + [sum q f]
+    sum K^2 f  = (1 - w)^2 sum' K^2 f + [sum q^2 f] + 2 sum over cut parents p of ((1 - w) K_p - q_p) [sum q f below p]
+
+with ' for the level above and [.] for the change from it; with 1 in the place of f the brackets are [.]_l - B [.]_(l-1)
+and the last sum vanishes. The edge of a ragged tree has its own w: its K is tracked, and the difference added.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.level_noise import LevelNoise
+from mechanisms.result import Floats
+from mechanisms.tree import Inference
+from mechanisms.xor_pairs import XorPairs
+
+Ends = NDArray[np.int64]
+Number = Floats | float
+
+
+@dataclass(frozen=True)
+class TreeVariance:
+    """Variances of ranges and of single cells, for estimated shares with prefix sums `cumulative` (D + 1 of them)."""
+
+    inference: Inference
+    noise: tuple[LevelNoise, ...]
+    reports: int
+    cumulative: Floats
+    pairs: tuple[XorPairs | None, ...]
+
+    @cached_property
+    def prefixes(self) -> list[Floats]:
+        """Prefix sums over the nodes of level 0..h, each by itself so that the upper levels stay in cache."""
+        tree = self.inference.tree
+        ends = [
+            np.minimum(np.arange(nodes + 1) * span, tree.size)
+            for nodes, span in zip(tree.nodes[:-1], tree.spans[:-1], strict=True)
+        ]
+        return [*(self.cumulative[end] for end in ends), self.cumulative]
+
+    def edge_share(self, level: int) -> float:
+        """f of a level's last node."""
+        return float(self.prefixes[level][-1] - self.prefixes[level][-2])
+
+    def ranges(self, x: Ends, y: Ends) -> Floats:
+        """Variance of the share of cells x..y-1, for x, y in 0..D-1; y = 0 stands for the end of the domain."""
+        inference, tree = self.inference, self.inference.tree
+        left, right = _Prefix(inference, x), _Prefix(inference, y)
+        sums = _Sums(self)
+        left.enter(0, self.prefixes[0])
+        right.enter(0, self.prefixes[0])
+        left.q = right.q = right.part - left.part
+        squares = squares_f = left.q**2
+        totals = totals_f = left.q
+        edge_q: Number = left.q
+        for level in range(1, tree.height + 1):
+            pull_left, pull_right = left.pull(level), right.pull(level)
+            mass_left, mass_right = left.mass, right.mass
+            left.enter(level, self.prefixes[level])
+            right.enter(level, self.prefixes[level])
+            before, same = left.node < right.node, left.node == right.node
+            left.q = np.where(same, right.part, before) - left.part
+            right.q = right.part - np.where(same, left.part, left.node > right.node)
+            squares_before, squares_f_before = squares, squares_f
+            totals_before, totals_f_before, edge_q_before = totals, totals_f, edge_q
+            totals, totals_f = right.count - left.count, right.mass - left.mass
+            # sum of q^2 = |range| less q(1-q) of the cut nodes; a prefix pair in one node has q = right - left there.
+            away_left, away_right = left.part * (1 - left.part), right.part * (1 - right.part)
+            apart = np.where(before, 1.0, -1.0)
+            inside = 2 * left.part * (1 - right.part) * same
+            apart[same] = 1.0
+            squares = apart * totals - away_left - away_right + inside
+            squares_f = apart * totals_f - away_left * left.share - away_right * right.share + inside * left.share
+            steps_f = pull_right * (right.mass - mass_right) - pull_left * (left.mass - mass_left)
+            if level <= tree.last_ragged:
+                edge_q = np.where(right.on_edge, right.part, 0.0) - np.where(left.on_edge, left.part, 0.0)
+            pairs = self.pairs[level - 1]
+            sums.descend(
+                level,
+                squares=squares - tree.fanouts[level - 1] * squares_before,
+                squares_f=squares_f - squares_f_before + 2 * steps_f,
+                totals=totals - tree.fanouts[level - 1] * totals_before,
+                totals_f=totals_f - totals_f_before,
+                edge_q=(edge_q_before, edge_q),
+                paired=0.0 if pairs is None else pairs.of_prefixes(left.node, left.part, right.node, right.part),
+            )
+            left.coefficient, right.coefficient = pull_left + left.q, pull_right + right.q
+        return sums.variance - self._one_level_only(totals_f)
+
+    def cells(self) -> Floats:
+        """Variance of every single cell, in O(D)."""
+        tree = self.inference.tree
+        result = np.empty(tree.size)
+        for departure in range(1, tree.last_ragged + 2):
+            first = (tree.nodes[departure - 1] - 1) * tree.fanouts[departure - 1]
+            stop = tree.nodes[departure] - (departure <= tree.last_ragged)
+            if stop > first:
+                span = tree.spans[departure]
+                result[first * span : stop * span] = self._cells_below(departure, first, stop)
+        return result
+
+    def _cells_below(self, departure: int, first: int, stop: int) -> Floats:
+        """Cells whose path leaves the tree's edge at level `departure`, at one of its nodes first..stop-1.
+
+        They have q and K in common on their whole path, so these are plain numbers; only what holds f is an array.
+        """
+        inference, tree = self.inference, self.inference.tree
+        q = [1 / span for span in tree.spans]
+        for level in range(departure - 1, -1, -1):
+            child = inference.blended if level + 1 == departure else inference.edge_blended
+            q[level] = q[level + 1] * child[level + 1] / inference.edge_below[level]
+        sums, coefficient, share = _Sums(self), 0.0, np.ones(1)
+        for level in range(1, tree.height + 1):
+            fanout, on_edge = tree.fanouts[level - 1], level - 1 < departure
+            if level < departure:
+                start, end = tree.nodes[level] - 1, tree.nodes[level]
+            else:
+                start, end = (node * tree.spans[departure] // tree.spans[level] for node in (first, stop))
+            own = inference.edge_own if on_edge else inference.own
+            pull = (1 - own[level - 1]) * coefficient - q[level - 1]
+            if end - start > share.size:
+                share = np.repeat(share, fanout)[: end - start]
+                sums.widen(fanout, end - start)
+            above, share = share, np.diff(self.prefixes[level][start : end + 1])
+            gained = q[level] * share - q[level - 1] * above
+            pairs = self.pairs[level - 1]
+            sums.descend(
+                level,
+                squares=q[level] ** 2 - fanout * q[level - 1] ** 2,
+                squares_f=q[level] ** 2 * share - q[level - 1] ** 2 * above + 2 * pull * gained,
+                totals=q[level] - fanout * q[level - 1],
+                totals_f=gained,
+                edge_q=(q[level - 1] if on_edge else 0.0, q[level] if level < departure else 0.0),
+                paired=0.0 if pairs is None else q[level] ** 2 * pairs.alone,
+            )
+            coefficient = pull + q[level]
+        variance: Floats = sums.variance - self._one_level_only(share)
+        return variance
+
+    def _one_level_only(self, share: Floats) -> Floats:
+        """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one level only.
+
+        MECHANISMS section 3's last term: sum over the levels of W at a cell's nodes is 1 in the range and 0 outside,
+        up to a constant.
+        """
+        held = np.clip(np.abs(share), 0.0, 1.0)
+        return held * (1 - held) / max(self.reports, 1)
+
+
+class _Prefix:
+    """The path to the node that a prefix of `end` cells cuts, one level at a time."""
+
+    def __init__(self, inference: Inference, end: Ends) -> None:
+        self.inference, self.end = inference, end
+        self.edge_parts = self._edge_parts()
+        self.coefficient: Floats = np.zeros(1)  # K of the cut node
+        self.q: Floats = np.zeros(1)  # q of the cut node in the whole range
+
+    def _edge_parts(self) -> list[Floats]:
+        """The prefix' q of the edge of level 0..last_ragged, where the path runs there."""
+        inference, tree = self.inference, self.inference.tree
+        parts: list[Floats] = [np.empty(0)] * (tree.last_ragged + 2)
+        for level in range(tree.last_ragged + 1, -1, -1):
+            node, part = self._full(level)
+            if level <= tree.last_ragged:
+                child, child_part = self._full(level + 1)
+                place = child - (tree.nodes[level] - 1) * tree.fanouts[level]
+                weight = np.full(self.end.size, inference.blended[level + 1])
+                if level + 1 <= tree.last_ragged:
+                    on_edge = child == tree.nodes[level + 1] - 1
+                    weight[on_edge] = inference.edge_blended[level + 1]
+                    child_part = np.where(on_edge, parts[level + 1], child_part)
+                blended = (place * inference.blended[level + 1] + child_part * weight) / inference.edge_below[level]
+                part = np.where(node == tree.nodes[level] - 1, blended, part)
+            parts[level] = part
+        return parts
+
+    def _full(self, level: int) -> tuple[Ends, Floats]:
+        span = self.inference.tree.spans[level]
+        node = self.end // span
+        part: Floats = (self.end - node * span) / float(span)
+        return node, part
+
+    def enter(self, level: int, prefix: Floats) -> None:
+        """Go to the cut node of `level`: its index, share f, the prefix' q there, sum of q and of q f so far."""
+        tree = self.inference.tree
+        self.node, self.part = self._full(level)
+        if level <= tree.last_ragged:
+            self.part = self.edge_parts[level]
+            self.on_edge = self.node == tree.nodes[level] - 1
+        before = prefix[self.node]
+        self.share = prefix[self.node + 1] - before
+        self.mass = before + self.part * self.share
+        self.count = self.node + self.part
+
+    def pull(self, level: int) -> Floats:
+        """(1 - w) K - q of the cut node, for its children on `level`."""
+        keep: Number = 1 - self.inference.own[level - 1]
+        if level - 1 <= self.inference.tree.last_ragged:
+            keep = np.where(self.on_edge, 1 - self.inference.edge_own[level - 1], keep)
+        result: Floats = keep * self.coefficient - self.q
+        return result
+
+
+class _Sums:
+    """The sums over one level's nodes, and the variance of the levels so far."""
+
+    def __init__(self, context: TreeVariance) -> None:
+        self.context = context
+        self.square: Number = 0.0
+        self.square_f: Number = 0.0
+        self.total: Number = 0.0
+        self.total_f: Number = 0.0
+        self.paired: Number = 0.0
+        self.edge: Number = 0.0
+        self.variance: Number = 0.0
+
+    def widen(self, fanout: int, count: int) -> None:
+        """One entry a child in the place of one a parent."""
+        for name in ("square_f", "total_f", "variance"):
+            if isinstance(values := getattr(self, name), np.ndarray):
+                setattr(self, name, np.repeat(values, fanout)[:count])
+
+    def descend(
+        self,
+        level: int,
+        squares: Number,
+        squares_f: Number,
+        totals: Number,
+        totals_f: Number,
+        edge_q: tuple[Number, Number],
+        paired: Number,
+    ) -> None:
+        """Go one level down, given what the range adds to each sum, and add the level's variance."""
+        inference, tree = self.context.inference, self.context.inference.tree
+        fanout, keep = tree.fanouts[level - 1], 1 - inference.own[level - 1]
+        self.square = keep**2 * fanout * self.square + squares
+        self.square_f = keep**2 * self.square_f + squares_f
+        self.total_f = keep * self.total_f + totals_f
+        self.paired = keep**2 * fanout * self.paired + paired
+        if level - 1 <= tree.last_ragged:
+            self._correct_edge(level, keep, totals, edge_q)
+        elif tree.last_ragged:
+            self.total = keep * fanout * self.total
+        self._add_variance(level)
+
+    def _correct_edge(self, level: int, keep: float, totals: Number, edge_q: tuple[Number, Number]) -> None:
+        """The edge of the level above has another w and fewer children, whose q need not average to its own."""
+        inference, tree = self.context.inference, self.context.inference.tree
+        fanout, children = tree.fanouts[level - 1], tree.edge_children[level - 1]
+        edge_keep, share = 1 - inference.edge_own[level - 1], self.context.edge_share(level - 1)
+        q, q_below = edge_q
+        unbalanced = totals + (fanout - children) * q
+        self.square += (fanout - children) * q**2 + 2 * (edge_keep * self.edge - q) * unbalanced
+        self.square += self.edge**2 * (edge_keep**2 * children - keep**2 * fanout)
+        self.square_f += share * self.edge**2 * (edge_keep**2 - keep**2)
+        self.total_f += share * self.edge * (edge_keep - keep)
+        if tree.last_ragged:
+            self.total = keep * fanout * self.total + unbalanced
+            self.total += self.edge * (edge_keep * children - keep * fanout)
+        self.edge = edge_keep * self.edge + q_below - q
+
+    def _add_variance(self, level: int) -> None:
+        inference, noise = self.context.inference, self.context.noise[level - 1]
+        own = inference.own[level]
+        square, square_f = own**2 * self.square, own**2 * self.square_f
+        total, total_f = own * self.total, own * self.total_f
+        if 0 < level <= inference.tree.last_ragged:
+            edge_own, share = inference.edge_own[level], self.context.edge_share(level)
+            square += (edge_own**2 - own**2) * self.edge**2
+            square_f += (edge_own**2 - own**2) * self.edge**2 * share
+            total += (edge_own - own) * self.edge
+            total_f += (edge_own - own) * self.edge * share
+        moment = noise.a * square + noise.b * square_f - noise.mean * total_f**2
+        if inference.tree.last_ragged:
+            moment += noise.c * total**2 + noise.d * total * total_f
+        if noise.pairs:
+            moment -= noise.pairs * own**2 * self.paired
+        self.variance = self.variance + noise.scale * moment
