@@ -11,7 +11,7 @@
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -58,8 +58,13 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and say how it ended."""
+    return ending(lambda: cli.main(list(arguments), prog_name="hearsay", standalone_mode=False))
+
+
+def ending(action: Callable[[], object]) -> int:
+    """Do something and turn however it ends into an exit code, with a line on stderr where it is not 0."""
     try:
-        result = cli.main(list(arguments), prog_name="hearsay", standalone_mode=False)
+        result = action()
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except CheckFailed as failure:

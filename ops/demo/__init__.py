@@ -1,0 +1,1 @@
+"""`make demo`: the whole pipeline on simulated devices, its answers beside the truth."""
