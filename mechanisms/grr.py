@@ -28,6 +28,7 @@ class GRR(HitOracle):
     """A cell is hit when it is the reported one."""
 
     ID = "grr"
+    HITS = "hist"
     SUMMARY = "generalised randomised response: the value itself or a random other one; best for few values"
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 5}},
@@ -56,7 +57,7 @@ class GRR(HitOracle):
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hits": (self.domain.size,)}
+        return {"hist": (self.domain.size,)}
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values).astype(np.uint64)
@@ -66,11 +67,11 @@ class GRR(HitOracle):
         return {"value": cells.astype(smallest_unsigned(self.domain.size))}
 
     def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hits"], reports["value"])
+        count_into(state["hist"], reports["value"])
         return state
 
     def reports(self, state: State) -> int:
-        return int(state["hits"].sum())
+        return int(state["hist"].sum())
 
     @cached_property
     def moments(self) -> Moments:

@@ -12,7 +12,7 @@ and these four numbers (`moments`) give the exact variance of every weighted sum
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,10 @@ class FrequencyOracle(Mechanism):
 class HitOracle(FrequencyOracle):
     """An oracle where a report hits the true cell with probability p and any other cell with probability q.
 
-    The state counts `hits`; f = (hits/n - q)/(p - q).
+    The state's array `HITS` counts them; f = (hits/n - q)/(p - q).
     """
+
+    HITS: ClassVar[str] = "ones"
 
     @abstractmethod
     def hit_chances(self) -> tuple[float, float, float]:
@@ -83,7 +85,7 @@ class HitOracle(FrequencyOracle):
     def estimate(self, state: State) -> Estimate:
         n = self.reports(state)
         _, q, gap = self.hit_chances()
-        f = (state["hits"] / max(n, 1) - q) / gap
+        f = (state[self.HITS] / max(n, 1) - q) / gap
         stderr = standard_errors(self.moments.variance(np.clip(f, 0.0, 1.0)), n)
         return Estimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
 

@@ -45,15 +45,15 @@ class BitOracle(HitOracle):
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hits": (self.domain.size,), "reports": (1,)}
+        return {"ones": (self.domain.size,), "n": (1,)}
 
     def fold(self, state: State, reports: Reports) -> State:
-        state["hits"] += count_bits(reports["bits"], self.domain.size)
-        state["reports"] += length_of(reports)
+        state["ones"] += count_bits(reports["bits"], self.domain.size)
+        state["n"] += length_of(reports)
         return state
 
     def reports(self, state: State) -> int:
-        return int(state["reports"][0])
+        return int(state["n"][0])
 
     def strings(self) -> NDArray[np.bool_]:
         """Every bit string in the layout's order, unpacked."""

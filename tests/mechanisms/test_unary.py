@@ -54,4 +54,4 @@ def test_folding_wide_reports_counts_every_column() -> None:
     bits = mechanism.perturb(np.arange(1000).repeat(3), seeded(4))["bits"]
     state = mechanism.fold(mechanism.empty(), {"bits": bits})
     expected = np.unpackbits(bits, axis=1, count=1000, bitorder="little").sum(axis=0, dtype=np.int64)
-    np.testing.assert_array_equal(state["hits"], expected)
+    np.testing.assert_array_equal(state["ones"], expected)
