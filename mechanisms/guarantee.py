@@ -1,8 +1,12 @@
-"""Privacy as data: what a mechanism promises for every pair of values, in numbers and in words."""
+"""Privacy as data: what a mechanism promises for every pair of values, in numbers and in words.
+
+A promise is a matrix E: ln(P(report | x)/P(report | y)) <= E[x, y], which may be asymmetric and infinite (context-aware
+local differential privacy, C definition 2). The classes here are the shapes that have a name.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import inf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
@@ -85,3 +89,144 @@ class MetricLp(Guarantee):
         if self.widths is not None:
             table["epsilon_per_cell"] = [self.epsilon * width for width in self.widths]
         return table
+
+
+@dataclass(frozen=True)
+class LimitedPrecision(Guarantee):
+    """Epsilon for values at an L1 distance of at most `precision` cells (Kulkarni definition 13).
+
+    Values further apart are joined by steps of at most that length, so they get one epsilon a step.
+    """
+
+    epsilon: float
+    precision: int
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        return self.epsilon * np.ceil(MetricLp(1.0).matrix(domain) / self.precision)
+
+    def words(self) -> str:
+        return (
+            f"Limited precision: values at most {self.precision} apart explain any report within a factor of "
+            f"e^{self.epsilon:g} = {np.exp(self.epsilon):.3g}; the exponent is added up for every further step of "
+            f"{self.precision}, so values far apart may be told from each other."
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "limited-precision", "epsilon": self.epsilon, "precision": self.precision}
+
+
+@dataclass(frozen=True)
+class BlockStructured(Guarantee):
+    """Epsilon within a block, no promise between blocks (C definition 4)."""
+
+    epsilon: float
+    blocks: tuple[tuple[int, ...], ...]
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        block_of = np.empty(domain.size, dtype=np.int64)
+        for number, block in enumerate(self.blocks):
+            block_of[list(block)] = number
+        bound = np.where(block_of[:, None] == block_of[None, :], self.epsilon, inf)
+        np.fill_diagonal(bound, 0.0)
+        return bound
+
+    def words(self) -> str:
+        smallest, largest = min(map(len, self.blocks)), max(map(len, self.blocks))
+        sizes = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
+        alone = sum(len(block) == 1 for block in self.blocks)
+        return (
+            f"Block-structured privacy with epsilon = {self.epsilon:g}: which value of its block a device holds is "
+            f"protected (any two values of one block explain any report within a factor of e^{self.epsilon:g} = "
+            f"{np.exp(self.epsilon):.3g}). Which of the {len(self.blocks)} blocks ({sizes} values each) it belongs to "
+            "is NOT protected: every report shows it."
+            + (f" {alone} blocks have a single value, which is thus shown as it is." if alone else "")
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "blocks", "epsilon": self.epsilon, "blocks": len(self.blocks)}
+
+
+@dataclass(frozen=True)
+class HighLow(Guarantee):
+    """Epsilon against every other value for sensitive values, no promise for the others (C definition 3)."""
+
+    epsilon: float
+    sensitive: tuple[int, ...]
+    names: str
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        bound = np.full((domain.size, domain.size), inf)
+        bound[list(self.sensitive)] = self.epsilon
+        np.fill_diagonal(bound, 0.0)
+        return bound
+
+    def words(self) -> str:
+        return (
+            f"High-low privacy with epsilon = {self.epsilon:g}: holding a sensitive value ({self.names}) is protected: "
+            f"no report is more than e^{self.epsilon:g} = {np.exp(self.epsilon):.3g} times likelier under a sensitive "
+            "value than under any other value. The other values are NOT protected: a report may show that a device "
+            "holds one of them, and which."
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "high-low", "epsilon": self.epsilon, "sensitive": len(self.sensitive)}
+
+
+_LISTED = 32  # a larger matrix is not spelled out in snapshots and tables
+
+
+@dataclass(frozen=True)
+class EMatrix(Guarantee):
+    """Any bound for every ordered pair of values; infinite where nothing is promised."""
+
+    rows: tuple[tuple[float, ...], ...]
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        return np.array(self.rows, dtype=np.float64)
+
+    @property
+    def largest(self) -> float:
+        """The largest finite entry: what the worst protected pair may lose."""
+        return max((entry for row in self.rows for entry in row if not isinf(entry)), default=0.0)
+
+    def words(self) -> str:
+        pairs = [entry for one, row in enumerate(self.rows) for other, entry in enumerate(row) if one != other]
+        free = sum(map(isinf, pairs))
+        least = min(pairs)
+        return (
+            f"Context-aware privacy: for {len(pairs) - free} of the {len(pairs)} ordered pairs of values the logarithm "
+            f"of a report's likelihood ratio is bounded, by {least:g} to {self.largest:g}"
+            + (f"; for {free} pairs nothing is promised." if free else ".")
+        )
+
+    def table(self) -> dict[str, Any]:
+        table: dict[str, Any] = {"kind": "matrix", "epsilon": self.largest}
+        if len(self.rows) <= _LISTED:
+            table["matrix"] = [["inf" if isinf(entry) else entry for entry in row] for row in self.rows]
+        return table
+
+
+@dataclass(frozen=True)
+class Sequence(Guarantee):
+    """Several reports about the same value: the bounds add (C proposition 2)."""
+
+    parts: tuple[Guarantee, ...]
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        return np.sum([part.matrix(domain) for part in self.parts], axis=0)
+
+    def words(self) -> str:
+        listed = " ".join(f"({number}) {part.words()}" for number, part in enumerate(self.parts, start=1))
+        return (
+            f"{len(self.parts)} releases about the same value, whose exponents add for every pair of values: {listed}"
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "sequence", "parts": [part.table() for part in self.parts]}
+
+
+def in_sequence(*parts: Guarantee) -> Guarantee:
+    """The guarantee of releasing several reports about one value, each of which may depend on the earlier ones."""
+    if parts and all(isinstance(part, PureLDP) for part in parts):
+        return PureLDP(sum(part.epsilon for part in parts if isinstance(part, PureLDP)))
+    return parts[0] if len(parts) == 1 else Sequence(parts)
