@@ -80,12 +80,12 @@ class Dispatcher:
         return busy
 
     def enqueue(self, store: Shard, found: Range) -> None:
-        """Tell the workers about a range. The id has the attempt: RQ refuses an id that a dead worker still holds."""
+        """Tell the workers about a range."""
         survey = store.survey
         self.queue.enqueue_call(
             FOLD_JOB,
             args=(survey.name, survey.tag8, store.shard, found.seq, found.nonce),
-            job_id=f"{survey.name}-{survey.tag8}-{store.shard}-{found.seq}-{found.nonce}-{found.attempt}",
+            job_id=job_id(store, found),
             result_ttl=0,
             failure_ttl=FAILURE_TTL_S,
             timeout=JOB_TIMEOUT_S,
@@ -111,11 +111,16 @@ class Dispatcher:
         self.client.set(heartbeat(self.prefix, "collector", self._identity), "1", ex=limits.HEARTBEAT_TTL_S)
 
     def reconcile(self, store: Shard) -> int:
-        """Give overdue ranges their next attempt, few at a time and only while the queue is short."""
+        """Give overdue ranges their next attempt, few at a time and only while the queue is short.
+
+        A range whose job still waits in the queue is not overdue, however long the queue takes.
+        """
         reissued = 0
         overdue_before = now_ms(store) - int(self.lease_s * 1_000)
-        for found in store.ranges():
-            if found.quarantined or found.time_ms > overdue_before:
+        overdue = [found for found in store.ranges() if not found.quarantined and found.time_ms <= overdue_before]
+        waiting = set(self.queue.job_ids) if overdue else set()
+        for found in overdue:
+            if job_id(store, found) in waiting:
                 continue
             if reissued >= limits.REISSUE_BATCH or self.queue.count >= limits.QUEUE_SHORT:
                 break
@@ -133,3 +138,9 @@ class Dispatcher:
         memory = self.client.info("memory")
         limit = int(memory.get("maxmemory", 0))
         return limit > 0 and int(memory["used_memory"]) >= limits.MEMORY_SHARE * limit
+
+
+def job_id(store: Shard, found: Range) -> str:
+    """A job's name. It has the attempt, since RQ refuses an id that a dead worker still holds."""
+    survey = store.survey
+    return f"{survey.name}-{survey.tag8}-{store.shard}-{found.seq}-{found.nonce}-{found.attempt}"
