@@ -21,6 +21,14 @@ class SurveyClosed(CollectorError):
     """The survey takes no more reports."""
 
 
+class Rejected(CollectorError):
+    """A malformed entry; `reason` is a stable code and also the metric's label."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class ServerError(CollectorError):
     """The Redis server cannot be reached or is not set up as the exactly-once rule needs it."""
 

@@ -5,30 +5,26 @@ string. A single report is a msgpack integer or a msgpack bin; a frame is the ms
 `[wire version, [variant, count, bin], ...]` whose bins hold the packed symbols or rows of one variant.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from collector.bitpacking import Packing
+from collector.errors import Rejected
 from collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
 from collector.survey import WIRE_VERSION
+from collector.variant_codec import VariantCodec, from_big_endian
 from mechanisms import Mechanism, Reports
-from mechanisms.layout import Layout, Symbols, Variant, length_of, select, smallest_unsigned
+from mechanisms.layout import Layout, Symbols, length_of, select
 
-SYMBOL_BITS = 57  # an unaligned 57-bit field always lies within eight bytes
+SINGLE_INTEGERS = 1 << 32  # more different reports: msgpack's integers would take 9 bytes, a bin takes fewer
 
 Rejections = dict[str, list[int]]
-
-
-class Rejected(Exception):
-    """A malformed entry; `reason` is a stable code and also the metric's label."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+Positions = NDArray[np.intp]
 
 
 @dataclass
@@ -51,11 +47,11 @@ class Codec:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.variants = [_VariantCodec(layout, index) for index in range(len(layout.variants))]
-        self.single_integer = all(variant.compact for variant in self.variants)
-        self.offsets = np.cumsum([0, *(variant.outcomes if variant.compact else 0 for variant in self.variants)])
-        if self.single_integer and int(self.offsets[-1]) > 1 << 62:
-            self.single_integer = False
+        self.variants = [VariantCodec(layout, index) for index in range(len(layout.variants))]
+        starts = list(accumulate((variant.outcomes for variant in self.variants), initial=0))
+        self.single_integer = starts[-1] <= SINGLE_INTEGERS
+        # Where each variant's numbers start, then the end; unsigned like the symbols, or numpy compares them as floats.
+        self.offsets = np.array(starts if self.single_integer else [0], dtype=np.uint64)
 
     def encode_singles(self, reports: Reports) -> list[bytes]:
         """One byte string a report, in order."""
@@ -64,7 +60,7 @@ class Codec:
             variant = self.variants[index]
             part = select(reports, rows)
             if self.single_integer:
-                numbers = (variant.symbols(part) + np.uint64(self.offsets[index])).tolist()
+                numbers = (variant.symbols(part) + self.offsets[index]).tolist()
                 payloads = [msgpack.packb(number) for number in numbers]
             else:
                 payloads = [msgpack.packb(self._prefix(index) + row.tobytes()) for row in variant.rows(part)]
@@ -107,19 +103,21 @@ class Codec:
             outside += bad
         return parts, outside
 
-    def decode_singles(self, payloads: list[bytes], refuse: Any) -> list[Reports]:
-        """The valid reports among single ones; `refuse(position, reason)` is called for each of the others."""
+    def decode_singles(
+        self, payloads: list[bytes], refuse: Callable[[int, str], None]
+    ) -> list[tuple[Positions, Reports]]:
+        """The valid reports among single ones, with their positions; `refuse` is called with each other's and why."""
+        parts: list[tuple[Positions, Reports]] = []
         if self.single_integer:
             numbers, good = _integers(payloads)
-            inside = good & (numbers < np.uint64(self.offsets[-1]))
+            inside = good & (numbers < self.offsets[-1])
             for position in np.flatnonzero(~inside).tolist():
                 refuse(position, "outside-domain" if good[position] else _why_not_an_integer(payloads[position]))
-            chosen = numbers[inside]
+            places, chosen = np.flatnonzero(inside), numbers[inside]
             which = np.searchsorted(self.offsets, chosen, side="right") - 1
-            parts = []
             for index in np.unique(which).tolist():
-                symbols = chosen[which == index] - np.uint64(self.offsets[index])
-                parts.append(self.variants[index].columns(symbols))
+                mine = which == index
+                parts.append((places[mine], self.variants[index].columns(chosen[mine] - self.offsets[index])))
             return parts
         rows: dict[int, list[bytes]] = {}
         positions: dict[int, list[int]] = {}
@@ -131,13 +129,13 @@ class Codec:
                 continue
             rows.setdefault(index, []).append(row)
             positions.setdefault(index, []).append(position)
-        parts = []
         for index, strings in rows.items():
-            matrix = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), -1)
-            columns, inside = self.variants[index].from_rows(matrix)
-            for place in np.flatnonzero(~inside).tolist():
-                refuse(positions[index][place], "outside-domain")
-            parts.append(select(columns, inside))
+            variant, places = self.variants[index], np.array(positions[index], dtype=np.intp)
+            matrix = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), variant.row_bytes)
+            columns, inside = variant.from_rows(matrix)
+            for position in places[~inside].tolist():
+                refuse(position, "outside-domain")
+            parts.append((places[inside], select(columns, inside)))
         return parts
 
     def _single_row(self, payload: bytes) -> tuple[int, bytes]:
@@ -158,129 +156,15 @@ class Codec:
     def _prefix(self, index: int) -> bytes:
         return bytes([index]) if len(self.variants) > 1 else b""
 
-    def _by_variant(self, reports: Reports) -> list[tuple[int, NDArray[np.intp]]]:
+    def _by_variant(self, reports: Reports) -> list[tuple[int, Positions]]:
+        if not length_of(reports):
+            return []
         if self.layout.selector is None:
             return [(0, np.arange(length_of(reports)))]
         chosen = reports[self.layout.selector]
         order = np.argsort(chosen, kind="stable")
         present, starts = np.unique(chosen[order], return_index=True)
         return list(zip(present.tolist(), np.split(order, starts[1:]), strict=True))
-
-
-class _VariantCodec:
-    """Reports of one variant as symbols or as rows of bytes."""
-
-    def __init__(self, layout: Layout, index: int) -> None:
-        self.variant: Variant = layout.variants[index]
-        self.selector, self.index = layout.selector, index
-        vector = self.variant.vector
-        self.strings = vector.bound**vector.length if vector else 1
-        self.outcomes = self.variant.alphabet * self.strings
-        self.compact = self.outcomes <= 1 << SYMBOL_BITS
-        self.packing = Packing(self.outcomes) if self.compact else None
-        self.scalar_bytes = (max(self.variant.alphabet - 1, 0).bit_length() + 7) // 8
-        self.digit_bits = (vector.bound - 1).bit_length() if vector else 0
-        vector_bits = vector.length * self.digit_bits if vector else 0
-        self.row_bytes = self.scalar_bytes + (vector_bits + 7) // 8
-        if self.compact:
-            self.row_bytes = ((self.outcomes - 1).bit_length() + 7) // 8
-
-    def pack(self, reports: Reports) -> bytes:
-        if self.packing is not None:
-            return self.packing.pack(self.symbols(reports))
-        return self.rows(reports).tobytes()
-
-    def unpack(self, packed: bytes, count: int) -> tuple[Reports, int]:
-        if self.packing is not None:
-            if len(packed) != self.packing.size(count):
-                raise Rejected("wrong-length")
-            symbols = self.packing.unpack(packed, count)
-            if self.packing.exact:
-                return self.columns(symbols), 0
-            inside = symbols < np.uint64(self.outcomes)
-            return self.columns(symbols if inside.all() else symbols[inside]), int(count - inside.sum())
-        if len(packed) != count * self.row_bytes:
-            raise Rejected("wrong-length")
-        columns, inside = self.from_rows(np.frombuffer(packed, dtype=np.uint8).reshape(count, -1))
-        return select(columns, inside), int(count - inside.sum())
-
-    def symbols(self, reports: Reports) -> Symbols:
-        """The whole report as one integer: the scalars, then the vector's digits, first digit least significant."""
-        count = length_of(reports)
-        result = self.variant.pack(reports) if self.variant.scalars else np.zeros(count, dtype=np.uint64)
-        if self.variant.vector is not None:
-            result = result * np.uint64(self.strings) + self._vector_numbers(reports)
-        return result
-
-    def _vector_numbers(self, reports: Reports) -> Symbols:
-        vector = self.variant.vector
-        assert vector is not None
-        matrix = reports[vector.name][:, : vector.width]
-        base = 256 if vector.bound == 2 else vector.bound
-        result = np.zeros(len(matrix), dtype=np.uint64)
-        for column in range(vector.width - 1, -1, -1):
-            result = result * np.uint64(base) + matrix[:, column].astype(np.uint64)
-        return result
-
-    def columns(self, symbols: Symbols) -> Reports:
-        """The inverse of `symbols`."""
-        vector = self.variant.vector
-        scalars = symbols if vector is None else symbols // np.uint64(self.strings)
-        result = self.variant.unpack(scalars)
-        if vector is not None:
-            rest, base = symbols % np.uint64(self.strings), 256 if vector.bound == 2 else vector.bound
-            matrix = np.empty((len(symbols), vector.width), dtype=smallest_unsigned(base))
-            for column in range(vector.width):
-                matrix[:, column] = rest % np.uint64(base)
-                rest = rest // np.uint64(base)
-            result[vector.name] = matrix
-        return self._selected(result, len(symbols))
-
-    def rows(self, reports: Reports) -> NDArray[np.uint8]:
-        """Reports as byte strings of equal length: scalars big-endian, then the vector's digits, packed."""
-        if self.compact:
-            return _big_endian(self.symbols(reports), self.row_bytes)
-        vector = self.variant.vector
-        assert vector is not None
-        matrix = reports[vector.name][:, : vector.width]
-        if vector.bound > 2:
-            places = np.arange(self.digit_bits, dtype=np.uint64)
-            bits = (matrix.astype(np.uint64)[:, :, None] >> places & np.uint64(1)).astype(np.uint8)
-            matrix = np.packbits(bits.reshape(len(matrix), -1), axis=1, bitorder="little")
-        if not self.variant.scalars:
-            return np.ascontiguousarray(matrix, dtype=np.uint8)
-        return np.concatenate([_big_endian(self.variant.pack(reports), self.scalar_bytes), matrix], axis=1)
-
-    def from_rows(self, rows: NDArray[np.uint8]) -> tuple[Reports, NDArray[np.bool_]]:
-        """Columns, and which of the rows are inside their bounds."""
-        if self.compact:
-            symbols = _from_big_endian(rows)
-            inside = symbols < np.uint64(self.outcomes)
-            return self.columns(np.where(inside, symbols, np.uint64(0))), inside
-        vector = self.variant.vector
-        assert vector is not None
-        inside = np.ones(len(rows), dtype=bool)
-        result: Reports = {}
-        if self.variant.scalars:
-            scalars = _from_big_endian(rows[:, : self.scalar_bytes])
-            inside &= scalars < np.uint64(self.variant.alphabet)
-            result = self.variant.unpack(np.where(inside, scalars, np.uint64(0)))
-        matrix = rows[:, self.scalar_bytes :]
-        used = vector.length * self.digit_bits
-        if used % 8:
-            inside &= matrix[:, -1] >> np.uint8(used % 8) == 0
-        if vector.bound > 2:
-            bits = np.unpackbits(matrix, axis=1, count=used, bitorder="little")
-            digits = bits.reshape(len(rows), vector.length, self.digit_bits).astype(np.uint64)
-            matrix = (digits << np.arange(self.digit_bits, dtype=np.uint64)).sum(axis=2)
-            inside &= (matrix < vector.bound).all(axis=1)
-        result[vector.name] = matrix
-        return self._selected(result, len(rows)), inside
-
-    def _selected(self, columns: Reports, count: int) -> Reports:
-        if self.selector is not None:
-            columns[self.selector] = np.full(count, self.index, dtype=np.uint8)
-        return columns
 
 
 def codec(mechanism: Mechanism) -> Codec:
@@ -290,7 +174,7 @@ def codec(mechanism: Mechanism) -> Codec:
 
 def decode(mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec) -> Decoded:
     """All valid reports of stream entries; whatever is malformed is refused by itself and loses nothing else."""
-    parts: list[Reports] = []
+    parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
     result = Decoded({})
     singles: list[bytes] = []
     places: list[int] = []
@@ -308,7 +192,7 @@ def decode(mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec
             result.refuse(rejected.reason, 1, 0)
             result.refused_entries.append((position, rejected.reason))
             continue
-        parts.extend(found)
+        parts.extend((np.broadcast_to(np.intp(position), length_of(part)), part) for part in found)
         if outside:
             result.refuse("outside-domain", 0, outside)
             result.refused_entries.append((position, "outside-domain"))
@@ -318,14 +202,17 @@ def decode(mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec
         result.refused_entries.append((places[position], reason))
 
     if singles:
-        parts.extend(codec.decode_singles(singles, refuse_single))
-    parts = [part for part in parts if length_of(part)]
+        where = np.array(places, dtype=np.intp)
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))
+    parts = [(origin, part) for origin, part in parts if origin.size]
     if not parts:
         return result
-    reports = parts[0] if len(parts) == 1 else codec.layout.concatenate(parts)
+    reports = parts[0][1] if len(parts) == 1 else codec.layout.concatenate([part for _, part in parts])
     possible = mechanism.valid(reports)
     if possible is not None and not possible.all():
-        result.refuse("impossible", 0, int((~possible).sum()))
+        origins = np.concatenate([origin for origin, _ in parts])[~possible].tolist()
+        result.refuse("impossible", sum(b"r" in entries[position] for position in origins), len(origins))
+        result.refused_entries.extend((position, "impossible") for position in dict.fromkeys(origins))
         reports = select(reports, possible)
     result.reports, result.count = reports, length_of(reports)
     return result
@@ -370,7 +257,7 @@ def _integers(payloads: list[bytes]) -> tuple[Symbols, NDArray[np.bool_]]:
             numbers[rows] = matrix[:, 0]
         else:
             good[rows] = matrix[:, 0] == _INTEGER_HEADERS[length]
-            numbers[rows] = _from_big_endian(matrix[:, 1:])
+            numbers[rows] = from_big_endian(matrix[:, 1:])
     return numbers, good
 
 
@@ -380,14 +267,3 @@ def _why_not_an_integer(payload: bytes) -> str:
     except Rejected as rejected:
         return rejected.reason
     return "wrong-type"
-
-
-def _big_endian(numbers: Symbols, width: int) -> NDArray[np.uint8]:
-    return numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)[:, 8 - width :]
-
-
-def _from_big_endian(matrix: NDArray[np.uint8]) -> Symbols:
-    result = np.zeros(len(matrix), dtype=np.uint64)
-    for column in range(matrix.shape[1]):
-        result = result << np.uint64(8) | matrix[:, column].astype(np.uint64)
-    return result

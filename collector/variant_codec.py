@@ -1,0 +1,139 @@
+"""Reports of one variant as symbols, packed or one by one, or as rows of bytes where a symbol would be too wide."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.bitpacking import Packing
+from collector.errors import Rejected
+from mechanisms import Reports
+from mechanisms.layout import Layout, Symbols, Variant, length_of, select, smallest_unsigned
+
+SYMBOL_BITS = 57  # an unaligned 57-bit field always lies within eight bytes
+
+
+class VariantCodec:
+    """Reports of one variant as symbols or as rows of bytes."""
+
+    def __init__(self, layout: Layout, index: int) -> None:
+        self.variant: Variant = layout.variants[index]
+        self.selector, self.index = layout.selector, index
+        vector = self.variant.vector
+        self.strings = vector.bound**vector.length if vector else 1
+        self.outcomes = self.variant.alphabet * self.strings
+        self.compact = self.outcomes <= 1 << SYMBOL_BITS
+        self.packing = Packing(self.outcomes) if self.compact else None
+        self.scalar_bytes = (max(self.variant.alphabet - 1, 0).bit_length() + 7) // 8
+        self.digit_bits = (vector.bound - 1).bit_length() if vector else 0
+        vector_bits = vector.length * self.digit_bits if vector else 0
+        self.row_bytes = self.scalar_bytes + (vector_bits + 7) // 8
+        if self.compact:
+            self.row_bytes = ((self.outcomes - 1).bit_length() + 7) // 8
+
+    def pack(self, reports: Reports) -> bytes:
+        if self.packing is not None:
+            return self.packing.pack(self.symbols(reports))
+        return self.rows(reports).tobytes()
+
+    def unpack(self, packed: bytes, count: int) -> tuple[Reports, int]:
+        if self.packing is not None:
+            if len(packed) != self.packing.size(count):
+                raise Rejected("wrong-length")
+            symbols = self.packing.unpack(packed, count)
+            if self.packing.exact:
+                return self.columns(symbols), 0
+            inside = symbols < np.uint64(self.outcomes)
+            return self.columns(symbols if inside.all() else symbols[inside]), int(count - inside.sum())
+        if len(packed) != count * self.row_bytes:
+            raise Rejected("wrong-length")
+        columns, inside = self.from_rows(np.frombuffer(packed, dtype=np.uint8).reshape(count, -1))
+        return select(columns, inside), int(count - inside.sum())
+
+    def symbols(self, reports: Reports) -> Symbols:
+        """The whole report as one integer: the scalars, then the vector's digits, first digit least significant."""
+        count = length_of(reports)
+        result = self.variant.pack(reports) if self.variant.scalars else np.zeros(count, dtype=np.uint64)
+        if self.variant.vector is not None:
+            result = result * np.uint64(self.strings) + self._vector_numbers(reports)
+        return result
+
+    def _vector_numbers(self, reports: Reports) -> Symbols:
+        vector = self.variant.vector
+        assert vector is not None
+        matrix = reports[vector.name][:, : vector.width]
+        base = 256 if vector.bound == 2 else vector.bound
+        result = np.zeros(len(matrix), dtype=np.uint64)
+        for column in range(vector.width - 1, -1, -1):
+            result = result * np.uint64(base) + matrix[:, column].astype(np.uint64)
+        return result
+
+    def columns(self, symbols: Symbols) -> Reports:
+        """The inverse of `symbols`."""
+        vector = self.variant.vector
+        scalars = symbols if vector is None else symbols // np.uint64(self.strings)
+        result = self.variant.unpack(scalars)
+        if vector is not None:
+            rest, base = symbols % np.uint64(self.strings), 256 if vector.bound == 2 else vector.bound
+            matrix = np.empty((len(symbols), vector.width), dtype=smallest_unsigned(base))
+            for column in range(vector.width):
+                matrix[:, column] = rest % np.uint64(base)
+                rest = rest // np.uint64(base)
+            result[vector.name] = matrix
+        return self._selected(result, len(symbols))
+
+    def rows(self, reports: Reports) -> NDArray[np.uint8]:
+        """Reports as byte strings of equal length: scalars big-endian, then the vector's digits, packed."""
+        if self.compact:
+            return _big_endian(self.symbols(reports), self.row_bytes)
+        vector = self.variant.vector
+        assert vector is not None
+        matrix = reports[vector.name][:, : vector.width]
+        if vector.bound > 2:
+            places = np.arange(self.digit_bits, dtype=np.uint64)
+            bits = (matrix.astype(np.uint64)[:, :, None] >> places & np.uint64(1)).astype(np.uint8)
+            matrix = np.packbits(bits.reshape(len(matrix), -1), axis=1, bitorder="little")
+        if not self.variant.scalars:
+            return np.ascontiguousarray(matrix, dtype=np.uint8)
+        return np.concatenate([_big_endian(self.variant.pack(reports), self.scalar_bytes), matrix], axis=1)
+
+    def from_rows(self, rows: NDArray[np.uint8]) -> tuple[Reports, NDArray[np.bool_]]:
+        """Columns, and which of the rows are inside their bounds."""
+        if self.compact:
+            symbols = from_big_endian(rows)
+            inside = symbols < np.uint64(self.outcomes)
+            return self.columns(np.where(inside, symbols, np.uint64(0))), inside
+        vector = self.variant.vector
+        assert vector is not None
+        inside = np.ones(len(rows), dtype=bool)
+        result: Reports = {}
+        if self.variant.scalars:
+            scalars = from_big_endian(rows[:, : self.scalar_bytes])
+            inside &= scalars < np.uint64(self.variant.alphabet)
+            result = self.variant.unpack(np.where(inside, scalars, np.uint64(0)))
+        matrix = rows[:, self.scalar_bytes :]
+        used = vector.length * self.digit_bits
+        if used % 8:
+            inside &= matrix[:, -1] >> np.uint8(used % 8) == 0
+        if vector.bound > 2:
+            bits = np.unpackbits(matrix, axis=1, count=used, bitorder="little")
+            digits = bits.reshape(len(rows), vector.length, self.digit_bits).astype(np.uint64)
+            matrix = (digits << np.arange(self.digit_bits, dtype=np.uint64)).sum(axis=2)
+            inside &= (matrix < vector.bound).all(axis=1)
+        result[vector.name] = matrix
+        return self._selected(result, len(rows)), inside
+
+    def _selected(self, columns: Reports, count: int) -> Reports:
+        if self.selector is not None:
+            columns[self.selector] = np.full(count, self.index, dtype=np.uint8)
+        return columns
+
+
+def _big_endian(numbers: Symbols, width: int) -> NDArray[np.uint8]:
+    return numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)[:, 8 - width :]
+
+
+def from_big_endian(matrix: NDArray[np.uint8]) -> Symbols:
+    """Rows of bytes as integers."""
+    result = np.zeros(len(matrix), dtype=np.uint64)
+    for column in range(matrix.shape[1]):
+        result = result << np.uint64(8) | matrix[:, column].astype(np.uint64)
+    return result
