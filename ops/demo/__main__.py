@@ -20,7 +20,7 @@ from ops.demo.processes import Processes
 from ops.demo.scene import Act, acts
 from ops.demo.screen import comparison, explain, progress_row, screen
 from ops.errors import CheckFailed, OperationError
-from ops.present import print_table
+from ops.present import console, print_table
 from ops.services import stopping
 
 DIRECTORY = Path("var") / "demo"
@@ -39,7 +39,7 @@ def demo(stay: bool) -> None:
     click.echo("starting server, collector, workers and estimator")
     with stopping() as stop, Processes(directory, f"demo-{secrets.token_hex(3)}") as processes:
         registry = open_registry(processes.settings)
-        click.echo(f"API and metrics while the demo runs: {processes.address}/")
+        click.echo(f"while the demo runs: {processes.address}/api/surveys and {processes.address}/metrics")
         for act in players:
             registry.add(act.survey)
         try:
@@ -47,7 +47,7 @@ def demo(stay: bool) -> None:
             rows = _results(players, processes, registry)
             _finish(rows, directory)
             if stay:
-                click.echo(f"still running at {processes.address}/ until interrupted")
+                click.echo(f"still running at {processes.address}/api/surveys until interrupted")
                 stop.wait()
         finally:
             for act in players:  # on a server of the user's own nothing may be left behind
@@ -111,7 +111,7 @@ def _final_snapshot(act: Act, processes: Processes) -> snapshot.Snapshot:
 
 def _finish(rows: list[dict[str, Any]], directory: Path) -> None:
     print_table("truth and estimate", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
-    click.echo(explain(rows))
+    console().print(explain(rows), markup=False)
     (directory / "summary.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     click.echo(f"files: {directory}/ (summary.json, snapshots/, pipeline.log); ask further:")
     click.echo(f"  .venv/bin/hearsay query --snapshot {DIRECTORY}/snapshots/session-minutes/all quantile 0.25 0.75")
