@@ -15,6 +15,8 @@ from collector.status import is_final
 from estimator import published, snapshot
 from estimator.live import add, counters_of, version_of, windows_of
 from estimator.retention import forget
+from estimator.surveys import names
+from estimator.totals import record_merged
 
 _LOG = logging.getLogger("hearsay.estimator")
 RETENTION_EVERY_S = 10.0
@@ -50,8 +52,7 @@ class Materialiser:
         result = Pass()
         retention_due = time.monotonic() >= self._next_retention
         tags = set()
-        for name in sorted(self.registry.client.hkeys(keys.surveys(self.registry.prefix))):
-            survey = name.decode()
+        for survey in names(self.registry):
             try:
                 registered = self.registry.get(survey)
                 tags.add(registered.survey.tag)
@@ -137,7 +138,10 @@ class Materialiser:
         large = reading.delta_bytes * MERGE_SHARE > accumulator_bytes or len(reading.deltas) >= MERGE_DELTAS
         if not reading.deltas or not (large or final):
             return False
-        return compact(reading)
+        if not compact(reading):
+            return False  # another estimator was first; the next reading starts from what it made
+        record_merged(reading)
+        return True
 
     def _observe(self, duration_s: float) -> None:
         pipeline = self.registry.client.pipeline(transaction=False)

@@ -1,0 +1,40 @@
+"""Alive and ready are different questions: one asks for a restart, the other for patience."""
+
+import threading
+import time
+
+STUCK_AFTER_S = 300.0  # far above the longest pass
+
+
+class Health:
+    """What the estimator's loop says about itself."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last_turn = time.monotonic()
+        self._trouble: str | None = "the first pass is not done yet"
+
+    def turn(self) -> None:
+        """The loop is running."""
+        with self._lock:
+            self._last_turn = time.monotonic()
+
+    def passed(self) -> None:
+        """A pass over the surveys went well."""
+        with self._lock:
+            self._trouble = None
+
+    def troubled(self, reason: str) -> None:
+        """No pass is possible now."""
+        with self._lock:
+            self._trouble = reason
+
+    def alive(self) -> bool:
+        """Whether the loop still turns."""
+        with self._lock:
+            return time.monotonic() - self._last_turn < STUCK_AFTER_S
+
+    def trouble(self) -> str | None:
+        """Why there is nothing to be served now; None: ready."""
+        with self._lock:
+            return self._trouble
