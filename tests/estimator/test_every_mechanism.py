@@ -1,0 +1,63 @@
+"""Every example of every registered mechanism passes through snapshot and queries."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collector.survey import Survey, parse
+from estimator.content import compose
+from estimator.query import ORDERED_KINDS, answer, parse_text
+from estimator.snapshot import load, write
+from mechanisms.errors import QueryError
+from tests.estimator.surveys import state_of
+from tests.estimator.test_snapshot import VALIDATOR
+from tests.mechanisms.shared import CASES, Case
+
+
+def survey_of(case: Case) -> Survey:
+    return parse({"name": "example", **case.table})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_snapshot_keeps_the_exact_state(case: Case, tmp_path: Path) -> None:
+    survey = survey_of(case)
+    content = compose(survey, "all", state_of(survey, 400))
+    read = load(write(tmp_path, content))
+    VALIDATOR.validate(json.loads((tmp_path / "snapshot.json").read_text()))
+    assert read.survey.tag == survey.tag
+    assert list(read.state) == list(survey.mechanism.arrays)
+    for name, array in content.state.items():
+        assert np.array_equal(read.state[name], array)
+    assert content.answers
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_queries_are_answered_or_refused_in_one_line(case: Case) -> None:
+    survey = survey_of(case)
+    domain = survey.mechanism.domain
+    estimate = survey.mechanism.estimate(state_of(survey, 400))
+    items = [axis.item(0) for axis in domain.axes]
+    words = [str(item[0] if isinstance(item, list) else item) for item in items]
+    ends = [f"{word}:{word}" for word in words] if domain.kind == "grid" else [words[0], words[0]]
+    answered = set()
+    for kind, arguments in (
+        ("point", words), ("range", ends), ("prefix", words[:1]), ("quantile", ["0.5"]), ("cdf", []),
+        ("frequencies", []), ("top", ["2"]),
+    ):  # fmt: skip
+        text = " ".join([kind, *(f"'{argument}'" for argument in arguments)])
+        try:
+            found = answer(parse_text(text), estimate)
+        except QueryError as error:
+            assert len(str(error).splitlines()) == 1  # noqa: PT017
+            continue
+        json.dumps([each.table() for each in found], allow_nan=False)
+        assert all(each.stderr is not None and each.stderr >= 0 for each in found)
+        answered.add(kind)
+    assert {"point", "frequencies", "top"} <= answered
+    if domain.kind not in ORDERED_KINDS:
+        assert answered == {"point", "frequencies", "top"}
+    if survey.mechanism.ID in ("haar", "hierarchical", "metric-l1"):
+        assert "range" in answered
+        assert domain.kind == "grid" or {"prefix", "quantile", "cdf"} <= answered
