@@ -52,6 +52,9 @@ class _File(_Table):
     answers: _Answers = _Answers()
 
 
+_TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers}
+
+
 @dataclass(frozen=True)
 class Survey:
     """A question to a population, with everything that devices, workers and estimator must agree on."""
@@ -103,16 +106,17 @@ class Survey:
 
 def parse(table: dict[str, Any]) -> Survey:
     """A survey from its table; SurveyError names the field, what is allowed and what was got."""
+    _check_integers(table, "")
     try:
         file = _File.model_validate(table)
     except ValidationError as error:
-        raise SurveyError(_one_line(error)) from None
+        raise SurveyError(_printable(_explain(error))) from None
     try:
         mechanism = build(
             {"mechanism": file.mechanism, "epsilon": file.epsilon, "domain": file.domain, "options": file.options}
         )
     except MechanismError as error:
-        raise SurveyError(str(error)) from None
+        raise SurveyError(_printable(str(error))) from None
     return Survey(file.name, mechanism, file.window.every, file.window.retain, file.answers.minimum_reports)
 
 
@@ -122,24 +126,46 @@ def load(path: str | Path) -> Survey:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise SurveyError(f"survey file {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SurveyError(f"survey file {path} is not valid TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested or long beyond reason
+        raise SurveyError(f"survey file {path} is not valid TOML: {_printable(str(error))}") from None
     try:
         return parse(table)
     except SurveyError as error:
         raise SurveyError(f"survey file {path}: {error}") from None
 
 
-def _one_line(error: ValidationError) -> str:
+def _check_integers(value: Any, path: str) -> None:
+    """Refuse integers that TOML does not have: beyond 64 bits they overflow wherever a float is made of them."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _check_integers(part, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for number, part in enumerate(value, start=1):
+            _check_integers(part, f"{path}[{number}]")
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise SurveyError(_printable(f"{path} must be an integer of at most 64 bits, got {value.bit_length()} bits"))
+
+
+def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"])
+    location, got = first["loc"], first["input"]
+    field = ".".join(str(part) for part in location)
     match first["type"]:
         case "missing":
             return f"{field} is missing"
         case "extra_forbidden":
-            return f"unknown key {field!r}"
+            holder, allowed = ("survey", _File) if len(location) == 1 else (location[0], _TABLES[str(location[0])])
+            return f"{holder} has the unknown key {location[-1]!r}; allowed: {', '.join(sorted(allowed.model_fields))}"
         case "string_pattern_mismatch":
-            return f"{field} must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {first['input']!r}"
+            return f"{field} must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"
+        case "model_type":
+            return f"{field} must be a table, got {type(got).__name__}"
+        case "value_error":
+            return f"{field} {first['ctx']['error']}"
         case _:
-            message = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-            return f"{field} must be {message.removeprefix('must be ')}, got {first['input']!r}".replace("\n", " ")
+            return f"{field} must be {first['msg'].removeprefix('Input should be ')}, got {got!r}"
+
+
+def _printable(text: str) -> str:
+    """The text on one line, whatever names it quotes."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

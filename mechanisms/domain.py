@@ -66,7 +66,7 @@ class Axis:
     def _numbers(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
         try:
             return np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return np.array([_number_or_nan(value) for value in values], dtype=np.float64)
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
@@ -104,7 +104,7 @@ class Axis:
 def _number_or_nan(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
@@ -184,7 +184,7 @@ def parse(table: Any) -> Domain:
     if not isinstance(table, Mapping):
         raise SpecificationError(f"domain must be a table, got {type(table).__name__}")
     kind = table.get("kind")
-    if kind not in _PARSERS:
+    if not isinstance(kind, str) or kind not in _PARSERS:
         raise SpecificationError(f"domain.kind must be one of {', '.join(_PARSERS)}, got {kind!r}")
     domain = _PARSERS[kind](table)
     if domain.size > MAXIMUM_CELLS:
@@ -292,6 +292,8 @@ def _members(listed: Any, axis: Axis, name: str) -> list[int]:
     members = []
     for entry in _list(listed, f"domain.{name}"):
         try:
+            if not isinstance(entry, str | int | float):
+                raise QueryError
             members.append(axis.locate(entry))
         except QueryError:
             raise SpecificationError(f"domain.{name} must hold values of the domain, got {entry!r}") from None
