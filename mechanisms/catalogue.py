@@ -1,7 +1,9 @@
 """Every mechanism that ships with hearsay; importing this registers them."""
 
 from mechanisms import (
+    binary,
     block_hr,
+    channel_mechanism,
     grr,
     haar,
     hadamard_response,
@@ -14,7 +16,9 @@ from mechanisms import (
 )
 
 __all__ = [
+    "binary",
     "block_hr",
+    "channel_mechanism",
     "grr",
     "haar",
     "hadamard_response",
