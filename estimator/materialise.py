@@ -72,12 +72,16 @@ class Materialiser:
 
     def _forget_after_restart(self) -> None:
         """A server that restarted may have lost its last second: nothing remembered about it holds."""
-        server = self.registry.client.info("server").get("run_id")
+        server = self._running_server()
         if server != self._server:
             self._readings.clear()
             self._done.clear()
             self._settled.clear()
             self._server = server
+
+    def _running_server(self) -> object:
+        """What a server that starts again changes."""
+        return self.registry.client.info("server").get("run_id")
 
     def _materialise_survey(self, registered: Registered, result: Pass) -> None:
         for window in windows_of(registered):
@@ -138,6 +142,8 @@ class Materialiser:
         large = reading.delta_bytes * MERGE_SHARE > accumulator_bytes or len(reading.deltas) >= MERGE_DELTAS
         if not reading.deltas or not (large or final):
             return False
+        if self._running_server() != self._server:
+            return False  # restarted since the pass began: what was read may be lost, and must not be written back
         if not compact(reading):
             return False  # another estimator was first; the next reading starts from what it made
         record_merged(reading)

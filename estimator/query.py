@@ -191,8 +191,18 @@ def _top(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
     wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if wanted < 1:
         raise QueryError(f"top must be a whole number of at least 1, got {text}")
-    order = np.argsort(-estimate.estimate.reshape(-1), kind="stable")[:wanted].astype(np.int64)
-    return _cells(query.text, estimate, order, scale)
+    return _cells(query.text, estimate, _largest(estimate.estimate.reshape(-1), wanted), scale)
+
+
+def _largest(values: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
+    """Cells of the largest values, largest first, equal ones in domain order; only candidates are sorted."""
+    falling = np.where(np.isnan(values), np.inf, -values)
+    if wanted < falling.size:
+        last = np.partition(falling, wanted - 1)[wanted - 1]
+        candidates = np.flatnonzero(falling <= last)
+    else:
+        candidates = np.arange(falling.size)
+    return candidates[np.argsort(falling[candidates], kind="stable")][:wanted].astype(np.int64)
 
 
 def _cells(text: str, estimate: Estimate, cells: NDArray[np.int64], scale: float) -> list[Answer]:

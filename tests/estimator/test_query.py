@@ -76,6 +76,12 @@ class TestOneAxis:
         assert [found.item for found in answer(parse_text("top 2"), COLOURS)] == ["light blue", "green"]
         assert len(answer(parse_text("top 99"), COLOURS)) == 3
 
+    def test_equal_values_come_in_domain_order_and_unknown_ones_last(self) -> None:
+        tied = exact({"kind": "ordinal", "size": 6}, [0.1, 0.3, math.nan, 0.3, 0.2, 0.3])
+        for wanted in range(1, 8):
+            items = [found.item for found in answer(parse_text(f"top {wanted}"), tied)]
+            assert items == [1, 3, 5, 4, 0, 2][:wanted]
+
     def test_labels_with_spaces_are_quoted_as_in_a_shell(self) -> None:
         assert one(COLOURS, "point 'light blue'").value == 0.5
         assert parse_text(parse(["point", "light blue"]).text) == parse(["point", "light blue"])
