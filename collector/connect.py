@@ -27,12 +27,14 @@ def connect(url: str, timeout_s: float = 5.0, check: bool = True) -> Client:
         )
         if check:
             check_server(client)
-    except ValueError as error:
-        raise ServerError(f"Redis URL is not valid: {error}") from None
+    except ValueError:  # its text may quote a password
+        raise ServerError("Redis URL must be like redis://[user:password@]host:port[/number], or unix://path") from None
     except redis.exceptions.AuthenticationError:
         raise ServerError(f"Redis server at {address(url)} refused the user name or password") from None
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
         raise ServerError(f"Redis server at {address(url)} cannot be reached; start one with: hearsay redis") from None
+    except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
+        raise ServerError(f"Redis server at {address(url)} cannot be used: {error}") from None
     return client
 
 

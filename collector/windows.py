@@ -10,7 +10,7 @@ _FORMAT = "%Y%m%dT%H%M%SZ"
 
 def seconds(text: str) -> int:
     """The seconds of a duration such as `90s`, `15m`, `1h`, `30d`."""
-    match = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    match = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
     if not match or int(match[1]) == 0:
         raise ValueError(f"must be a number above 0 and one of s, m, h, d, such as 1h, got {text!r}")
     return int(match[1]) * _UNITS[match[2]]
