@@ -9,11 +9,12 @@ from types import TracebackType
 from typing import Self
 
 from collector.connect import connect
+from collector.keys import PREFIX, heartbeat
 from collector.reading import read
 from collector.registry import Registered, Registry
 from ops.embedded import EmbeddedServer, free_port
 
-STOP_TIMEOUT_S = 10.0
+START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 10.0
 
 
 class Pipeline:
@@ -24,6 +25,7 @@ class Pipeline:
         self.server = EmbeddedServer(directory / "redis")
         self.port = free_port()
         self._commands = [["collect"], ["work", "--workers", str(workers)]]
+        self._expected = {"collector": 1, "worker": workers, "estimator": int(estimator)}
         if estimator:
             self._commands.append(["estimate", "--port", str(self.port), "--period-s", str(period_s)])
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -45,11 +47,29 @@ class Pipeline:
                 self._processes.append(
                     subprocess.Popen([sys.executable, "-m", "ops", *words], env=environment, stdout=log, stderr=log)
                 )
+        try:
+            self._wait_for_heartbeats()
+        except BaseException:
+            self._stop()
+            raise
         return self
+
+    def _wait_for_heartbeats(self) -> None:
+        """Every process says when it is ready: importing numpy and connecting take a while."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        with connect(self.server.url) as client:
+            for role, count in self._expected.items():
+                while len(list(client.scan_iter(match=heartbeat(PREFIX, role, "*"), count=1_000))) < count:
+                    if time.monotonic() > deadline:
+                        raise TimeoutError(f"no {role} came up within {START_TIMEOUT_S:g} s; logs: {self.directory}")
+                    time.sleep(0.05)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         for process in self._processes:
             process.terminate()
         for process in self._processes:

@@ -34,8 +34,9 @@ def _row(mechanism_id: str, domain: dict[str, Any]) -> Row:
     entries = [{b"f": frame} for frame, _ in frames(mechanism, wire, cells, seeded(1))]
     columns = decode(mechanism, entries, wire).reports
     state = mechanism.empty()
-    folding = best_seconds(lambda: mechanism.fold(state, columns))
-    counting = best_seconds(lambda: [np.bincount(column) for column in columns.values()])
+    folding, counting = best_seconds(
+        lambda: mechanism.fold(state, columns), lambda: [np.bincount(column) for column in columns.values()]
+    )
     return Row(
         f"fold {mechanism_id}, {CELLS} cells, one core",
         REPORTS / folding,

@@ -58,11 +58,12 @@ def readable(number: float) -> str:
     return f"{number:.3g}"
 
 
-def best_seconds(function: Callable[[], object], repeats: int = 5) -> float:
-    """The shortest of several runs: what the machine can do when nothing else disturbs it."""
-    durations = []
+def best_seconds(*functions: Callable[[], object], repeats: int = 7) -> list[float]:
+    """The shortest of several runs of each, taken in turns: what the machine can do when nothing else disturbs it."""
+    best = [float("inf")] * len(functions)
     for _ in range(repeats):
-        started = time.perf_counter()
-        function()
-        durations.append(time.perf_counter() - started)
-    return min(durations)
+        for position, function in enumerate(functions):
+            started = time.perf_counter()
+            function()
+            best[position] = min(best[position], time.perf_counter() - started)
+    return best

@@ -26,8 +26,8 @@ def command(settings: Settings) -> None:
     """
     logs.configure("redis", settings.log_level)
     if settings.own_server:
-        log.info("standing by: HEARSAY_REDIS_URL is %s", without_password(settings.redis_url))
         with stopping() as stop:
+            log.info("standing by: HEARSAY_REDIS_URL is %s", without_password(settings.redis_url))
             stop.wait()
         return
     if port_taken(settings.redis_port):
