@@ -113,8 +113,11 @@ def purge_window(shard: Shard, window: str, reading: Reading) -> None:
     keys = shard.keys
     pointers = shard.client.hgetall(keys.accumulator(window))
     chunks = [name for field, name in pointers.items() if field.startswith(b"chunk:")]
+    parts = [name for blob in reading.deltas.values() if blob.startswith(b"parts ") for name in blob.split()[1:]]
+    pipeline = shard.client.pipeline(transaction=True)
     if reading.deltas:
-        shard.client.hdel(keys.deltas, *reading.deltas)
-        shard.client.hincrby(keys.meta, "delta_bytes", -reading.delta_bytes)
-    shard.client.unlink(keys.accumulator(window), keys.counters(window), keys.snapshot(window), *chunks)
-    shard.client.srem(keys.windows, window)
+        pipeline.hdel(keys.deltas, *reading.deltas)
+        pipeline.hincrby(keys.meta, "delta_bytes", -reading.delta_bytes)
+    pipeline.unlink(keys.accumulator(window), keys.counters(window), keys.snapshot(window), *chunks, *parts)
+    pipeline.srem(keys.windows, window)
+    pipeline.execute()

@@ -1,0 +1,30 @@
+"""Forgetting a window leaves nothing of it behind."""
+
+import pytest
+import redis
+
+from collector import limits
+from collector.reading import compact, read
+from collector.status import purge_window, status
+from producer.writer import Writer
+from tests.pipeline import buckets, fold_all, singles
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["deltas", "chunks"])
+@pytest.mark.parametrize("part_bytes", [limits.PART_BYTES, 16], ids=["whole", "parts"])
+def test_a_purged_window_leaves_no_key(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch, merged: bool, part_bytes: int
+) -> None:
+    monkeypatch.setattr(limits, "PART_BYTES", part_bytes)
+    store = buckets(client, prefix, 50).store(0)
+    Writer(store).publish(singles(store, range(50)), 50)
+    fold_all(store)
+    if merged:
+        assert compact(read(store, "all"))
+    reading = read(store, "all")
+    assert reading.folded == 50
+    purge_window(store, "all", reading)
+    store.trim()
+    base = store.keys.base.encode()
+    assert set(client.keys(f"{prefix}:{{*")) == {base + b"cursor", base + b"writers", base + b"meta"}
+    assert (status(store).delta_bytes, status(store).windows) == (0, ())
