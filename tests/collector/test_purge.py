@@ -26,5 +26,7 @@ def test_a_purged_window_leaves_no_key(
     purge_window(store, "all", reading)
     store.trim()
     base = store.keys.base.encode()
-    assert set(client.keys(f"{prefix}:{{*")) == {base + b"cursor", base + b"writers", base + b"meta"}
+    left = {base + name for name in (b"stream", b"cursor", b"writers", b"meta")}  # what belongs to no window
+    assert set(client.keys(f"{prefix}:{{*")) == left
+    assert client.xlen(store.keys.stream) == 0
     assert (status(store).delta_bytes, status(store).windows) == (0, ())
