@@ -17,11 +17,16 @@ def register(mechanism: type[Mechanism]) -> type[Mechanism]:
 
 
 def build(table: Mapping[str, Any]) -> Mechanism:
-    """A mechanism from a survey's table: `mechanism`, `epsilon`, `domain` and, if wanted, `options`."""
+    """A mechanism from a survey's table: `mechanism` (or "auto"), `epsilon`, `domain` and, if wanted, `options`."""
     for key in ("mechanism", "epsilon", "domain"):
         if key not in table:
             raise SpecificationError(f"{key} is missing")
     name = table["mechanism"]
+    if name == "auto":
+        from mechanisms.auto import resolve  # it knows the registry, so the registry cannot import it first
+
+        table, _ = resolve(table)
+        name = table["mechanism"]
     if name not in REGISTRY:
         raise SpecificationError(f"mechanism must be one of {', '.join(sorted(REGISTRY))}, got {name!r}")
     return REGISTRY[name].create(table["epsilon"], parse(table["domain"]), table.get("options", {}))
