@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass
 
 from collector.connect import Client, connect
+from collector.errors import CollectorError
 from collector.keys import PREFIX, QUEUE, heartbeat, timings
 from collector.limits import HEARTBEAT_TTL_S
 from collector.registry import Registry
@@ -48,7 +49,10 @@ class WorkerSettings:
 def load_plugins(names: str | None) -> None:
     """Import modules that register further mechanisms, given as a comma-separated list."""
     for name in filter(None, (part.strip() for part in (names or "").split(","))):
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise CollectorError(f"plugins must name modules that can be imported, got {name!r}: {error}") from None
 
 
 class Context:
