@@ -56,7 +56,7 @@ class ShardKeys:
 
     @property
     def deltas(self) -> str:
-        """Hash: `window:seq` to a delta, or to the names of its parts."""
+        """Hash: `window:seq:nonce` to a delta, or to the names of its parts."""
         return self.base + "deltas"
 
     @property

@@ -1,7 +1,8 @@
 """Reading a window at one version: accumulator plus deltas, as exact integers.
 
-Deltas are immutable and the accumulator changes only together with its version, so a reader that remembers what it has
-seen fetches new deltas only. When a merge comes in between, something is missing and the reader starts again.
+Deltas and chunks are immutable and their names are never used twice, so a reader that remembers what it has seen
+fetches new deltas only. When a merge comes in between, or a server lost its last second, something that was seen is
+missing and the reader starts again.
 """
 
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ class Reading:
     version: int
     vector: Vector
     counters: dict[str, int]
+    chunks: dict[bytes, bytes] = field(default_factory=dict)  # where the accumulator's chunks stand
     deltas: dict[str, bytes] = field(default_factory=dict)  # those not yet merged, as COMMIT stored them
     dirty: set[int] = field(default_factory=set)  # chunks that these deltas touch
     delta_bytes: int = 0
@@ -72,11 +74,12 @@ def _try_to_read(shard: Shard, window: str, cached: Reading | None) -> Reading |
     pointers, names, counters = pipeline.execute()
     fields = {name.decode() for name in names if name.startswith(window.encode() + b":")}
     version = int(pointers.get(b"version", 0))
-    if cached is None or cached.version != version or not cached.deltas.keys() <= fields:
-        vector = _load_chunks(shard, pointers)
+    chunks = {name: key for name, key in pointers.items() if name.startswith(b"chunk:")}
+    if cached is None or (cached.version, cached.chunks) != (version, chunks) or not cached.deltas.keys() <= fields:
+        vector = _load_chunks(shard, pointers, chunks)
         if vector is None:
             return None
-        reading = Reading(shard, window, version, vector, {})
+        reading = Reading(shard, window, version, vector, {}, chunks)
     else:
         reading = cached
     missing = sorted(fields - reading.deltas.keys())
@@ -93,7 +96,7 @@ def _try_to_read(shard: Shard, window: str, cached: Reading | None) -> Reading |
     return reading
 
 
-def _load_chunks(shard: Shard, pointers: dict[bytes, bytes]) -> Vector | None:
+def _load_chunks(shard: Shard, pointers: dict[bytes, bytes], chunks: dict[bytes, bytes]) -> Vector | None:
     layout = int(pointers.get(b"layout", LAYOUT_VERSION))
     if layout > LAYOUT_VERSION:
         raise StateError(f"accumulator layout must be at most {LAYOUT_VERSION}, got {layout}")
@@ -101,14 +104,13 @@ def _load_chunks(shard: Shard, pointers: dict[bytes, bytes]) -> Vector | None:
     if cells != shard.cells:
         raise StateError(f"accumulator of {shard.survey.name} must have {shard.cells} cells, got {cells}")
     vector = np.zeros(shard.cells, dtype=np.int64)
-    for field_name, name in pointers.items():
-        if field_name.startswith(b"chunk:"):
-            chunk = shard.client.get(name)
-            if chunk is None:
-                return None
-            start = int(field_name[6:]) * CHUNK_CELLS
-            values = np.frombuffer(chunk, dtype="<i8")
-            vector[start : start + values.size] = values
+    for number, name in chunks.items():
+        chunk = shard.client.get(name)
+        if chunk is None:
+            return None
+        start = int(number.removeprefix(b"chunk:")) * CHUNK_CELLS
+        values = np.frombuffer(chunk, dtype="<i8")
+        vector[start : start + values.size] = values
     return vector
 
 
@@ -125,8 +127,10 @@ def compact(reading: Reading) -> bool:
     """Merge a reading's deltas into the accumulator; afterwards the reading is the accumulator itself."""
     if not reading.deltas:
         return True
-    merged = reading.shard.merge(reading.window, reading.version, reading.vector, reading.dirty, reading.deltas)
-    if merged:
-        reading.version += 1
-        reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
-    return merged
+    moved = reading.shard.merge(reading.window, reading.version, reading.vector, reading.dirty, reading.deltas)
+    if moved is None:
+        return False
+    reading.version += 1
+    reading.chunks |= moved
+    reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
+    return True

@@ -180,10 +180,13 @@ class Shard:
         reply = self.scripts("close", names, [what, seq, window])
         return int(reply[1]) if what != "survey" else 0
 
-    def merge(self, window: str, version: int, vector: Vector, dirty: set[int], deltas: dict[str, bytes]) -> bool:
-        """Compact: `vector` replaces accumulator and named deltas, if the version is still the one read.
+    def merge(
+        self, window: str, version: int, vector: Vector, dirty: set[int], deltas: dict[str, bytes]
+    ) -> dict[bytes, bytes] | None:
+        """Compact: `vector` replaces accumulator and named deltas, if version and deltas are still those read.
 
-        Only dirty chunks are written; `deltas` are the fields merged, with what COMMIT stored there.
+        Only dirty chunks are written; `deltas` are the fields merged, with what COMMIT stored there. Answers where the
+        new chunks stand, or None where another process was first or the server lost what was read.
         """
         keys, nonce = self.keys, secrets.token_hex(8)
         chunks = sorted(dirty)
@@ -195,10 +198,11 @@ class Shard:
         size = sum(self._delta_size(blob) for blob in deltas.values())
         arguments: list[object] = [version, LAYOUT_VERSION, self.cells, size, len(chunks), *chunks, *deltas]
         names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
-        merged = self.scripts("merge", names, arguments) == b"ok"
-        if not merged and staged:
-            self.client.unlink(*staged)
-        return merged
+        if self.scripts("merge", names, arguments) != b"ok":
+            if staged:
+                self.client.unlink(*staged)
+            return None
+        return {b"chunk:%d" % number: name.encode() for number, name in zip(chunks, staged, strict=True)}
 
     def _delta_size(self, blob: bytes) -> int:
         if not blob.startswith(b"parts "):

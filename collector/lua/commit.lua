@@ -13,7 +13,8 @@ end
 for i = 7, #KEYS do redis.call('PERSIST', KEYS[i]) end
 redis.call('HDEL', KEYS[1], ARGV[1])
 if #ARGV[4] > 0 then
-  redis.call('HSET', KEYS[2], ARGV[3] .. ':' .. ARGV[1], ARGV[4])
+  -- The nonce tells this delta from one of the same number that a server lost.
+  redis.call('HSET', KEYS[2], ARGV[3] .. ':' .. ARGV[1] .. ':' .. ARGV[2], ARGV[4])
   redis.call('HINCRBY', KEYS[4], 'delta_bytes', ARGV[5])
 end
 redis.call('HINCRBY', KEYS[4], 'bytes_out', words[4])

@@ -6,6 +6,10 @@ local chunks = tonumber(ARGV[5])
 for i = 1, chunks do
   if redis.call('EXISTS', KEYS[3 + i]) == 0 then return 'chunks' end
 end
+-- A server that lost its last second may have the version and yet not the deltas that were read.
+for i = 6 + chunks, #ARGV do
+  if redis.call('HEXISTS', KEYS[2], ARGV[i]) == 0 then return 'stale' end
+end
 for i = 1, chunks do
   local field, staged = 'chunk:' .. ARGV[5 + i], KEYS[3 + i]
   local old = redis.call('HGET', KEYS[1], field)

@@ -133,6 +133,24 @@ def test_a_merge_of_an_old_version_changes_nothing(client: redis.Redis, prefix: 
     assert status(store).deltas == 1
 
 
+def test_what_was_read_before_a_loss_never_comes_back(client: redis.Redis, prefix: str) -> None:
+    """The range number, and even the number of cells, are those of before; only the nonces differ."""
+    store = buckets(client, prefix, 100).store(0)
+    Writer(store).publish(singles(store, range(50)), 50)
+    fold_all(store)
+    before = read(store, "all")
+    also_before = read(store, "all")
+    client.flushall()  # as a log whose tail is gone
+    store = buckets(client, prefix, 100).store(0)
+    Writer(store).publish(singles(store, range(30, 100)), 70)
+    fold_all(store)
+    assert not compact(also_before)
+    after = read(store, "all", before)
+    assert after.state["hist"].tolist() == [0] * 30 + [1] * 70
+    assert compact(after)
+    assert state_of(store)["hist"].tolist() == [0] * 30 + [1] * 70
+
+
 def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collector.limits.PART_BYTES", 1_000)
     store = buckets(client, prefix, 5_000).store(0)
