@@ -72,16 +72,12 @@ class Materialiser:
 
     def _forget_after_restart(self) -> None:
         """A server that restarted may have lost its last second: nothing remembered about it holds."""
-        server = self._running_server()
+        server = self.registry.client.info("server").get("run_id")
         if server != self._server:
             self._readings.clear()
             self._done.clear()
             self._settled.clear()
             self._server = server
-
-    def _running_server(self) -> object:
-        """What a server that starts again changes."""
-        return self.registry.client.info("server").get("run_id")
 
     def _materialise_survey(self, registered: Registered, result: Pass) -> None:
         for window in windows_of(registered):
@@ -142,10 +138,8 @@ class Materialiser:
         large = reading.delta_bytes * MERGE_SHARE > accumulator_bytes or len(reading.deltas) >= MERGE_DELTAS
         if not reading.deltas or not (large or final):
             return False
-        if self._running_server() != self._server:
-            return False  # restarted since the pass began: what was read may be lost, and must not be written back
         if not compact(reading):
-            return False  # another estimator was first; the next reading starts from what it made
+            return False  # another estimator was first, or the server lost what was read; the next reading starts anew
         record_merged(reading)
         return True
 
