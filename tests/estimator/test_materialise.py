@@ -188,20 +188,6 @@ def test_a_server_that_lost_its_last_second_is_read_afresh(own_server: EmbeddedS
     client.close()
 
 
-def test_nothing_read_before_a_restart_is_merged_after_it(
-    registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    registered = registry.add(colours())
-    deliver(registered, 100, seed=1)
-    deliver(registered, 100, seed=2)
-    runs = iter(["first", "second", "second", "second"])  # the server restarts between reading and merging
-    monkeypatch.setattr(materialiser, "_running_server", lambda: next(runs))
-    assert materialiser.run_once().merged == 0
-    assert status(registered.store(0)).deltas == 2
-    deliver(registered, 100, seed=3)
-    assert materialiser.run_once().merged == 1
-
-
 class TestRetention:
     @pytest.fixture
     def hourly(self, registry: Registry) -> Registered:
