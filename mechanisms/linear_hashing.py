@@ -3,19 +3,20 @@
 Device    K = 2^k >= D. Draw a non-zero vector a of GF(2^k), form a_i = x^(i-1) a for i = 1..t, hash the value v to the
           t bits <a_i, v> and report a with the bucket passed through randomised response over g = 2^t buckets.
 Privacy   a is independent of the value; the bucket has probability p or (1-p)/(g-1), with ratio at most e^eps.
-Fold      A report shows the sign of all g - 1 characters spanned by the a_i: sum[alpha] += sign, count[alpha] += 1.
+Fold      A report shows the sign of all m = g - 1 characters spanned by the a_i: sum[alpha] += sign, count[alpha] += 1.
 Estimate  theta_alpha = sum/(norm c) with c = p - q; theta_0 = 1; f = WHT(theta)/K. The norm is the expected count
-          lambda = n(g-1)/(K-1) where that is below 20, otherwise each character's own count; one choice per state.
+          lambda = n m/(K-1) where that is below 20, otherwise each character's own count; one choice per state.
 Variance  see `_own_count_variance`; the expected-count form follows from `moments`.
 
 t = 1 is Hadamard randomised response (Kulkarni 4.7); larger t is local hashing (Wang et al. 2017) with hashes whose
-collisions are exact, so there is no hash pool, no O(n D) work and no error floor.
+collisions are exact, so there is no hash pool, no O(n D) work and no error floor. The variant "coefficients" is the
+dissertation's HRR_t, which looks at the m = t characters a_i only and so loses what the others say.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from mechanisms.base import State, Values
 from mechanisms.counting import count_into
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from mechanisms.layout import Layout, Reports, Scalar
-from mechanisms.options import integer
+from mechanisms.options import choice, integer
 from mechanisms.oracle import FrequencyOracle, Moments, standard_errors
 from mechanisms.randomness import Random
 from mechanisms.registry import register
@@ -39,6 +40,13 @@ _LOW_TERMS = {
     12: 0b1001, 13: 0b11011, 14: 0b100001, 15: 0b11, 16: 0b101011, 17: 0b1001, 18: 0b1001, 19: 0b100111, 20: 0b1001,
     21: 0b101, 22: 0b11, 23: 0b100001, 24: 0b11011, 25: 0b1001, 26: 0b11011, 27: 0b100111, 28: 0b11,
 }  # fmt: skip
+
+_VARIANT = choice(
+    "variant",
+    "hashing",
+    ("hashing", "coefficients"),
+    "read every character that a report shows, or, as in the dissertation's HRR_t, only t of them",
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,19 @@ class LinearHashing(FrequencyOracle):
     def buckets(self) -> int:
         """g = 2^t."""
         return 1 << self.t
+
+    @cached_property
+    def combinations(self) -> tuple[int, ...]:
+        """Which sums of the a_i are read from a report, as masks: all but the empty one, or only the a_i themselves."""
+        every = range(1, self.buckets)
+        return (
+            tuple(1 << place for place in range(self.t)) if self.options["variant"] == "coefficients" else tuple(every)
+        )
+
+    @cached_property
+    def seen(self) -> int:
+        """m: how many characters a report shows."""
+        return len(self.combinations)
 
     @cached_property
     def keep(self) -> int:
@@ -131,7 +152,7 @@ class LinearHashing(FrequencyOracle):
         else:
             rows = self._rows(reports["vector"].astype(np.uint64) + np.uint64(1))
             bucket = reports["bucket"]
-            for combination in range(1, self.buckets):
+            for combination in self.combinations:
                 alpha = np.zeros(rows[0].shape, dtype=np.uint64)
                 for place in range(self.t):
                     if combination >> place & 1:
@@ -144,7 +165,7 @@ class LinearHashing(FrequencyOracle):
         return state
 
     def reports(self, state: State) -> int:
-        return int(state["count"].sum()) // (self.buckets - 1)
+        return int(state["count"].sum()) // self.seen
 
     def estimate(self, state: State) -> Estimate:
         n = self.reports(state)
@@ -156,7 +177,7 @@ class LinearHashing(FrequencyOracle):
 
     def expected_count(self, reports: int) -> float:
         """lambda: how often a character is seen among so many reports."""
-        return reports * (self.buckets - 1) / (self.characters - 1)
+        return reports * self.seen / (self.characters - 1)
 
     def spectrum(self, state: State) -> Floats:
         """theta: the estimated Walsh-Hadamard transform of the shares."""
@@ -171,8 +192,8 @@ class LinearHashing(FrequencyOracle):
     @cached_property
     def moments(self) -> Moments:
         """Expected-count form. Pairs of characters in one report are treated as spread evenly over all pairs."""
-        K, g, c = self.characters, self.buckets, self.correlation
-        once = (g - 1) / (K - 1)
+        K, c = self.characters, self.correlation
+        once = self.seen / (K - 1)
         pair = self.pair_share() / once**2
         return Moments(
             a=1 / (K * once * c * c) - pair / (K * c),
@@ -183,8 +204,8 @@ class LinearHashing(FrequencyOracle):
 
     def pair_share(self) -> float:
         """Chance that two given different characters are both in a report."""
-        K, g = self.characters, self.buckets
-        return (g - 1) * (g - 2) / ((K - 1) * (K - 2)) if g > 2 else 0.0
+        K, m = self.characters, self.seen
+        return m * (m - 1) / ((K - 1) * (K - 2)) if m > 1 else 0.0
 
     def variance(self, f: Floats, reports: int) -> Floats:
         """n Var of every cell, with the norm that so many reports get."""
@@ -199,7 +220,7 @@ class LinearHashing(FrequencyOracle):
     def _own_count_variance(self, f: Floats, concentration: float, reports: int) -> Floats:
         """Each character divided by its own count: what theta explains is no longer noise. concentration = sum f^2."""
         K, c = self.characters, self.correlation
-        once, pair = (self.buckets - 1) / (K - 1), self.pair_share()
+        once, pair = self.seen / (K - 1), self.pair_share()
         spread, peak = K * concentration - 1, K * f - 1
         moment = once * ((K - 1) / c**2 - spread) + pair * ((K - 2) * peak / c - peak**2 + spread)
         return (moment / (K * once) ** 2 - f * (1 - f)) * (1 + 1 / self.expected_count(reports))
@@ -223,10 +244,18 @@ class HRR(LinearHashing):
 
     ID = "hrr"
     SUMMARY = "Hadamard randomised response: a few bits a report, any domain size"
-    OPTIONS = (integer("t", 1, 1, MAXIMUM_T, "characters that generate a report's hash; 1 is the classical form"),)
-    EXAMPLES = (
+    OPTIONS = (
+        integer("t", 1, 1, MAXIMUM_T, "characters that generate a report's hash; 1 is the classical form"),
+        _VARIANT,
+    )
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 6}},
         {"epsilon": 0.5, "domain": {"kind": "categorical", "categories": ["red", "green", "blue", "none"]}},
+        {
+            "epsilon": 2.0,
+            "domain": {"kind": "categorical", "size": 8},
+            "options": {"t": 2, "variant": "coefficients"},
+        },
     )
 
 
@@ -237,7 +266,10 @@ class OLH(LinearHashing):
 
     ID = "olh"
     SUMMARY = "optimal local hashing with linear hashes: oue's error at a few bytes a report"
-    OPTIONS = (integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen for the least variance where absent"),)
+    OPTIONS = (
+        integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen for the least variance where absent"),
+        _VARIANT,
+    )
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 10}},
         {"epsilon": 2.5, "domain": {"kind": "ordinal", "size": 16}},
