@@ -71,12 +71,12 @@ def test_more_rows_than_cells_are_combined_by_least_squares() -> None:
 
 
 def test_workload_of_ranges_changes_the_scales() -> None:
-    domain = {"kind": "categorical", "size": 6, "sensitive": [2]}
+    domain = {"kind": "categorical", "size": 6, "sensitive": [0]}
     cells, ranges = (
         survey(1.0, domain, strategy="identity", metric="sensitive", workload=work) for work in ("cells", "ranges")
     )
-    assert (ranges.gram() * ranges.covariance).sum() < 0.99 * (ranges.gram() * cells.covariance).sum()
-    assert np.trace(cells.covariance) < 0.99 * np.trace(ranges.covariance)
+    assert (ranges.gram() * ranges.covariance).sum() < 0.999 * (ranges.gram() * cells.covariance).sum()
+    assert np.trace(cells.covariance) < 0.999 * np.trace(ranges.covariance)
 
 
 def test_given_scales_are_kept_and_canonical_scales_give_the_same_noise() -> None:
