@@ -45,43 +45,55 @@ class Packing:
 
     def pack(self, symbols: Symbols) -> bytes:
         """Symbols as bytes, the first in the lowest bits."""
-        joined = symbols
-        if self.group > 1:
-            padded = np.zeros(-(-len(symbols) // self.group) * self.group, dtype=np.uint64)
-            padded[: len(symbols)] = symbols
-            table = padded.reshape(-1, self.group)
-            joined = np.zeros(len(table), dtype=np.uint64)
-            for column in range(self.group - 1, -1, -1):
-                joined = joined * np.uint64(self.alphabet) + table[:, column]
-        width = (self.bits + 7) // 8
-        octets = joined.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
-        if self.bits % 8 == 0:
-            return octets.tobytes()
-        bits = np.unpackbits(octets, axis=1, count=self.bits, bitorder="little")
-        return np.packbits(bits, bitorder="little").tobytes()
+        return self.pack_rows(symbols[None, :]).tobytes()
 
     def unpack(self, packed: bytes, count: int) -> Symbols:
         """The inverse of `pack`; symbols outside the alphabet are possible in damaged input and left to the caller."""
+        return self.unpack_rows(np.frombuffer(packed, dtype=np.uint8)[None, :], count)[0]
+
+    def pack_rows(self, table: Symbols) -> NDArray[np.uint8]:
+        """Every row of symbols packed by itself into whole bytes."""
+        rows, count = table.shape
         groups = -(-count // self.group)
+        joined = table
+        if self.group > 1:
+            padded = np.zeros((rows, groups * self.group), dtype=np.uint64)
+            padded[:, :count] = table
+            digits = padded.reshape(rows, groups, self.group)
+            joined = np.zeros((rows, groups), dtype=np.uint64)
+            for place in range(self.group - 1, -1, -1):
+                joined = joined * np.uint64(self.alphabet) + digits[:, :, place]
+        width = (self.bits + 7) // 8
+        octets = np.ascontiguousarray(joined, dtype="<u8").view(np.uint8).reshape(rows, groups, 8)[:, :, :width]
+        if self.bits % 8 == 0:
+            return octets.reshape(rows, groups * width)
+        bits = np.unpackbits(octets, axis=2, count=self.bits, bitorder="little")
+        return np.packbits(bits.reshape(rows, groups * self.bits), axis=1, bitorder="little")
+
+    def unpack_rows(self, packed: NDArray[np.uint8], count: int) -> Symbols:
+        """The inverse of `pack_rows`, under the same proviso."""
+        rows, groups = len(packed), -(-count // self.group)
         joined = self._fields(packed, groups)
         if self.group == 1:
             return joined
-        table = np.empty((groups, self.group), dtype=np.uint64)
+        digits = np.empty((rows, groups, self.group), dtype=np.uint64)
         outside = joined >= np.uint64(self.alphabet**self.group)
-        for column in range(self.group):
-            joined, table[:, column] = np.divmod(joined, np.uint64(self.alphabet))
-        table[outside] = self.alphabet
-        return table.reshape(-1)[:count]
+        for place in range(self.group):
+            joined, digits[:, :, place] = np.divmod(joined, np.uint64(self.alphabet))
+        digits[outside] = self.alphabet
+        return digits.reshape(rows, groups * self.group)[:, :count]
 
-    def _fields(self, packed: bytes, count: int) -> Symbols:
+    def _fields(self, packed: NDArray[np.uint8], groups: int) -> Symbols:
         """Fields of `bits` bits from an unaligned eight-byte load each."""
+        rows, width = packed.shape
         if self.bits == 0:
-            return np.zeros(count, dtype=np.uint64)
-        octets = np.zeros(len(packed) + 8, dtype=np.uint8)
-        octets[: len(packed)] = np.frombuffer(packed, dtype=np.uint8)
+            return np.zeros((rows, groups), dtype=np.uint64)
+        octets = np.zeros(packed.size + 8, dtype=np.uint8)
+        octets[: packed.size] = packed.reshape(-1)
         at_every_byte: NDArray[np.uint64] = np.ndarray(
-            shape=(len(packed) + 1,), dtype="<u8", buffer=octets.data, strides=(1,)
+            shape=(packed.size + 1,), dtype="<u8", buffer=octets.data, strides=(1,)
         )
-        offsets = np.arange(count, dtype=np.uint64) * np.uint64(self.bits)
-        words = at_every_byte[(offsets >> np.uint64(3)).astype(np.intp)]
+        offsets = np.arange(groups, dtype=np.uint64) * np.uint64(self.bits)
+        starts = np.arange(rows, dtype=np.intp) * width
+        words = at_every_byte[starts[:, None] + (offsets >> np.uint64(3)).astype(np.intp)]
         return (words >> (offsets & np.uint64(7))) & np.uint64((1 << self.bits) - 1)

@@ -1,5 +1,7 @@
 """Reports of one variant as symbols, packed or one by one, or as rows of bytes where a symbol would be too wide."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,15 +25,19 @@ class VariantCodec:
         self.compact = self.outcomes <= 1 << SYMBOL_BITS
         self.packing = Packing(self.outcomes) if self.compact else None
         self.scalar_bytes = (max(self.variant.alphabet - 1, 0).bit_length() + 7) // 8
-        self.digit_bits = (vector.bound - 1).bit_length() if vector else 0
-        vector_bits = vector.length * self.digit_bits if vector else 0
-        self.row_bytes = self.scalar_bytes + (vector_bits + 7) // 8
+        self.digits = Packing(vector.bound) if vector and vector.bound > 2 and not self.compact else None
+        vector_bytes = self.digits.size(vector.length) if vector and self.digits else vector.width if vector else 0
+        self.row_bytes = self.scalar_bytes + vector_bytes
         if self.compact:
             self.row_bytes = ((self.outcomes - 1).bit_length() + 7) // 8
+        # In a frame, long vectors of digits run on from report to report: whole bytes for each would cost too much.
+        self.only_digits = None if self.variant.scalars else self.digits
 
     def pack(self, reports: Reports) -> bytes:
         if self.packing is not None:
             return self.packing.pack(self.symbols(reports))
+        if self.only_digits is not None:
+            return self.only_digits.pack(self._matrix(reports).astype(np.uint64).reshape(-1))
         return self.rows(reports).tobytes()
 
     def unpack(self, packed: bytes, count: int) -> tuple[Reports, int]:
@@ -43,6 +49,15 @@ class VariantCodec:
                 return self.columns(symbols), 0
             inside = symbols < np.uint64(self.outcomes)
             return self.columns(symbols if inside.all() else symbols[inside]), int(count - inside.sum())
+        vector = self.variant.vector
+        assert vector is not None
+        if self.only_digits is not None:
+            if len(packed) != self.only_digits.size(count * vector.length):
+                raise Rejected("wrong-length")
+            symbols = self.only_digits.unpack(packed, count * vector.length)
+            digits, inside = self._inside(symbols.reshape(count, vector.length))
+            found = self._selected({vector.name: digits}, count)
+            return select(found, inside), int(count - inside.sum())
         if len(packed) != count * self.row_bytes:
             raise Rejected("wrong-length")
         columns, inside = self.from_rows(np.frombuffer(packed, dtype=np.uint8).reshape(count, -1))
@@ -59,7 +74,7 @@ class VariantCodec:
     def _vector_numbers(self, reports: Reports) -> Symbols:
         vector = self.variant.vector
         assert vector is not None
-        matrix = reports[vector.name][:, : vector.width]
+        matrix = self._matrix(reports)
         base = 256 if vector.bound == 2 else vector.bound
         result = np.zeros(len(matrix), dtype=np.uint64)
         for column in range(vector.width - 1, -1, -1):
@@ -84,13 +99,9 @@ class VariantCodec:
         """Reports as byte strings of equal length: scalars big-endian, then the vector's digits, packed."""
         if self.compact:
             return _big_endian(self.symbols(reports), self.row_bytes)
-        vector = self.variant.vector
-        assert vector is not None
-        matrix = reports[vector.name][:, : vector.width]
-        if vector.bound > 2:
-            places = np.arange(self.digit_bits, dtype=np.uint64)
-            bits = (matrix.astype(np.uint64)[:, :, None] >> places & np.uint64(1)).astype(np.uint8)
-            matrix = np.packbits(bits.reshape(len(matrix), -1), axis=1, bitorder="little")
+        matrix = self._matrix(reports)
+        if self.digits is not None:
+            matrix = self.digits.pack_rows(matrix.astype(np.uint64))
         if not self.variant.scalars:
             return np.ascontiguousarray(matrix, dtype=np.uint8)
         return np.concatenate([_big_endian(self.variant.pack(reports), self.scalar_bytes), matrix], axis=1)
@@ -109,17 +120,31 @@ class VariantCodec:
             scalars = from_big_endian(rows[:, : self.scalar_bytes])
             inside &= scalars < np.uint64(self.variant.alphabet)
             result = self.variant.unpack(np.where(inside, scalars, np.uint64(0)))
-        matrix = rows[:, self.scalar_bytes :]
-        used = vector.length * self.digit_bits
+        matrix: NDArray[Any] = rows[:, self.scalar_bytes :]
+        used = vector.length
+        if self.digits is not None:
+            groups = -(-vector.length // self.digits.group)
+            used = groups * self.digits.bits
+            padded = self.digits.unpack_rows(matrix, groups * self.digits.group)
+            result[vector.name], found = self._inside(padded[:, : vector.length])
+            inside &= found & (padded[:, vector.length :] == 0).all(axis=1)
+        else:
+            result[vector.name] = matrix
         if used % 8:
             inside &= matrix[:, -1] >> np.uint8(used % 8) == 0
-        if vector.bound > 2:
-            bits = np.unpackbits(matrix, axis=1, count=used, bitorder="little")
-            digits = bits.reshape(len(rows), vector.length, self.digit_bits).astype(np.uint64)
-            matrix = (digits << np.arange(self.digit_bits, dtype=np.uint64)).sum(axis=2)
-            inside &= (matrix < vector.bound).all(axis=1)
-        result[vector.name] = matrix
         return self._selected(result, len(rows)), inside
+
+    def _inside(self, digits: Symbols) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Digits in their own type, and which rows have all of them below their bound."""
+        vector = self.variant.vector
+        assert vector is not None
+        inside: NDArray[np.bool_] = np.all(digits < np.uint64(vector.bound), axis=1)
+        return digits.astype(smallest_unsigned(vector.bound)), inside
+
+    def _matrix(self, reports: Reports) -> NDArray[Any]:
+        vector = self.variant.vector
+        assert vector is not None
+        return reports[vector.name][:, : vector.width]
 
     def _selected(self, columns: Reports, count: int) -> Reports:
         if self.selector is not None:
