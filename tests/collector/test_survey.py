@@ -147,7 +147,7 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
             "domain must have at most 268435456 cells, got 1099511627776",
         ),
         ("options", 5, "options must be a table, got int"),
-        ("options.tt", 5, "options has the unknown key 'tt'; allowed: t"),
+        ("options.tt", 5, "options has the unknown key 'tt'; allowed: t, variant"),
         ("options.t", 0, "options.t must be an integer in 1..8, got 0"),
         ("options.t", "2", "options.t must be an integer in 1..8, got '2'"),
         ("window", "1h", "window must be a table, got str"),
@@ -260,14 +260,14 @@ def test_defaults_are_written_out() -> None:
         "mechanism": "olh",
         "epsilon": 1.0,
         "domain": {"kind": "grid", "axes": [{"name": "axis1", "size": 3}, {"name": "axis2", "size": 2}]},
-        "options": {"t": 2},
+        "options": {"t": 2, "variant": "hashing"},
         "answers": {"minimum_reports": 1},
     }
 
 
 def test_defaults_written_or_not_give_the_same_tag() -> None:
     short = {key: COMPLETE[key] for key in ("name", "mechanism", "epsilon", "domain")}
-    written = short | {"options": {"t": 2}, "window": {}, "answers": {"minimum_reports": 1}}
+    written = short | {"options": {"t": 2, "variant": "hashing"}, "window": {}, "answers": {"minimum_reports": 1}}
     assert parse(short).tag == parse(written).tag
 
 
