@@ -31,7 +31,7 @@ from mechanisms.result import Estimate, Floats
 from mechanisms.tree import Inference, Tree
 from mechanisms.tree_parts import PartsEstimate
 from mechanisms.tree_variance import TreeVariance
-from mechanisms.xor_pairs import XorPairs
+from mechanisms.xor_pairs import NEGLIGIBLE, XorPairs
 
 ORACLES = ("grr", "ss", "oue", "olh", "hrr")
 
@@ -44,7 +44,7 @@ class TreeEstimate(RangeEstimate):
 
     def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
         cumulative = self.uncertainty.cumulative
-        return cumulative[y] - cumulative[x], self.uncertainty.ranges(x, np.where(y == self.domain.size, 0, y))
+        return cumulative[y] - cumulative[x], self.uncertainty.ranges(x, y)
 
     def prefix_values(self) -> Floats:
         return self.uncertainty.cumulative[1:]
@@ -118,8 +118,7 @@ class Hierarchical(Mechanism):
         counts = self.levels.counts(state)
         noise = self._noise(counts)
         raw = [
-            oracle.estimate(self.levels.state(state, level)).estimate
-            for level, oracle in enumerate(self.levels.oracles, start=1)
+            oracle.shares(self.levels.state(state, level)) for level, oracle in enumerate(self.levels.oracles, start=1)
         ]
         if not self.options["consistency"]:
             return PartsEstimate.of(self.domain, sum(counts), self.tree, noise, raw)
@@ -140,13 +139,14 @@ class Hierarchical(Mechanism):
     def _pairs(
         self, noise: tuple[LevelNoise, ...], inference: Inference, raw: list[Floats]
     ) -> tuple[XorPairs | None, ...]:
-        """For every level down to the deepest that divides characters by their own counts."""
-        needed = [level for level, own in enumerate(noise) if own.pairs]
+        """For every level down to the deepest that divides characters by their own counts, where it matters."""
+        share = max(level.pairs / level.a for level in noise)
+        deepest = max((index for index, level in enumerate(noise) if level.pairs), default=-1)
         return tuple(
-            XorPairs.of(shares, inference.variances[level], self.tree.fanouts[level])
-            if needed and level <= needed[-1]
+            XorPairs.of(shares, inference.variances[index], self.tree.fanouts[index], NEGLIGIBLE / share)
+            if index <= deepest
             else None
-            for level, shares in enumerate(raw)
+            for index, shares in enumerate(raw)
         )
 
     def channel(self) -> NDArray[np.float64]:
@@ -160,9 +160,9 @@ class Hierarchical(Mechanism):
         even = np.arange(size + 1) / size
         uncertainty = TreeVariance(self._inference(noise), noise, reports, even, (None,) * len(counts))
         x, y = sampled_ranges(size)
-        variance = uncertainty.ranges(x, y % size)
+        variance = uncertainty.ranges(x, y)
         middle = np.array([size // 2], dtype=np.int64)
-        point = uncertainty.ranges(middle, (middle + 1) % size)
+        point = uncertainty.ranges(middle, middle + 1)
         return {"point": float(np.sqrt(point[0])), "range": float(np.sqrt(variance.mean()))}
 
 

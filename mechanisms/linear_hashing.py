@@ -169,11 +169,13 @@ class LinearHashing(FrequencyOracle):
 
     def estimate(self, state: State) -> Estimate:
         n = self.reports(state)
-        shares = self.spectrum(state)
-        f = walsh_hadamard(shares)[: self.domain.size] / self.characters
+        f = self.shares(state)
         variance = self.variance(f, n)
         shape = self.domain.shape
         return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+
+    def shares(self, state: State) -> Floats:
+        return walsh_hadamard(self.spectrum(state))[: self.domain.size] / self.characters
 
     def expected_count(self, reports: int) -> float:
         """lambda: how often a character is seen among so many reports."""

@@ -64,6 +64,10 @@ class FrequencyOracle(Mechanism):
     def moments(self) -> Moments:
         """Second moments of the per-report score."""
 
+    def shares(self, state: State) -> Floats:
+        """The estimated share of every cell (row-major), for mechanisms that know its errors better."""
+        return self.estimate(state).estimate.reshape(-1)
+
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         f = np.array([1.0 / self.domain.size])
         return {"point": float(np.sqrt(self.moments.variance(f)[0] / reports))}

@@ -56,48 +56,36 @@ class TreeVariance:
         return float(self.prefixes[level][-1] - self.prefixes[level][-2])
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
-        """Variance of the share of cells x..y-1, for x, y in 0..D-1; y = 0 stands for the end of the domain."""
-        inference, tree = self.inference, self.inference.tree
-        left, right = _Prefix(inference, x), _Prefix(inference, y)
+        """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""
+        tree = self.inference.tree
+        # What reaches the end of the domain is as uncertain as what it leaves out, which ends at a cell that exists.
+        to_end = y == tree.size
+        cuts = _Cuts(self, np.stack([np.where(to_end, 0, x), np.where(to_end, x, y)]))
         sums = _Sums(self)
-        left.enter(0, self.prefixes[0])
-        right.enter(0, self.prefixes[0])
-        left.q = right.q = right.part - left.part
-        squares = squares_f = left.q**2
-        totals = totals_f = left.q
-        edge_q: Number = left.q
+        squares = squares_f = cuts.q[0] ** 2
+        totals = totals_f = edge_q = cuts.q[0]
         for level in range(1, tree.height + 1):
-            pull_left, pull_right = left.pull(level), right.pull(level)
-            mass_left, mass_right = left.mass, right.mass
-            left.enter(level, self.prefixes[level])
-            right.enter(level, self.prefixes[level])
-            before, same = left.node < right.node, left.node == right.node
-            left.q = np.where(same, right.part, before) - left.part
-            right.q = right.part - np.where(same, left.part, left.node > right.node)
+            fanout, pull, mass = tree.fanouts[level - 1], cuts.pull(level), cuts.mass
+            cuts.descend(level)
             squares_before, squares_f_before = squares, squares_f
             totals_before, totals_f_before, edge_q_before = totals, totals_f, edge_q
-            totals, totals_f = right.count - left.count, right.mass - left.mass
-            # sum of q^2 = |range| less q(1-q) of the cut nodes; a prefix pair in one node has q = right - left there.
-            away_left, away_right = left.part * (1 - left.part), right.part * (1 - right.part)
-            apart = np.where(before, 1.0, -1.0)
-            inside = 2 * left.part * (1 - right.part) * same
-            apart[same] = 1.0
-            squares = apart * totals - away_left - away_right + inside
-            squares_f = apart * totals_f - away_left * left.share - away_right * right.share + inside * left.share
-            steps_f = pull_right * (right.mass - mass_right) - pull_left * (left.mass - mass_left)
+            totals, totals_f = cuts.count[1] - cuts.count[0], cuts.mass[1] - cuts.mass[0]
+            squares, squares_f = cuts.squares(totals, totals_f)
+            steps_f = pull * (cuts.mass - mass)
             if level <= tree.last_ragged:
-                edge_q = np.where(right.on_edge, right.part, 0.0) - np.where(left.on_edge, left.part, 0.0)
+                on_edge = np.where(cuts.on_edge, cuts.part, 0.0)
+                edge_q = on_edge[1] - on_edge[0]
             pairs = self.pairs[level - 1]
             sums.descend(
                 level,
-                squares=squares - tree.fanouts[level - 1] * squares_before,
-                squares_f=squares_f - squares_f_before + 2 * steps_f,
-                totals=totals - tree.fanouts[level - 1] * totals_before,
+                squares=squares - fanout * squares_before,
+                squares_f=squares_f - squares_f_before + 2 * (steps_f[1] - steps_f[0]),
+                totals=totals - fanout * totals_before if tree.last_ragged or level == 1 else 0.0,
                 totals_f=totals_f - totals_f_before,
                 edge_q=(edge_q_before, edge_q),
-                paired=0.0 if pairs is None else pairs.of_prefixes(left.node, left.part, right.node, right.part),
+                paired=0.0 if pairs is None else pairs.of_prefixes(cuts.node, cuts.part),
             )
-            left.coefficient, right.coefficient = pull_left + left.q, pull_right + right.q
+            cuts.coefficient = pull + cuts.q
         return sums.variance - self._one_level_only(totals_f)
 
     def cells(self) -> Floats:
@@ -160,43 +148,44 @@ class TreeVariance:
         return held * (1 - held) / max(self.reports, 1)
 
 
-class _Prefix:
-    """The path to the node that a prefix of `end` cells cuts, one level at a time."""
+class _Cuts:
+    """The nodes that the two ends of each range cut, one level at a time; row 0 is the left end, row 1 the right one.
 
-    def __init__(self, inference: Inference, end: Ends) -> None:
-        self.inference, self.end = inference, end
+    An end is the prefix of all cells before it. `part` is that prefix' own q of the node it cuts, `count` and `mass`
+    its sums of q and q f, `share` the node's f; `q` and `coefficient` are q and K of the whole range at the node.
+    """
+
+    def __init__(self, context: TreeVariance, ends: Ends) -> None:
+        self.context, self.ends = context, ends
         self.edge_parts = self._edge_parts()
-        self.coefficient: Floats = np.zeros(1)  # K of the cut node
-        self.q: Floats = np.zeros(1)  # q of the cut node in the whole range
-
-    def _edge_parts(self) -> list[Floats]:
-        """The prefix' q of the edge of level 0..last_ragged, where the path runs there."""
-        inference, tree = self.inference, self.inference.tree
-        parts: list[Floats] = [np.empty(0)] * (tree.last_ragged + 2)
-        for level in range(tree.last_ragged + 1, -1, -1):
-            node, part = self._full(level)
-            if level <= tree.last_ragged:
-                child, child_part = self._full(level + 1)
-                place = child - (tree.nodes[level] - 1) * tree.fanouts[level]
-                weight = np.full(self.end.size, inference.blended[level + 1])
-                if level + 1 <= tree.last_ragged:
-                    on_edge = child == tree.nodes[level + 1] - 1
-                    weight[on_edge] = inference.edge_blended[level + 1]
-                    child_part = np.where(on_edge, parts[level + 1], child_part)
-                blended = (place * inference.blended[level + 1] + child_part * weight) / inference.edge_below[level]
-                part = np.where(node == tree.nodes[level] - 1, blended, part)
-            parts[level] = part
-        return parts
+        self.coefficient: Floats = np.zeros(ends.shape)
+        self.descend(0)
 
     def _full(self, level: int) -> tuple[Ends, Floats]:
-        span = self.inference.tree.spans[level]
-        node = self.end // span
-        part: Floats = (self.end - node * span) / float(span)
-        return node, part
+        """The cut nodes and the part of them before the cut, if they are full."""
+        span = self.context.inference.tree.spans[level]
+        node = self.ends // span
+        return node, np.multiply(self.ends - node * span, 1.0 / span, dtype=np.float64)
 
-    def enter(self, level: int, prefix: Floats) -> None:
-        """Go to the cut node of `level`: its index, share f, the prefix' q there, sum of q and of q f so far."""
-        tree = self.inference.tree
+    def _edge_parts(self) -> list[Floats]:
+        """`part` on the ragged levels: on the edge the children's parts, weighted by their blended variances."""
+        inference, tree = self.context.inference, self.context.inference.tree
+        parts: list[Floats] = []
+        child, child_part = self._full(tree.last_ragged + 1)
+        for level in range(tree.last_ragged, -1, -1):
+            place = child - (tree.nodes[level] - 1) * tree.fanouts[level]
+            weight: Floats | float = inference.blended[level + 1]
+            if level < tree.last_ragged:
+                weight = np.where(child == tree.nodes[level + 1] - 1, inference.edge_blended[level + 1], weight)
+            blended = (place * inference.blended[level + 1] + child_part * weight) / inference.edge_below[level]
+            child, child_part = self._full(level)
+            child_part = np.where(child == tree.nodes[level] - 1, blended, child_part)
+            parts.append(child_part)
+        return parts[::-1]
+
+    def descend(self, level: int) -> None:
+        """Go to the nodes cut on `level`."""
+        tree, prefix = self.context.inference.tree, self.context.prefixes[level]
         self.node, self.part = self._full(level)
         if level <= tree.last_ragged:
             self.part = self.edge_parts[level]
@@ -205,14 +194,26 @@ class _Prefix:
         self.share = prefix[self.node + 1] - before
         self.mass = before + self.part * self.share
         self.count = self.node + self.part
+        self.together = (self.node[0] == self.node[1]).astype(np.float64)
+        self.q = np.empty(self.part.shape)
+        self.q[0] = 1 - self.part[0] - self.together * (1 - self.part[1])
+        self.q[1] = self.part[1] - self.together * self.part[0]
 
     def pull(self, level: int) -> Floats:
-        """(1 - w) K - q of the cut node, for its children on `level`."""
-        keep: Number = 1 - self.inference.own[level - 1]
-        if level - 1 <= self.inference.tree.last_ragged:
-            keep = np.where(self.on_edge, 1 - self.inference.edge_own[level - 1], keep)
+        """(1 - w) K - q of the cut nodes, for their children on `level`."""
+        inference = self.context.inference
+        keep: Number = 1 - inference.own[level - 1]
+        if 0 < level - 1 <= inference.tree.last_ragged:
+            keep = np.where(self.on_edge, 1 - inference.edge_own[level - 1], keep)
         result: Floats = keep * self.coefficient - self.q
         return result
+
+    def squares(self, totals: Floats, totals_f: Floats) -> tuple[Floats, Floats]:
+        """Sums of q^2 and of q^2 f: those of q, less q (1 - q) of the cut nodes."""
+        lacking = self.part * (1 - self.part)
+        lacking[0] -= 2 * self.together * self.part[0] * (1 - self.part[1])
+        lacking_f = lacking * self.share
+        return totals - lacking[0] - lacking[1], totals_f - lacking_f[0] - lacking_f[1]
 
 
 class _Sums:

@@ -18,38 +18,44 @@ from numpy.typing import NDArray
 
 from mechanisms.hadamard import power_of_two_at_least, walsh_hadamard
 from mechanisms.result import Floats
+from mechanisms.tree import sum_children
+
+# Below this share of a level's variance the pairs are left out.
+NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True)
 class XorPairs:
-    """E_b(x) of one level (`digits[b, x]`); where B is no power of two, F(0) less its even part (`digits[0, 0]`)."""
+    """E_b(x) of one level as `digits[b - 1, x]`; where B is no power of two, one number in the place of all."""
 
     fanout: int
+    alone: float  # Z of a single child with q = 1
     digits: Floats
 
     @classmethod
-    def of(cls, shares: Floats, noise: float, fanout: int) -> "XorPairs":
-        """From estimated shares of the level's nodes, each with the given noise variance, which is taken out."""
-        size = max(power_of_two_at_least(shares.size), power_of_two_at_least(fanout))
+    def of(cls, shares: Floats, noise: float, fanout: int, relevant: float = 0.0) -> "XorPairs | None":
+        """From estimated shares of the level's nodes, each with the given noise variance, which is taken out.
+
+        `relevant` is what `alone` must reach to be worth the work; None if it does not.
+        """
+        parents = -(-shares.size // fanout)
+        within = (shares**2).sum() - (sum_children(shares, fanout, parents) ** 2).sum() / fanout
+        alone = float(np.clip(within - noise * (shares.size - parents), 0.0, 1.0))
+        if alone < relevant:
+            return None
+        if fanout & (fanout - 1):
+            return cls(fanout, alone, np.full((1, 1), alone * fanout / (fanout - 1)))
+        size = max(power_of_two_at_least(shares.size), fanout)
         spectrum = np.zeros(size)
         spectrum[: shares.size] = shares
         spectrum = walsh_hadamard(spectrum)
-        np.square(spectrum, out=spectrum)
-        spectrum -= noise * shares.size
-        together = walsh_hadamard(spectrum)
-        together /= size
-        if fanout & (fanout - 1):
-            alone = min(max(float(together[0]), 0.0), 1.0)
-            even = (1 - alone) / max(shares.size - 1, 1)
-            return cls(fanout, np.full((1, 1), max(alone - even, 0.0)))
-        digits = walsh_hadamard(together.reshape(-1, fanout)).T
+        by_digit = np.ascontiguousarray(spectrum.reshape(-1, fanout).T[1:])
+        np.square(by_digit, out=by_digit)
+        by_digit -= noise * shares.size
+        digits = walsh_hadamard(by_digit)
+        digits *= fanout / size
         limit = np.maximum(digits[:, :1], 0.0)
-        return cls(fanout, np.ascontiguousarray(np.clip(digits, -limit, limit)))
-
-    @cached_property
-    def alone(self) -> float:
-        """Z of a single child with q = 1."""
-        return float(self.digits[1:, 0].sum() / self.fanout) if len(self.digits) > 1 else float(self.digits[0, 0])
+        return cls(fanout, alone, np.clip(digits, -limit, limit, out=digits))
 
     @cached_property
     def _characters(self) -> tuple[Floats, Floats]:
@@ -57,33 +63,23 @@ class XorPairs:
         characters = walsh_hadamard(np.eye(self.fanout))
         return characters, np.cumsum(characters, axis=1) - characters
 
-    def of_prefixes(
-        self, left: NDArray[np.int64], left_part: Floats, right: NDArray[np.int64], right_part: Floats
-    ) -> Floats:
-        """Z where two prefixes cut the nodes `left` and `right`, holding the given parts of them."""
-        parent, other = left // self.fanout, right // self.fanout
-        place, other_place = left - parent * self.fanout, right - other * self.fanout
-        if len(self.digits) == 1:
-            return self._evenly(parent == other, place + left_part, left_part, other_place + right_part, right_part)
+    def of_prefixes(self, node: NDArray[np.int64], part: Floats) -> Floats:
+        """Z of ranges between two prefixes (rows 0 and 1), which hold the given parts of the nodes that they cut."""
+        parent = node // self.fanout
+        place = node - parent * self.fanout
+        if self.fanout & (self.fanout - 1):
+            return self._evenly(parent[0] == parent[1], place + part, part)
         characters, before = self._characters
-        total, distance = np.zeros(left.size), parent ^ other
-        for b in range(1, self.fanout):
-            one = before[b][place] + characters[b][place] * left_part
-            two = before[b][other_place] + characters[b][other_place] * right_part
-            total += (one * one + two * two) * self.digits[b, 0] - 2 * one * two * self.digits[b][distance]
+        total, distance = np.zeros(node.shape[1]), parent[0] ^ parent[1]
+        for digits, character, earlier in zip(self.digits, characters[1:], before[1:], strict=True):
+            d = earlier[place] + character[place] * part
+            total += (d[0] ** 2 + d[1] ** 2) * digits[0] - 2 * d[0] * d[1] * digits[distance]
         return total / self.fanout
 
-    def _evenly(
-        self, same: NDArray[np.bool_], left: Floats, left_part: Floats, right: Floats, right_part: Floats
-    ) -> Floats:
+    def _evenly(self, same: NDArray[np.bool_], held: Floats, part: Floats) -> Floats:
         """Sum of the squared differences between children's q and their parent's, times what a node has alone."""
-
-        def spread(count: Floats, part: Floats) -> Floats:
-            return count - part * (1 - part) - count**2 / self.fanout
-
-        lower, upper = np.minimum(left, right), np.maximum(left, right)
-        lower_part, upper_part = np.where(left < right, (left_part, right_part), (right_part, left_part))
-        together = np.where(np.floor(lower) == np.floor(upper), lower_part * (1 - upper_part), 0.0)
-        crossed = np.where(same, lower - together - lower * upper / self.fanout, 0.0)
-        total: Floats = spread(left, left_part) + spread(right, right_part) - 2 * crossed
+        spread = held - part * (1 - part) - held**2 / self.fanout
+        overlap = np.where(np.floor(held[0]) == np.floor(held[1]), part[0] * (1 - part[1]), 0.0)
+        crossed = np.where(same, held[0] - overlap - held[0] * held[1] / self.fanout, 0.0)
+        total: Floats = spread[0] + spread[1] - 2 * crossed
         return total * self.digits[0, 0]
