@@ -1,7 +1,7 @@
 """Which surveys exist. A name is bound to one definition until it is deleted."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collector import keys
 from collector.connect import Client
@@ -45,8 +45,7 @@ class Registry:
         """Register a survey; the same definition again is welcome, another one under the same name is not."""
         if not 1 <= shards <= MAXIMUM_SHARDS:
             raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
-        record = json.dumps({"survey": survey.canonical(), "shards": shards}, sort_keys=True).encode()
-        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, record):
+        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, shards)):
             known = self.get(survey.name)
             if known.survey.tag != survey.tag:
                 raise SurveyConflict(
@@ -55,7 +54,8 @@ class Registry:
                 )
             if known.shards != shards:
                 raise SurveyConflict(f"survey {survey.name} exists with {known.shards} shards, got {shards}")
-            self.client.hset(keys.surveys(self.prefix), survey.name, record)  # `retain` may have changed
+            survey = replace(survey, reason=survey.reason or known.survey.reason)
+            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, shards))  # `retain` may be new
         registered = self.get(survey.name)
         for store in registered.stores:
             store.open()
@@ -93,9 +93,14 @@ class Registry:
         found = self._parsed.get(record)
         if found is None:
             table = json.loads(record)
-            survey = parse(table["survey"])
+            survey = replace(parse(table["survey"]), reason=table.get("reason"))
             stores = tuple(
                 Shard(self.client, self.scripts, self.prefix, survey, number) for number in range(table["shards"])
             )
             found = self._parsed[record] = Registered(survey, stores)
         return found
+
+
+def _record(survey: Survey, shards: int) -> bytes:
+    why = {} if survey.reason is None else {"reason": survey.reason}
+    return json.dumps({"survey": survey.canonical(), "shards": shards, **why}, sort_keys=True).encode()

@@ -7,7 +7,7 @@ probability, every report layout and every state layout. How long results are ke
 import hashlib
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from collector.errors import SurveyError
 from collector.windows import seconds
 from mechanisms import Mechanism, build
+from mechanisms.auto import resolve
 from mechanisms.errors import MechanismError
+from mechanisms.postprocess import METHODS
 
 WIRE_VERSION = 1
 
@@ -40,6 +42,14 @@ class _Window(_Table):
 
 class _Answers(_Table):
     minimum_reports: StrictInt = Field(default=1, ge=1)
+    postprocess: StrictStr = "none"
+
+    @field_validator("postprocess")
+    @classmethod
+    def _method(cls, name: str) -> str:
+        if name not in METHODS:
+            raise ValueError(f"must be one of {', '.join(METHODS)}, got {name!r}")
+        return name
 
 
 class _File(_Table):
@@ -57,13 +67,18 @@ _TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers}
 
 @dataclass(frozen=True)
 class Survey:
-    """A question to a population, with everything that devices, workers and estimator must agree on."""
+    """A question to a population, with everything that devices, workers and estimator must agree on.
+
+    `reason` says why the mechanism was chosen where the file left that open. It is no part of the definition.
+    """
 
     name: str
     mechanism: Mechanism
     every: str | None
     retain: str | None
     minimum_reports: int
+    postprocess: str = "none"
+    reason: str | None = field(default=None, compare=False)
 
     @property
     def epsilon(self) -> float:
@@ -87,7 +102,7 @@ class Survey:
             "domain": self.mechanism.domain.table(),
             "options": self.mechanism.canonical_options(),
             **({"window": window} if window else {}),
-            "answers": {"minimum_reports": self.minimum_reports},
+            "answers": {"minimum_reports": self.minimum_reports, "postprocess": self.postprocess},
         }
 
     @cached_property
@@ -111,13 +126,23 @@ def parse(table: dict[str, Any]) -> Survey:
         file = _File.model_validate(table)
     except ValidationError as error:
         raise SurveyError(_printable(_explain(error))) from None
+    chosen = {"mechanism": file.mechanism, "epsilon": file.epsilon, "domain": file.domain, "options": file.options}
+    reason = None
     try:
-        mechanism = build(
-            {"mechanism": file.mechanism, "epsilon": file.epsilon, "domain": file.domain, "options": file.options}
-        )
+        if file.mechanism == "auto":
+            chosen, reason = resolve(chosen)
+        mechanism = build(chosen)
     except MechanismError as error:
         raise SurveyError(_printable(str(error))) from None
-    return Survey(file.name, mechanism, file.window.every, file.window.retain, file.answers.minimum_reports)
+    return Survey(
+        file.name,
+        mechanism,
+        file.window.every,
+        file.window.retain,
+        file.answers.minimum_reports,
+        file.answers.postprocess,
+        reason,
+    )
 
 
 def load(path: str | Path) -> Survey:

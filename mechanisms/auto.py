@@ -39,8 +39,10 @@ class Candidate:
 
 def resolve(table: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The survey's table with a concrete mechanism and its options, and why it was chosen."""
-    if table.get("options"):
-        raise SpecificationError(f'options must be empty where mechanism is "auto", got {sorted(table["options"])}')
+    options = table.get("options", {})
+    if options != {}:
+        got = ", ".join(options) if isinstance(options, Mapping) else type(options).__name__
+        raise SpecificationError(f'options must be empty where mechanism is "auto", got {got}')
     domain = parse(table["domain"])
     chosen, reason = _choose(table["epsilon"], domain)
     resolved = {**table, "mechanism": chosen.ID, "epsilon": chosen.epsilon, "domain": domain.table()}

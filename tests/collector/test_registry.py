@@ -129,4 +129,12 @@ def test_a_writer_of_a_deleted_survey_is_told_so(registry: Registry) -> None:
 def test_what_is_stored_is_the_canonical_form_and_nothing_secret(registry: Registry) -> None:
     registry.add(survey())
     record = registry.client.hget(keys.surveys(registry.prefix), "drinks")
-    assert record.startswith(b'{"shards": 1, "survey": {"answers": {"minimum_reports": 1}, "domain": ')
+    assert record.startswith(b'{"shards": 1, "survey": {"answers": {"minimum_reports": 1, "postprocess": ')
+
+
+def test_why_a_mechanism_was_chosen_is_kept(registry: Registry) -> None:
+    table = {"name": "drinks", "mechanism": "auto", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 8}}
+    chosen = parse(table)
+    assert chosen.reason is not None
+    assert registry.add(chosen).survey.reason == chosen.reason
+    assert registry.add(parse(chosen.canonical())).survey.reason == chosen.reason, "the same survey, spelled out"

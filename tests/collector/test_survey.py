@@ -157,10 +157,16 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
         ("window.every", "0h", f"window.every {DURATION}, got '0h'"),
         ("window.retain", "month", f"window.retain {DURATION}, got 'month'"),
         ("answers", [], "answers must be a table, got list"),
-        ("answers.minimum", 5, "answers has the unknown key 'minimum'; allowed: minimum_reports"),
+        ("answers.minimum", 5, "answers has the unknown key 'minimum'; allowed: minimum_reports, postprocess"),
         ("answers.minimum_reports", 0, "answers.minimum_reports must be greater than or equal to 1, got 0"),
         ("answers.minimum_reports", "9", "answers.minimum_reports must be a valid integer, got '9'"),
         ("answers.minimum_reports", True, "answers.minimum_reports must be a valid integer, got True"),
+        (
+            "answers.postprocess",
+            "round",
+            "answers.postprocess must be one of none, clip, norm-sub, simplex, got 'round'",
+        ),
+        ("answers.postprocess", True, "answers.postprocess must be a valid string, got True"),
         (
             "colour",
             "red",
@@ -220,7 +226,10 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+AUTO = Case("auto", {"mechanism": "auto", "epsilon": 1.0, "domain": SIZED})
+
+
+@pytest.mark.parametrize("case", [*CASES, AUTO], ids=lambda case: case.name)
 def test_nothing_but_a_survey_error_comes_out_of_any_field(case: Case) -> None:
     table, messages = complete(case), []
     for path in paths(table):
@@ -261,13 +270,17 @@ def test_defaults_are_written_out() -> None:
         "epsilon": 1.0,
         "domain": {"kind": "grid", "axes": [{"name": "axis1", "size": 3}, {"name": "axis2", "size": 2}]},
         "options": {"t": 2, "variant": "hashing"},
-        "answers": {"minimum_reports": 1},
+        "answers": {"minimum_reports": 1, "postprocess": "none"},
     }
 
 
 def test_defaults_written_or_not_give_the_same_tag() -> None:
     short = {key: COMPLETE[key] for key in ("name", "mechanism", "epsilon", "domain")}
-    written = short | {"options": {"t": 2, "variant": "hashing"}, "window": {}, "answers": {"minimum_reports": 1}}
+    written = short | {
+        "options": {"t": 2, "variant": "hashing"},
+        "window": {},
+        "answers": {"minimum_reports": 1, "postprocess": "none"},
+    }
     assert parse(short).tag == parse(written).tag
 
 
@@ -285,10 +298,26 @@ def test_defaults_written_or_not_give_the_same_tag() -> None:
         ("window.every", ...),
         ("answers.minimum_reports", 101),
         ("answers.minimum_reports", ...),
+        ("answers.postprocess", "simplex"),
     ],
 )
 def test_every_other_field_changes_the_tag(path: str, value: Any) -> None:
     assert parse(changed(path, value)).tag != parse(COMPLETE).tag
+
+
+def test_auto_is_resolved_and_says_why() -> None:
+    survey = parse(changed("mechanism", "auto", changed("options", {})))
+    assert survey.mechanism.ID != "auto"
+    assert survey.reason is not None
+    assert survey.reason.startswith(survey.mechanism.ID)
+    assert "auto" not in str(survey.canonical())
+    again = parse(survey.canonical())
+    assert (again, again.tag) == (survey, survey.tag)
+    assert again.reason is None, "the reason is no part of the definition"
+
+
+def test_auto_leaves_no_option_to_choose() -> None:
+    assert error_of(changed("mechanism", "auto")) == 'options must be empty where mechanism is "auto", got t'
 
 
 @pytest.mark.parametrize("retain", ["1d", ...])
