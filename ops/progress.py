@@ -1,6 +1,6 @@
 """Progress bars on stderr, with reports per second; silent where stderr is not a terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -17,9 +17,25 @@ class ReportsPerSecond(ProgressColumn):
         return Text("" if speed is None else f"{speed:,.0f} reports/s")
 
 
+class ReportsBar:
+    """A bar that counts reports and can say what it waits for."""
+
+    def __init__(self, bar: Progress, label: str, total: int) -> None:
+        self._bar, self._label = bar, label
+        self._task = bar.add_task(label, total=total)
+
+    def advance(self, count: int) -> None:
+        """So many more reports are done."""
+        self._bar.update(self._task, advance=count, description=self._label)
+
+    def waiting(self, cause: str) -> None:
+        """Nothing moves, for this reason, until the next advance."""
+        self._bar.update(self._task, description=f"{self._label} (waiting: {cause})")
+
+
 @contextmanager
-def reports_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar of `total` reports; the function given advances it."""
+def reports_bar(label: str, total: int) -> Iterator[ReportsBar]:
+    """A bar of `total` reports."""
     console = notes()
     bar = Progress(
         TextColumn("{task.description}"),
@@ -31,5 +47,4 @@ def reports_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
         disable=not console.is_terminal,
     )
     with bar:
-        task = bar.add_task(label, total=total)
-        yield lambda count: bar.advance(task, count)
+        yield ReportsBar(bar, label, total)

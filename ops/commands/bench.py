@@ -8,7 +8,7 @@ import click
 from ops.bench.row import Row, readable
 from ops.lazy import LazyGroup
 from ops.options import json_option
-from ops.present import notes, print_json, print_table
+from ops.present import notes, print_json, print_table, show
 
 QUESTIONS = {
     "fold": "ops.bench.fold",
@@ -16,14 +16,16 @@ QUESTIONS = {
     "freshness": "ops.bench.freshness",
     "materialise": "ops.bench.materialise",
 }
+COLUMNS = ("what", "measured", "ceiling", "ratio", "target", "holds")
 COMPARISONS = {"peers": ("ops.bench.peers", "Compare every shared mechanism with other libraries.")}
 
 
 @click.group(cls=LazyGroup, commands_by_module=COMPARISONS, invoke_without_command=True)
 @click.option("--only", type=click.Choice(list(QUESTIONS)), multiple=True, help="Only these questions.")
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown, as the README shows it.")
 @json_option
 @click.pass_context
-def command(context: click.Context, only: tuple[str, ...], as_json: bool) -> None:
+def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Measure speed, each figure against a ceiling in the same run.
 
     Timings depend on the machine and on what else it does; the ratios to the ceilings travel better.
@@ -35,12 +37,14 @@ def command(context: click.Context, only: tuple[str, ...], as_json: bool) -> Non
         for row in importlib.import_module(QUESTIONS[name]).rows():
             measured.append(row)
             notes().print(f"{row.what}: {readable(row.value)} {row.unit}", markup=False)
+    cells = [_cells(row) for row in measured]
     if as_json:
         print_json([row.table() for row in measured])
+    elif markdown:
+        for line in (COLUMNS, ["---"] * len(COLUMNS), *cells):
+            click.echo(f"| {' | '.join(map(show, line))} |")
     else:
-        print_table(
-            "bench", ("what", "measured", "ceiling", "ratio", "target", "holds"), [_cells(row) for row in measured]
-        )
+        print_table("bench", COLUMNS, cells)
 
 
 def _cells(row: Row) -> list[Any]:

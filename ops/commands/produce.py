@@ -64,9 +64,10 @@ def command(
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
-    with stopping() as stop, reports_bar(f"devices of {name}", total) as advance:
+    with stopping() as stop, reports_bar(f"devices of {name}", total) as bar:
         size = None if single else frame or FRAME
-        sent = Fleet(registered, random, frame=size, rate=rate, stop=stop).run(people, total, advance)
+        fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
+        sent = fleet.run(people, total, bar.advance)
     seconds = time.monotonic() - started
     if as_json:
         print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})

@@ -29,8 +29,8 @@ def command(survey_file: Path, values_file: Path, out: Path, seed: int | None, a
     """
     survey = load(survey_file)
     cells = values.read(values_file, survey.mechanism.domain)
-    with reports_bar("simulating", len(cells)) as advance:
-        content = simulate(survey, cells, secure() if seed is None else seeded(seed), advance)
+    with reports_bar("simulating", len(cells)) as bar:
+        content = simulate(survey, cells, secure() if seed is None else seeded(seed), bar.advance)
     snapshot.write(out, content)
     if as_json:
         print_json(content.document())

@@ -1,9 +1,12 @@
 """`hearsay status`: what is going on."""
 
+from collections import Counter
 from typing import Any
 
 import click
 
+from collector.keys import heartbeat
+from collector.registry import Registry
 from ops.config import Settings
 from ops.connection import open_registry
 from ops.options import SERVER, json_option, uses
@@ -35,12 +38,22 @@ COLUMNS = {
 @uses(*SERVER)
 def command(settings: Settings, interval: float, as_json: bool) -> None:
     """Show streams, backlog, ranges, rejects and rates."""
-    rows = overview(open_registry(settings), interval)
+    registry = open_registry(settings)
+    rows = overview(registry, interval)
     if as_json:
         print_json(rows)
         return
-    print_table("status", [*COLUMNS, "rejected"], [[_whole(row[key]) for key in COLUMNS.values()] + [_rejects(row)]
-                                                   for row in rows])  # fmt: skip
+    cells = [[*(_whole(row[key]) for key in COLUMNS.values()), _rejects(row)] for row in rows]
+    caption = f"rejected: entries/reports by reason; seen lately: {_alive(registry)}"
+    print_table("status", [*COLUMNS, "rejected"], cells, caption)
+
+
+def _alive(registry: Registry) -> str:
+    """Which processes were seen lately."""
+    roles = Counter(
+        name.decode().split(":")[2] for name in registry.client.scan_iter(match=heartbeat(registry.prefix, "*", "*"))
+    )
+    return ", ".join(f"{count} {role}" for role, count in sorted(roles.items())) or "no process"
 
 
 def _whole(value: Any) -> Any:

@@ -11,6 +11,7 @@ from ops import giving_up, toml
 from ops.config import Settings
 from ops.connection import open_registry
 from ops.describe import describe, predicted_rows
+from ops.jobs import forget_jobs
 from ops.options import SERVER, json_option, uses
 from ops.present import console, print_json, print_table
 
@@ -88,16 +89,17 @@ def close(settings: Settings, name: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@uses(*SERVER, "data_dir")
+@uses(*SERVER, "queue_url", "queue", "data_dir")
 def delete(settings: Settings, name: str, yes: bool) -> None:
-    """Forget a survey with everything it holds in Redis and on disk."""
+    """Forget a survey: its keys in Redis, its jobs, its snapshots."""
     registry = open_registry(settings)
-    registry.get(name)
+    survey = registry.get(name).survey
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
     keys = registry.delete(name)
+    jobs = forget_jobs(settings, survey)
     snapshot.remove_survey(settings.snapshots_dir, name)
-    click.echo(f"survey {name} is deleted ({keys} keys)")
+    click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
 
 
 @command.command()
