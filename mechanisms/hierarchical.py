@@ -20,7 +20,7 @@ from mechanisms.base import Mechanism, State, Values
 from mechanisms.errors import SpecificationError
 from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.layout import Layout, Reports
-from mechanisms.level_noise import LevelNoise
+from mechanisms.level_noise import LevelNoise, level_shares
 from mechanisms.levels import SampledLevels, cumulative_thresholds
 from mechanisms.options import choice, flag, integer
 from mechanisms.oracle import FrequencyOracle
@@ -118,7 +118,8 @@ class Hierarchical(Mechanism):
         counts = self.levels.counts(state)
         noise = self._noise(counts)
         raw = [
-            oracle.shares(self.levels.state(state, level)) for level, oracle in enumerate(self.levels.oracles, start=1)
+            level_shares(oracle, self.levels.state(state, level), self._own_counts)
+            for level, oracle in enumerate(self.levels.oracles, start=1)
         ]
         if not self.options["consistency"]:
             return PartsEstimate.of(self.domain, sum(counts), self.tree, noise, raw)
@@ -130,7 +131,14 @@ class Hierarchical(Mechanism):
         return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
 
     def _noise(self, counts: list[int]) -> tuple[LevelNoise, ...]:
-        return tuple(LevelNoise.of(oracle, count) for oracle, count in zip(self.levels.oracles, counts, strict=True))
+        levels = zip(self.levels.oracles, counts, strict=True)
+        return tuple(LevelNoise.of(oracle, count, self._own_counts) for oracle, count in levels)
+
+    @property
+    def _own_counts(self) -> bool:
+        """Whether hashing oracles may divide by own counts: where their exact error can be told."""
+        aligned = all(fanout & (fanout - 1) == 0 for fanout in self.tree.fanouts)
+        return aligned and bool(self.options["consistency"])
 
     def _inference(self, noise: tuple[LevelNoise, ...]) -> Inference:
         variances = (level.contrast_variance(nodes) for level, nodes in zip(noise, self.tree.nodes[1:], strict=True))

@@ -13,8 +13,10 @@ mean = pi2/pi^2; everything times 1 + 1/lambda.
 
 from typing import NamedTuple
 
+from mechanisms.base import State
 from mechanisms.linear_hashing import OWN_COUNT_FROM, LinearHashing
 from mechanisms.oracle import FrequencyOracle
+from mechanisms.result import Floats
 from mechanisms.tree import UNKNOWN
 
 
@@ -30,10 +32,10 @@ class LevelNoise(NamedTuple):
     pairs: float
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle, reports: int) -> "LevelNoise":
-        """For one level's oracle and its number of reports."""
+    def of(cls, oracle: FrequencyOracle, reports: int, own_counts: bool = True) -> "LevelNoise":
+        """For one level's oracle and its number of reports; `own_counts` as in `level_shares`."""
         moments, scale = oracle.moments, 1 / reports if reports else UNKNOWN
-        if not isinstance(oracle, LinearHashing) or oracle.expected_count(reports) < OWN_COUNT_FROM:
+        if not own_counts or not isinstance(oracle, LinearHashing) or oracle.expected_count(reports) < OWN_COUNT_FROM:
             return cls(scale, *moments, mean=1.0, pairs=0.0)
         K, once = oracle.characters, (oracle.buckets - 1) / (oracle.characters - 1)
         both = oracle.pair_share() / once**2
@@ -55,3 +57,11 @@ class LevelNoise(NamedTuple):
         estimates sum to one it is trace(Cov)/(nodes - 1), which their marginal variance understates.
         """
         return self.scale * (self.a + self.b / nodes)
+
+
+def level_shares(oracle: FrequencyOracle, state: State, own_counts: bool) -> Floats:
+    """Estimated shares of a level's nodes; without `own_counts` the hashing oracles use the expected count.
+
+    What own counts save can be said exactly only where pairs of nodes line up with the characters (`xor_pairs`).
+    """
+    return oracle.shares(state, own_counts) if isinstance(oracle, LinearHashing) else oracle.shares(state)

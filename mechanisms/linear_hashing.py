@@ -174,18 +174,18 @@ class LinearHashing(FrequencyOracle):
         shape = self.domain.shape
         return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
 
-    def shares(self, state: State) -> Floats:
-        return walsh_hadamard(self.spectrum(state))[: self.domain.size] / self.characters
+    def shares(self, state: State, own_counts: bool = True) -> Floats:
+        return walsh_hadamard(self.spectrum(state, own_counts))[: self.domain.size] / self.characters
 
     def expected_count(self, reports: int) -> float:
         """lambda: how often a character is seen among so many reports."""
         return reports * self.seen / (self.characters - 1)
 
-    def spectrum(self, state: State) -> Floats:
-        """theta: the estimated Walsh-Hadamard transform of the shares."""
+    def spectrum(self, state: State, own_counts: bool = True) -> Floats:
+        """theta: the estimated Walsh-Hadamard transform of the shares; without own counts always by lambda."""
         expected = self.expected_count(self.reports(state))
         norm = np.full(self.characters, max(expected, 1e-300))
-        if expected >= OWN_COUNT_FROM:
+        if own_counts and expected >= OWN_COUNT_FROM:
             norm = np.where(state["count"] > 0, state["count"], norm)
         theta = state["sum"] / (norm * self.correlation)
         theta[0] = 1.0

@@ -23,7 +23,6 @@ class PartsEstimate(RangeEstimate):
     tree: Tree
     noise: tuple[LevelNoise, ...]
     before: tuple[Floats, ...]
-    concentration: tuple[float, ...]  # sum f^2 of level 1..h
 
     @classmethod
     def of(
@@ -31,12 +30,8 @@ class PartsEstimate(RangeEstimate):
     ) -> "PartsEstimate":
         """From the raw estimates of level 1..h."""
         before = tuple(np.concatenate([[0.0], np.cumsum(shares)]) for shares in raw)
-        concentration = tuple(
-            float(np.clip((shares**2).sum() - level.contrast_variance(shares.size) * shares.size, 0.0, 1.0))
-            for shares, level in zip(raw, noise, strict=True)
-        )
         cells = raw[-1].copy()
-        made = cls(domain, reports, cells, np.zeros(0), tree, noise, before, concentration)
+        made = cls(domain, reports, cells, np.zeros(0), tree, noise, before)
         variance = made._level_variance(tree.height, np.ones(cells.size), cells) - made._one_level_only(cells)
         # The last cell may be all there is of a larger node, whose level has better things to say about it.
         end = np.array([domain.size], dtype=np.int64)
@@ -65,12 +60,10 @@ class PartsEstimate(RangeEstimate):
         return value, variance - self._one_level_only(value)
 
     def _level_variance(self, level: int, count: Floats, share: Floats) -> Floats:
-        """Of the sum of `count` nodes; pairs of different nodes are treated as spread evenly."""
-        noise, alone = self.noise[level - 1], self.concentration[level - 1]
-        even = (1 - alone) / max(self.tree.nodes[level] - 1, 1)
+        """Of the sum of `count` nodes with the given share."""
+        noise, share = self.noise[level - 1], np.maximum(share, 0.0)
         moment = noise.a * count + noise.b * share + noise.c * count**2 + noise.d * count * share
-        moment -= noise.mean * share**2 + noise.pairs * (alone * count + even * count * (count - 1))
-        variance: Floats = noise.scale * moment
+        variance: Floats = noise.scale * (moment - noise.mean * share**2)
         return variance
 
     def _one_level_only(self, share: Floats) -> Floats:

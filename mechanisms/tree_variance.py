@@ -285,9 +285,12 @@ class _Sums:
             square_f += (edge_own**2 - own**2) * self.edge**2 * share
             total += (edge_own - own) * self.edge
             total_f += (edge_own - own) * self.edge * share
-        moment = noise.a * square + noise.b * square_f - noise.mean * total_f**2
+        squared_mean = total_f**2
+        # (sum W f)^2 <= sum W^2 f holds for true shares; estimated ones may be negative, which would hide real noise.
+        moment = noise.a * square + noise.b * np.maximum(square_f, squared_mean) - noise.mean * squared_mean
         if inference.tree.last_ragged:
             moment += noise.c * total**2 + noise.d * total * total_f
         if noise.pairs:
-            moment -= noise.pairs * own**2 * self.paired
+            # No character explains more than itself: sum W^^2 theta^2 <= sum W^^2.
+            moment -= noise.pairs * np.clip(own**2 * self.paired, 0.0, square)
         self.variance = self.variance + noise.scale * moment

@@ -7,7 +7,7 @@ pairs of the level's own differences: only children of cut parents have any. By 
     Z = (1/B) sum over b = 1..B-1 of  d_b^2 E_b(0) + d'_b^2 E_b(0) - 2 d_b d'_b E_b(p xor p'),
 
 d_b = sum_i (-1)^<b,i> q_i over the children i of the parent p that one end cuts, d' and p' for the other end, and
-E_b(x) = sum_i (-1)^<b,i> F(x B + i). For other fan-outs pairs of different nodes are treated as spread evenly.
+E_b(x) = sum_i (-1)^<b,i> F(x B + i). The absent nodes of a ragged tree count as if they had no devices.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True)
 class XorPairs:
-    """E_b(x) of one level as `digits[b - 1, x]`; where B is no power of two, one number in the place of all."""
+    """E_b(x) of one level as `digits[b - 1, x]`, for a fan-out that is a power of two."""
 
     fanout: int
     alone: float  # Z of a single child with q = 1
@@ -43,8 +43,6 @@ class XorPairs:
         alone = float(np.clip(within - noise * (shares.size - parents), 0.0, 1.0))
         if alone < relevant:
             return None
-        if fanout & (fanout - 1):
-            return cls(fanout, alone, np.full((1, 1), alone * fanout / (fanout - 1)))
         size = max(power_of_two_at_least(shares.size), fanout)
         spectrum = np.zeros(size)
         spectrum[: shares.size] = shares
@@ -67,19 +65,9 @@ class XorPairs:
         """Z of ranges between two prefixes (rows 0 and 1), which hold the given parts of the nodes that they cut."""
         parent = node // self.fanout
         place = node - parent * self.fanout
-        if self.fanout & (self.fanout - 1):
-            return self._evenly(parent[0] == parent[1], place + part, part)
         characters, before = self._characters
         total, distance = np.zeros(node.shape[1]), parent[0] ^ parent[1]
         for digits, character, earlier in zip(self.digits, characters[1:], before[1:], strict=True):
             d = earlier[place] + character[place] * part
             total += (d[0] ** 2 + d[1] ** 2) * digits[0] - 2 * d[0] * d[1] * digits[distance]
         return total / self.fanout
-
-    def _evenly(self, same: NDArray[np.bool_], held: Floats, part: Floats) -> Floats:
-        """Sum of the squared differences between children's q and their parent's, times what a node has alone."""
-        spread = held - part * (1 - part) - held**2 / self.fanout
-        overlap = np.where(np.floor(held[0]) == np.floor(held[1]), part[0] * (1 - part[1]), 0.0)
-        crossed = np.where(same, held[0] - overlap - held[0] * held[1] / self.fanout, 0.0)
-        total: Floats = spread[0] + spread[1] - 2 * crossed
-        return total * self.digits[0, 0]
