@@ -14,7 +14,8 @@ class Answer:
 
     `item` names a cell of a one-dimensional domain (label, integer, ends of a bin), `cell` one of several axes. Only a
     quantile has `band`, its asymmetric 95% band in the domain's units, and `rank_stderr`, the standard error of the
-    share at the value.
+    share at the value. With `postprocess` the value went through that method and `raw` is the unbiased one, to which
+    standard error and intervals belong. `factor` times the standard error makes intervals that hold for all cells.
     """
 
     query: str
@@ -24,16 +25,32 @@ class Answer:
     cell: Mapping[str, Any] | None = None
     band: tuple[float, float] | None = None
     rank_stderr: float | None = None
+    postprocess: str | None = None
+    raw: float | None = None
+    factor: float | None = None
+
+    @property
+    def unbiased(self) -> float | None:
+        """The value that nothing was done to."""
+        return self.value if self.postprocess is None else self.raw
 
     @property
     def low(self) -> float | None:
         """Lower end of the 95% interval, unclipped."""
-        return None if self.value is None or self.stderr is None else self.value - Z95 * self.stderr
+        return self._away(-Z95)
 
     @property
     def high(self) -> float | None:
         """Upper end of the 95% interval, unclipped."""
-        return None if self.value is None or self.stderr is None else self.value + Z95 * self.stderr
+        return self._away(Z95)
+
+    @property
+    def simultaneous(self) -> tuple[float | None, float | None] | None:
+        """Ends of the interval that holds at 95% for all cells at once, where asked for."""
+        return None if self.factor is None else (self._away(-self.factor), self._away(self.factor))
+
+    def _away(self, factor: float) -> float | None:
+        return None if self.unbiased is None or self.stderr is None else self.unbiased + factor * self.stderr
 
     def table(self) -> dict[str, Any]:
         """The answer as JSON shows it; fields that do not apply are absent."""
@@ -43,6 +60,10 @@ class Answer:
         if self.cell is not None:
             table["cell"] = dict(self.cell)
         table |= {"value": self.value, "stderr": self.stderr, "low": self.low, "high": self.high}
+        if self.postprocess is not None:
+            table |= {"postprocess": self.postprocess, "raw": self.raw}
+        if self.simultaneous is not None:
+            table["simultaneous"] = list(self.simultaneous)
         if self.band is not None:
             table |= {"band": list(self.band), "rank_stderr": self.rank_stderr}
         return table

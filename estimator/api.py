@@ -6,6 +6,7 @@
 /api/surveys/{name}/windows
 /api/surveys/{name}/snapshots/{window}
 /api/surveys/{name}/query?q=range+3+9&window=last:2&count=1
+/api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1
 """
 
 import logging
@@ -36,6 +37,7 @@ from estimator.surveys import readable
 from mechanisms.errors import QueryError
 
 _LOG = logging.getLogger("hearsay.estimator")
+PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
 
 
@@ -128,14 +130,22 @@ class Interface:
         registered = self._get(request)
         parameters = request.query_params
         for name in parameters:
-            if name not in ("q", "window", "count"):
-                raise QueryError(f"parameter must be one of q, window, count, got {name!r}")
+            if name not in PARAMETERS:
+                raise QueryError(f"parameter must be one of {', '.join(PARAMETERS)}, got {name!r}")
         question = parse_text(parameters.get("q", ""))
         window = parameters.get("window", ALL)
-        count = _flag("count", parameters.get("count", "0"))
+        count, simultaneous = (_flag(name, parameters.get(name, "0")) for name in ("count", "simultaneous"))
         estimate = self._estimates.get(registered, window)
-        minimum = registered.survey.minimum_reports
-        answers = answer(question, estimate, minimum_reports=minimum, count=count, limit=ANSWERS_LIMIT)
+        answers = answer(
+            question,
+            estimate,
+            minimum_reports=registered.survey.minimum_reports,
+            count=count,
+            limit=ANSWERS_LIMIT,
+            postprocess=parameters.get("postprocess"),
+            default=registered.survey.postprocess,
+            simultaneous=simultaneous,
+        )
         return JSONResponse(
             {
                 "survey": registered.survey.name,

@@ -11,7 +11,9 @@ from collector.survey import Survey
 from collector.windows import bounds_ms
 from estimator.answers import Answer
 from estimator.headline import headline
+from estimator.shares import CONFIDENCE, TOGETHER, factor_for, method_for
 from mechanisms import State
+from mechanisms.postprocess import Processed, process
 from mechanisms.result import Estimate
 
 FORMAT = 1
@@ -31,16 +33,22 @@ class Content:
     estimate: Estimate | None
     answers: list[Answer]
     generated_at: datetime
+    processed: Processed | None = None
 
     @property
     def withheld(self) -> bool:
         return self.estimate is None
 
     def arrays(self) -> dict[str, Any]:
-        """Every array of `arrays.npz`: the exact state and, unless withheld, estimate and standard error."""
+        """Every array of `arrays.npz`: the exact state and, unless withheld, estimate and standard error.
+
+        `estimate` is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
+        """
         arrays: dict[str, Any] = {f"state/{name}": array for name, array in self.state.items()}
         if self.estimate is not None:
             arrays |= {"estimate": self.estimate.estimate, "stderr": self.estimate.stderr}
+        if self.processed is not None:
+            arrays["processed"] = self.processed.values
         return arrays
 
     def document(self) -> dict[str, Any]:
@@ -68,6 +76,13 @@ class Content:
             },
             "minimum_reports": self.survey.minimum_reports,
             "withheld": self.withheld,
+            "postprocess": "none" if self.processed is None else self.processed.method,
+            "simultaneous": {
+                "confidence": CONFIDENCE,
+                "method": TOGETHER,
+                "cells": mechanism.domain.size,
+                "factor": factor_for(mechanism.domain),
+            },
             "generated_at": _iso(self.generated_at),
             "answers": [answer.table() for answer in self.answers],
             "arrays": [
@@ -105,7 +120,9 @@ def compose(
     if reports < max(survey.minimum_reports, 1):
         return content
     estimate = survey.mechanism.estimate(state)
-    return replace(content, estimate=estimate, answers=headline(estimate))
+    method = method_for(None, survey.postprocess, "frequencies", estimate)
+    processed = None if method == "none" else process(estimate.estimate, method)
+    return replace(content, estimate=estimate, answers=headline(estimate, survey.postprocess), processed=processed)
 
 
 def _iso(moment: datetime) -> str:

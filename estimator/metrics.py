@@ -130,7 +130,7 @@ class _Families:
         self.snapshot_reports = self._gauge("snapshot_reports", "Reports in the newest window's snapshot.", "survey")
         self.estimate = self._gauge(
             "estimate",
-            "Headline answers of the newest window: a fraction of the reports, or a quantile in the domain's units.",
+            "Unbiased headline answers of the newest window: a fraction of the reports, or a quantile in domain units.",
             "survey",
             "query",
             "item",
@@ -198,9 +198,10 @@ class _Families:
         for answer in document["answers"]:
             # A quantile is the same series wherever it lies; a frequent cell is named.
             item = "" if "band" in answer else _item_text(answer.get("item", answer.get("cell")))
-            for family, field in ((self.estimate, "value"), (self.stderr, "stderr")):
-                if answer[field] is not None:
-                    family.add_metric([name, answer["query"], item], answer[field])
+            unbiased = answer["raw" if "postprocess" in answer else "value"]
+            for family, number in ((self.estimate, unbiased), (self.stderr, answer["stderr"])):
+                if number is not None:
+                    family.add_metric([name, answer["query"], item], number)
 
 
 def _summary(name: str, text: str, timings: Mapping[bytes, bytes], kind: str, count: str) -> Metric:

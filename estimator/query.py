@@ -4,7 +4,7 @@
 
 On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`. Ranges are inclusive. Where an axis is continuous, an end
 inside a bin takes the whole bin, an end on the boundary of two bins takes none of the next one, and the answer says
-which stretch it covers.
+which stretch it covers. Values are raw and unbiased unless a post-processing method is named.
 """
 
 import shlex
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from estimator.answers import Answer, known
 from estimator.place import covered, locate_range, name_cell, split_range
+from estimator.shares import Shares, check_simultaneous, method_for
 from mechanisms.errors import QueryError
-from mechanisms.result import Z95, Estimate, Measured
+from mechanisms.result import Z95, Estimate
 
 GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K"
 ORDERED_KINDS = ("ordinal", "grid", "count")
@@ -67,21 +68,34 @@ def parse_text(text: str) -> Query:
 
 
 def answer(
-    query: Query, estimate: Estimate, *, minimum_reports: int = 0, count: bool = False, limit: int | None = None
+    query: Query,
+    estimate: Estimate,
+    *,
+    minimum_reports: int = 0,
+    count: bool = False,
+    limit: int | None = None,
+    postprocess: str | None = None,
+    default: str = "none",
+    simultaneous: bool = False,
 ) -> list[Answer]:
     """The answers, as fractions of the reports or, with `count`, as numbers of reports.
 
-    Nothing is said about fewer than `minimum_reports`; more than `limit` answers are refused.
+    Nothing is said about fewer than `minimum_reports`; more than `limit` answers are refused. `postprocess` names a
+    method and is refused where it is not defined; `default` is the survey's, used where it is defined.
     """
     if count and query.kind == "quantile":
         raise QueryError("count does not apply to quantile, whose values are in the domain's units")
+    if simultaneous:
+        check_simultaneous(query.kind)
     check_reports(estimate.reports, minimum_reports)
     if limit is not None and query.kind in ("cdf", "frequencies") and estimate.domain.size > limit:
         raise QueryError(
             f"query {query.kind} has {estimate.domain.size} answers, at most {limit} are given here; "
             "use top, point or range"
         )
-    return _ANSWERS[query.kind](query, estimate, float(estimate.reports) if count else 1.0)
+    method = method_for(postprocess, default, query.kind, estimate)
+    scale = float(estimate.reports) if count else 1.0
+    return _ANSWERS[query.kind](query, Shares(estimate, method, scale, simultaneous))
 
 
 def check_reports(reports: int, minimum_reports: int) -> None:
@@ -92,18 +106,18 @@ def check_reports(reports: int, minimum_reports: int) -> None:
         raise QueryError(f"answers are withheld until there are {minimum_reports} reports, got {reports}")
 
 
-def _point(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
-    domain = estimate.domain
+def _point(query: Query, shares: Shares) -> list[Answer]:
+    domain = shares.domain
     if len(query.arguments) != len(domain.axes):
         wanted = ", ".join(axis.name for axis in domain.axes)
         raise QueryError(f"query point needs one value for each of {wanted}, got {len(query.arguments)}")
     indices = [axis.locate(text) for axis, text in zip(domain.axes, query.arguments, strict=True)]
     cell = np.ravel_multi_index(tuple(indices), domain.shape)
-    return _cells(query.text, estimate, np.array([cell], dtype=np.int64), scale)
+    return _cells(query.text, shares, np.array([cell], dtype=np.int64))
 
 
-def _range(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
-    domain = estimate.domain
+def _range(query: Query, shares: Shares) -> list[Answer]:
+    domain = shares.domain
     if domain.kind not in ORDERED_KINDS:
         raise QueryError(f"query range needs an ordered domain (ordinal or grid), this one is {domain.kind}")
     if domain.kind == "grid":
@@ -115,31 +129,27 @@ def _range(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
         if len(query.arguments) != 2:
             raise QueryError(f"query range needs two ends, got {len(query.arguments)}")
         ends = [(query.arguments[0], query.arguments[1])]
-    return _stretch(
-        query, estimate, [locate_range(axis, *end) for axis, end in zip(domain.axes, ends, strict=True)], scale
-    )
+    return _stretch(query, shares, [locate_range(axis, *end) for axis, end in zip(domain.axes, ends, strict=True)])
 
 
-def _prefix(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
-    domain = estimate.domain
-    _need_ordinal(query, estimate)
+def _prefix(query: Query, shares: Shares) -> list[Answer]:
+    domain = shares.domain
+    _need_ordinal(query, shares)
     _, last = locate_range(domain.axes[0], None, query.arguments[0])
-    return _stretch(query, estimate, [(0, last)], scale)
+    return _stretch(query, shares, [(0, last)])
 
 
-def _stretch(query: Query, estimate: Estimate, ends: list[tuple[int, int]], scale: float) -> list[Answer]:
+def _stretch(query: Query, shares: Shares, ends: list[tuple[int, int]]) -> list[Answer]:
     low, high = (np.array([[end[side] for end in ends]], dtype=np.int64) for side in (0, 1))
-    value, stderr = estimate.ranges(low, high)
-    item, cell = covered(estimate.domain, ends)
-    return [Answer(query.text, known(value[0] * scale), known(stderr[0] * scale), item, cell)]
+    return shares.show(query.text, shares.ranges(low, high), [covered(shares.domain, ends)])
 
 
-def _quantile(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
-    _need_ordinal(query, estimate)
+def _quantile(query: Query, shares: Shares) -> list[Answer]:
+    _need_ordinal(query, shares)
     ranks = np.array([_rank(text) for text in query.arguments])
-    (axis,) = estimate.domain.axes
+    (axis,) = shares.domain.axes
     continuous = axis.low is not None
-    found = estimate.quantiles(ranks)
+    found = shares.estimate.quantiles(ranks)
     answers = []
     for text, cell, first, last, rank_stderr in zip(query.arguments, *found, strict=True):
         # The quantile of a continuous value may lie anywhere in its bin: the middle, and the band takes whole bins.
@@ -170,28 +180,25 @@ def _rank(text: str) -> float:
     return rank
 
 
-def _cdf(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
-    _need_ordinal(query, estimate)
-    (axis,) = estimate.domain.axes
-    measured = estimate.cdf()
+def _cdf(query: Query, shares: Shares) -> list[Answer]:
+    _need_ordinal(query, shares)
+    (axis,) = shares.domain.axes
     # The item is the inclusive upper end: the integer or label itself, or the upper end of the bin.
     items = (axis.item(i) if axis.low is None else axis.units(i + 1) for i in range(axis.size))
-    return [
-        Answer(query.text, known(value * scale), known(stderr * scale), item)
-        for item, value, stderr in zip(items, *_lists(measured), strict=True)
-    ]
+    return shares.show(query.text, shares.cdf(), ((item, None) for item in items))
 
 
-def _frequencies(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
-    return _cells(query.text, estimate, np.arange(estimate.domain.size, dtype=np.int64), scale)
+def _frequencies(query: Query, shares: Shares) -> list[Answer]:
+    return _cells(query.text, shares, np.arange(shares.domain.size, dtype=np.int64))
 
 
-def _top(query: Query, estimate: Estimate, scale: float) -> list[Answer]:
+def _top(query: Query, shares: Shares) -> list[Answer]:
     (text,) = query.arguments
     wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if wanted < 1:
         raise QueryError(f"top must be a whole number of at least 1, got {text}")
-    return _cells(query.text, estimate, _largest(estimate.estimate.reshape(-1), wanted), scale)
+    # By the raw values: no method changes their order, and those it makes equal stay apart.
+    return _cells(query.text, shares, _largest(shares.estimate.estimate.reshape(-1), wanted))
 
 
 def _largest(values: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
@@ -205,27 +212,17 @@ def _largest(values: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
     return candidates[np.argsort(falling[candidates], kind="stable")][:wanted].astype(np.int64)
 
 
-def _cells(text: str, estimate: Estimate, cells: NDArray[np.int64], scale: float) -> list[Answer]:
-    domain = estimate.domain
-    values, stderrs = _lists(estimate.points(cells))
-    answers = []
-    for index, value, stderr in zip(cells.tolist(), values, stderrs, strict=True):
-        item, cell = name_cell(domain, index)
-        answers.append(Answer(text, known(value * scale), known(stderr * scale), item, cell))
-    return answers
+def _cells(text: str, shares: Shares, cells: NDArray[np.int64]) -> list[Answer]:
+    return shares.show(text, shares.points(cells), (name_cell(shares.domain, index) for index in cells.tolist()))
 
 
-def _lists(measured: Measured) -> tuple[list[float], list[float]]:
-    return measured.value.tolist(), measured.stderr.tolist()
-
-
-def _need_ordinal(query: Query, estimate: Estimate) -> None:
-    domain = estimate.domain
+def _need_ordinal(query: Query, shares: Shares) -> None:
+    domain = shares.domain
     if domain.kind not in ORDERED_KINDS or domain.kind == "grid":
         raise QueryError(f"query {query.kind} needs an ordinal domain, this one is {domain.kind}")
 
 
-_ANSWERS: dict[str, Callable[[Query, Estimate, float], list[Answer]]] = {
+_ANSWERS: dict[str, Callable[[Query, Shares], list[Answer]]] = {
     "point": _point,
     "range": _range,
     "prefix": _prefix,

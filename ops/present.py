@@ -1,6 +1,7 @@
 """How data are printed: JSON for programs, tables for people."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -41,21 +42,23 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def print_answers(title: str, answers: list[Answer]) -> None:
-    """Answers as a table; quantiles also with the error of their rank."""
-    ranks = any(each.rank_stderr is not None for each in answers)
-    columns = ["query", "item", "value", "stderr", "low", "high", *(["band", "rank stderr"] if ranks else [])]
-    rows = []
-    for each in answers:
-        cells = [
-            each.query,
-            each.cell if each.item is None else each.item,
-            each.value,
-            each.stderr,
-            each.low,
-            each.high,
-        ]
-        rows.append([*cells, *([each.band, each.rank_stderr] if ranks else [])])
-    print_table(title, columns, rows)
+    """Answers as a table; what was done to a value and what was asked beyond it has columns of its own."""
+    table = [_columns(each) for each in answers]
+    names = list(dict.fromkeys(name for columns in table for name in columns))
+    print_table(title, names, [[columns.get(name) for name in names] for columns in table])
+
+
+def _columns(each: Answer) -> dict[str, Any]:
+    columns: dict[str, Any] = {"query": each.query, "item": each.cell if each.item is None else each.item}
+    if each.postprocess is not None:
+        columns |= {each.postprocess: each.value}
+    columns |= {"value" if each.postprocess is None else "raw": each.unbiased, "stderr": each.stderr}
+    columns |= {"low": each.low, "high": each.high}
+    if each.simultaneous is not None:
+        columns |= dict(zip(("all low", "all high"), each.simultaneous, strict=True))
+    if each.band is not None:
+        columns |= {"band": each.band, "rank stderr": each.rank_stderr}
+    return columns
 
 
 def show(value: Any) -> str:
@@ -76,4 +79,4 @@ def show(value: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text == "-" or text.replace(",", "").replace(".", "").replace("-", "").replace("e+", "").isdigit()
+    return text == "-" or re.fullmatch(r"-?[\d,]+(\.\d+)?(e[+-]\d+)?", text) is not None

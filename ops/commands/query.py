@@ -10,6 +10,7 @@ from estimator import snapshot as snapshots
 from estimator.live import live
 from estimator.query import GRAMMAR, answer, check_reports, parse
 from mechanisms import State
+from mechanisms.postprocess import METHODS
 from ops.config import Settings
 from ops.connection import open_registry
 from ops.options import SERVER, json_option, uses
@@ -26,16 +27,28 @@ from ops.present import print_answers, print_json
 @click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
 @click.option("--window", metavar="NAME|all|last:N", help="Which windows; their states are added.  [default: all]")
 @click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
+@click.option(
+    "--postprocess", type=click.Choice(METHODS), help="Make shares look like shares.  [default: the survey's]"
+)
+@click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
 @json_option
 @uses(*SERVER, "plugins")
 def command(
-    settings: Settings, words: tuple[str, ...], snapshot: Path | None, window: str | None, count: bool, as_json: bool
+    settings: Settings,
+    words: tuple[str, ...],
+    snapshot: Path | None,
+    window: str | None,
+    count: bool,
+    postprocess: str | None,
+    simultaneous: bool,
+    as_json: bool,
 ) -> None:
     """Ask a live survey or a snapshot.
 
     Values are fractions of the reports, with their standard error and 95% interval (value +- 1.96 stderr, unclipped).
     Ranges are inclusive, in the domain's own units; on a grid `range A1:B1 A2:B2`. A live query reads accumulators
-    and deltas from Redis and needs no estimator.
+    and deltas from Redis and needs no estimator. With a post-processing method the raw value stays beside the processed
+    one; error and intervals belong to the raw one. docs/queries.md explains every query and how to read its answer.
     """
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word):
@@ -54,7 +67,15 @@ def command(
     question = parse(words)
     reports = survey.mechanism.reports(state)
     check_reports(reports, survey.minimum_reports)
-    answers = answer(question, survey.mechanism.estimate(state), minimum_reports=survey.minimum_reports, count=count)
+    answers = answer(
+        question,
+        survey.mechanism.estimate(state),
+        minimum_reports=survey.minimum_reports,
+        count=count,
+        postprocess=postprocess,
+        default=survey.postprocess,
+        simultaneous=simultaneous,
+    )
     if as_json:
         print_json([each.table() for each in answers])
     else:

@@ -84,6 +84,15 @@ class TestInterface:
         assert fraction["reports"] == 350
         assert number["answers"][0]["value"] == pytest.approx(350 * fraction["answers"][0]["value"])
 
+    def test_processed_values_and_simultaneous_intervals(self, http: httpx.Client) -> None:
+        url = "/api/surveys/colours/query?q=frequencies"
+        plain = http.get(url).json()["answers"]
+        found = http.get(f"{url}&postprocess=simplex&simultaneous=1").json()["answers"]
+        assert sum(each["value"] for each in found) == pytest.approx(1.0)
+        assert {each["postprocess"] for each in found} == {"simplex"}
+        assert [each["raw"] for each in found] == [each["value"] for each in plain]
+        assert all(each["simultaneous"][0] < each["low"] < each["simultaneous"][1] for each in found)
+
     def test_an_answer_is_never_stale(self, http: httpx.Client, hourly: Registered) -> None:
         url = "/api/surveys/colours/query?q=point+red"
         assert http.get(url).json()["reports"] == 450
@@ -100,7 +109,10 @@ class TestInterface:
             ("q=point+red&window=20250131T130000Z", "withheld until there are 150 reports, got 100"),
             ("q=point+red&window=tomorrow", "window must be all, last:N"),
             ("q=point+red&count=maybe", "count must be 0 or 1"),
-            ("q=point+red&windows=all", "parameter must be one of q, window, count"),
+            ("q=point+red&windows=all", "parameter must be one of q, window, count, postprocess, simultaneous"),
+            ("q=point+red&postprocess=round", "postprocess must be one of none, clip, norm-sub, simplex"),
+            ("q=point+red&simultaneous=1", "simultaneous applies to frequencies, top, cdf, got point"),
+            ("q=frequencies&simultaneous=yes", "simultaneous must be 0 or 1"),
             ("q=%27", "closed quotes"),
         ],
     )

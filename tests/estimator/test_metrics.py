@@ -14,7 +14,7 @@ from estimator.materialise import Materialiser
 from estimator.metrics import PipelineMetrics, _item_text
 from estimator.retention import forget
 from tests.estimator.running import estimator, wait_until
-from tests.estimator.surveys import colours, deliver
+from tests.estimator.surveys import colours, deliver, state_of
 from tests.pipeline import cut_all, fold_all, singles
 
 HOUR_MS = 3_600_000
@@ -139,6 +139,16 @@ def test_failures_are_counted_by_survey(registry: Registry) -> None:
     families = {family.name: family for family in PipelineMetrics(registry, {"broken": 3}).collect()}
     (sample,) = families["hearsay_survey_failures"].samples
     assert (sample.labels, sample.value) == ({"survey": "broken"}, 3)
+
+
+def test_estimates_are_unbiased_whatever_the_survey_does_to_its_answers(registry: Registry, tmp_path: Path) -> None:
+    survey = colours(answers={"postprocess": "simplex"})
+    deliver(registry.add(survey), 40)
+    Materialiser(registry, tmp_path).run_once()
+    families = {family.name: family for family in PipelineMetrics(registry, {}).collect()}
+    shown = {sample.labels["item"]: sample.value for sample in families["hearsay_estimate"].samples}
+    raw = survey.mechanism.estimate(state_of(survey, 40)).estimate
+    assert shown == pytest.approx(dict(zip(["red", "green", "blue"], raw, strict=True)))
 
 
 def test_items_are_one_word() -> None:
