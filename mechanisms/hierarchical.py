@@ -10,8 +10,6 @@ Variance  exact for every range, `tree_variance`; without consistency, `tree_par
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +23,7 @@ from mechanisms.levels import SampledLevels, cumulative_thresholds
 from mechanisms.options import choice, flag, integer
 from mechanisms.oracle import FrequencyOracle
 from mechanisms.randomness import Random
-from mechanisms.range_result import Ends, RangeEstimate, standard_error
+from mechanisms.range_result import Ends, RangeEstimate, sampled_ranges, standard_error
 from mechanisms.registry import REGISTRY, register
 from mechanisms.result import Estimate, Floats
 from mechanisms.tree import Inference, Tree
@@ -172,19 +170,6 @@ class Hierarchical(Mechanism):
         middle = np.array([size // 2], dtype=np.int64)
         point = uncertainty.ranges(middle, middle + 1)
         return {"point": float(np.sqrt(point[0])), "range": float(np.sqrt(variance.mean()))}
-
-
-def sampled_ranges(size: int, wanted: int = 4096) -> tuple[Ends, Ends]:
-    """Ranges as [x, y): all of them where there are few, else a fixed sample spread evenly over all pairs of ends."""
-    if size * (size + 1) // 2 <= wanted:
-        x, y = np.triu_indices(size + 1, k=1)
-        return x.astype(np.int64), y.astype(np.int64)
-    side = isqrt(wanted)
-    grid = np.linspace(0, size, side, dtype=np.int64)
-    shifted = np.minimum(grid + size // (2 * side), size)
-    x, y = (ends.reshape(-1) for ends in np.meshgrid(grid, shifted))
-    kept = x != y
-    return cast(Ends, np.minimum(x, y)[kept]), cast(Ends, np.maximum(x, y)[kept])
 
 
 def _cumulative(leaves: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,3 +73,16 @@ def checked_ends(low: Ends, high: Ends, size: int) -> tuple[Ends, Ends]:
             at = int(np.argmax(wrong))
             raise QueryError(f"range must {rule}, got {low[at]}..{high[at]}")
     return low, high + 1
+
+
+def sampled_ranges(size: int, wanted: int = 4096) -> tuple[Ends, Ends]:
+    """Ranges as [x, y): all of them where there are few, else a fixed sample spread evenly over all pairs of ends."""
+    if size * (size + 1) // 2 <= wanted:
+        x, y = np.triu_indices(size + 1, k=1)
+        return x.astype(np.int64), y.astype(np.int64)
+    side = isqrt(wanted)
+    grid = np.linspace(0, size, side, dtype=np.int64)
+    shifted = np.minimum(grid + size // (2 * side), size)
+    x, y = (ends.reshape(-1) for ends in np.meshgrid(grid, shifted))
+    kept = x != y
+    return np.minimum(x, y)[kept], np.maximum(x, y)[kept]

@@ -15,6 +15,9 @@ from mechanisms.randomness import seeded
 CASES: list[tuple[str, float, int, dict[str, Any]]] = [
     ("haar", 1.1, 64, {}),
     ("haar", 3.0, 51, {}),
+    ("flat", 1.1, 64, {"oracle": "hrr"}),
+    ("flat", 2.0, 50, {"oracle": "olh"}),
+    ("flat", 1.1, 50, {"oracle": "oue"}),
     ("hierarchical", 1.1, 64, {"oracle": "hrr", "fanout": 2}),
     ("hierarchical", 3.0, 64, {"oracle": "olh", "fanout": 4}),
     ("hierarchical", 1.1, 50, {"oracle": "oue", "fanout": 3}),
