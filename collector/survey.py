@@ -18,6 +18,7 @@ from collector.errors import SurveyError
 from collector.windows import seconds
 from mechanisms import Mechanism, build
 from mechanisms.auto import resolve
+from mechanisms.channel_mechanism import read_matrix
 from mechanisms.errors import MechanismError
 from mechanisms.postprocess import METHODS
 
@@ -146,7 +147,7 @@ def parse(table: dict[str, Any]) -> Survey:
 
 
 def load(path: str | Path) -> Survey:
-    """A survey from a TOML file."""
+    """A survey from a TOML file; a matrix among its options may stand in a CSV file beside it."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -154,9 +155,26 @@ def load(path: str | Path) -> Survey:
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested or long beyond reason
         raise SurveyError(f"survey file {path} is not valid TOML: {_printable(str(error))}") from None
     try:
-        return parse(table)
+        return parse(_with_matrices(table, Path(path).parent))
     except SurveyError as error:
         raise SurveyError(f"survey file {path}: {error}") from None
+
+
+def _with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The table with every option that names a CSV file replaced by what the file holds."""
+    options = table.get("options")
+    if not isinstance(options, dict):
+        return table
+    named = {key: text for key, text in options.items() if isinstance(text, str) and text.endswith(".csv")}
+    read = {}
+    for key, name in named.items():
+        try:
+            read[key] = read_matrix((folder / name).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SurveyError(_printable(f"options.{key}: {folder / name}: {error.strerror or error}")) from None
+        except ValueError:
+            raise SurveyError(_printable(f"options.{key}: {folder / name} is not text in UTF-8")) from None
+    return {**table, "options": {**options, **read}}
 
 
 def _check_integers(value: Any, path: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from collector.survey import Survey
 from collector.wire import codec
+from ops.protection import protection
 
 EXAMPLE_REPORTS = (10_000, 1_000_000)
 
@@ -11,11 +12,14 @@ EXAMPLE_REPORTS = (10_000, 1_000_000)
 def describe(survey: Survey) -> dict[str, Any]:
     """What `survey show` prints."""
     mechanism = survey.mechanism
+    by_value = protection(mechanism)
     return {
         "name": survey.name,
         "tag": survey.tag,
         "definition": survey.canonical(),
+        **({} if survey.reason is None else {"reason": survey.reason}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
+        **({} if by_value is None else {"protection": by_value.table()}),
         "cells": mechanism.domain.size,
         "report_bytes": max(variant.row_bytes for variant in codec(mechanism).variants),
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),

@@ -8,7 +8,7 @@ from collector.survey import load
 from estimator import snapshot
 from mechanisms.randomness import secure, seeded
 from ops.options import json_option, seed_option
-from ops.present import print_answers, print_json
+from ops.present import notes, print_answers, print_json
 from ops.progress import reports_bar
 from ops.simulation import simulate
 from producer import values
@@ -32,6 +32,8 @@ def command(survey_file: Path, values_file: Path, out: Path, seed: int | None, a
     with reports_bar("simulating", len(cells)) as bar:
         content = simulate(survey, cells, secure() if seed is None else seeded(seed), bar.advance)
     snapshot.write(out, content)
+    if survey.reason is not None:
+        notes().print(f"mechanism chosen automatically: {survey.reason}", markup=False)
     if as_json:
         print_json(content.document())
         return

@@ -15,6 +15,8 @@ from ops.jobs import forget_jobs
 from ops.options import SERVER, json_option, uses
 from ops.present import console, print_json, print_table
 
+_TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
+
 
 @click.group()
 def command() -> None:
@@ -38,6 +40,8 @@ def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> No
         print_json(_row(registered))
     else:
         click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}")
+        if registered.survey.reason is not None:
+            click.echo(f"mechanism chosen automatically: {registered.survey.reason}")
 
 
 @command.command("list")
@@ -60,7 +64,8 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
 def show(settings: Settings, name: str, as_json: bool) -> None:
     """Show a survey: its canonical form, what is promised, what error to expect.
 
-    A path that ends in .toml is read from the file and needs no server.
+    A path that ends in .toml is read from the file and needs no server. Where some values are better protected than
+    others, both are named.
     """
     survey: Survey = load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey
     description = describe(survey)
@@ -70,7 +75,12 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     out = console()
     out.print(f"# tag {survey.tag}", markup=False)
     out.print(toml.dump(survey.canonical()), markup=False)
+    if survey.reason is not None:
+        out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
     out.print(description["guarantee"]["words"], markup=False)
+    for title, lines in description.get("protection", {}).items():
+        if lines:
+            out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
     out.print(
         f"A report takes at most {description['report_bytes']:,} bytes, the state {description['state_bytes']:,}."
     )
@@ -131,6 +141,7 @@ def _row(registered: Registered) -> dict[str, object]:
         "name": survey.name,
         "tag": survey.tag8,
         "mechanism": survey.mechanism.ID,
+        "reason": survey.reason,
         "epsilon": survey.epsilon,
         "kind": survey.mechanism.domain.kind,
         "cells": survey.mechanism.domain.size,

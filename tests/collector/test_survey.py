@@ -2,6 +2,8 @@
 
 import copy
 import datetime
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from collector.errors import SurveyError
-from collector.survey import load, parse
+from collector.survey import _TABLES, _File, load, parse
 from mechanisms import REGISTRY
 from mechanisms.domain import _PARSERS
 from mechanisms.errors import ValueOutsideDomain
@@ -376,3 +378,63 @@ def test_a_value_too_large_for_a_float_is_outside_the_domain(domain: dict[str, A
     mechanism = parse({"name": "large", "mechanism": "olh", "epsilon": 1.0, "domain": domain}).mechanism
     with pytest.raises(ValueOutsideDomain, match=r"^value must be an? (integer|number) in [0-9.]+$"):
         mechanism.domain.encode({"value": [1, 10**400]})
+
+
+class TestMatricesInFiles:
+    TABLE = """
+name = "table"
+mechanism = "channel"
+epsilon = 1.2
+[domain]
+kind = "categorical"
+categories = ["a", "b"]
+[options]
+matrix = "rows.csv"
+"""
+
+    def write(self, folder: Path, rows: bytes) -> Path:
+        (folder / "rows.csv").write_bytes(rows)
+        (folder / "table.toml").write_text(self.TABLE)
+        return folder / "table.toml"
+
+    def test_a_file_beside_the_survey_is_read_into_the_definition(self, tmp_path: Path) -> None:
+        survey = load(self.write(tmp_path, b"0.75, 0.25\n0.25, 0.75\n"))
+        assert survey.canonical()["options"]["matrix"] == [[0.75, 0.25], [0.25, 0.75]]
+        assert parse(survey.canonical()).tag == survey.tag
+
+    @pytest.mark.parametrize(
+        ("rows", "message"),
+        [
+            (b"", "options.matrix must be a list of rows"),
+            (b"0.75, x\n0.25, 0.75", "options.matrix must hold numbers >= 0, got 'x'"),
+            (b"0.75\n0.25, 0.75", "options.matrix must have rows of one length"),
+            (b"\xff", "rows.csv is not text in UTF-8"),
+        ],
+    )
+    def test_a_bad_file_is_one_line(self, tmp_path: Path, rows: bytes, message: str) -> None:
+        with pytest.raises(SurveyError) as caught:
+            load(self.write(tmp_path, rows))
+        assert message in str(caught.value)
+        assert str(caught.value).isprintable()
+
+    def test_a_missing_file_is_one_line(self, tmp_path: Path) -> None:
+        file = self.write(tmp_path, b"")
+        (tmp_path / "rows.csv").unlink()
+        with pytest.raises(SurveyError, match=r"options\.matrix: .*rows\.csv: No such file or directory"):
+            load(file)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "survey.md").read_text(encoding="utf-8")
+ON_THE_PAGE = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("text", ON_THE_PAGE, ids=[text.split('"')[1] for text in ON_THE_PAGE])
+def test_every_survey_on_the_page_is_one(text: str) -> None:
+    survey = parse(tomllib.loads(text))
+    assert parse(survey.canonical()).tag == survey.tag
+
+
+def test_the_page_names_every_key_and_every_kind_of_domain() -> None:
+    listed = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE.partition("## Mechanisms")[0], re.MULTILINE))
+    keys = {f"{name}.{key}" for name, table in _TABLES.items() for key in table.model_fields}
+    assert listed == set(_File.model_fields) - set(_TABLES) | keys | set(_PARSERS)
