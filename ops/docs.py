@@ -7,6 +7,7 @@ import click
 
 from ops.cli import cli
 from ops.config import TABLE
+from ops.reference import survey_page, wire_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 HELP_WIDTH = 100
@@ -82,7 +83,12 @@ def configuration_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"cli.md": cli_page, "configuration.md": configuration_page}
+PAGES = {
+    "cli.md": cli_page,
+    "configuration.md": configuration_page,
+    "survey.md": survey_page,
+    "wire.md": wire_page,
+}
 
 
 def main() -> None:

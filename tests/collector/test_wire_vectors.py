@@ -6,7 +6,9 @@ the files that do not exist yet (a new mechanism) and never touches the others: 
 """
 
 import json
+import re
 import struct
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import msgpack
 import numpy as np
 import pytest
 
+from collector import variant_codec as variant_code
+from collector import wire as wire_code
 from collector.survey import parse
 from collector.wire import codec, decode
 from mechanisms import REGISTRY, Mechanism, Reports, build
@@ -247,6 +251,31 @@ def test_surveys_have_the_tags_that_they_had(vector: dict[str, Any]) -> None:
     survey = parse(vector["survey"])
     assert survey.canonical() == vector["canonical"]
     assert survey.tag == vector["tag"]
+
+
+WIRE_PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(
+    r"^### (.*?)\n.*?^```toml\n(.*?)^```.*?^```json\n(.*?)^```.*?^```text\n(.*?)^```",
+    WIRE_PAGE,
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(("title", "survey", "reports", "dump"), EXAMPLES, ids=[title for title, *_ in EXAMPLES])
+def test_the_page_shows_the_bytes_as_they_are(title: str, survey: str, reports: str, dump: str) -> None:
+    columns: Reports = {name: np.array(values) for name, values in json.loads(reports).items()}
+    wire = codec(parse(tomllib.loads(survey)).mechanism)
+    shown = bytes.fromhex("".join(re.split(r"\s{2,}", line)[0] for line in dump.splitlines()))
+    assert shown == (wire.encode_frame(columns) if "frame" in title else wire.encode_singles(columns)[0])
+
+
+def test_the_page_has_its_examples_and_every_reason() -> None:
+    assert len(EXAMPLES) == 4
+    listed = set(re.findall(r"^\| `([a-z-]+)` \| .* \| .*(?:entry|entries|report).* \|$", WIRE_PAGE, re.MULTILINE))
+    source = "".join(Path(module.__file__ or "").read_text(encoding="utf-8") for module in (wire_code, variant_code))
+    raised = set(re.findall(r'(?:Rejected|refuse)\("([a-z-]+)"', source))
+    raised |= set(re.findall(r'"([a-z-]+)" if good', source))
+    assert listed == raised | {"skipped"}
 
 
 if __name__ == "__main__":
