@@ -1,0 +1,53 @@
+"""The page about the data model names every key that the pipeline writes, and no other."""
+
+import re
+from pathlib import Path
+
+import pytest
+import redis
+
+from collector import limits, scripts
+from collector.dispatcher import Dispatcher
+from collector.reading import compact, read
+from estimator import published
+from producer.writer import Writer
+from tests.pipeline import buckets, cut_all, fold, singles
+
+PAGE = (Path(__file__).parents[2] / "docs" / "data-model.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `([a-z]+[a-z:<>]*)` \| (hash|string|stream|set|list) \|", PAGE, re.MULTILINE)
+
+
+def pattern(documented: str) -> re.Pattern[str]:
+    """A documented key as a pattern, with or without the shard's part."""
+    return re.compile(r"[^:]+:(?:\{[^}]+\}:)?" + re.sub(r"<[a-z]+>", r"[^:]+", documented))
+
+
+def test_every_key_is_documented_with_its_type(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PART_BYTES", 16)
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 10)
+    registered = buckets(client, prefix, 100)
+    store = registered.store(0)
+    Writer(store).publish([(b"r", b"\xc1"), *singles(store, range(50))], 51)
+    first, *others, last, _ = cut_all(store)  # one stays outstanding
+    assert fold(store, first) == "ok"
+    assert compact(read(store, "all"))
+    assert {fold(store, found) for found in others} == {"ok"}
+    assert store.skip_range(last) > 0
+    published.put(registered, "all", 1, b"{}")
+    Dispatcher(client, client, prefix, queue=prefix).chores()
+
+    seen = set()
+    for key in client.scan_iter(match=f"{prefix}:*"):
+        found = [(name, kind) for name, kind in ROWS if pattern(name).fullmatch(key.decode())]
+        assert len(found) == 1, f"{key!r} is documented {len(found)} times"
+        assert client.type(key).decode() == found[0][1]
+        seen.add(found[0][0])
+    assert seen == {name for name, _ in ROWS}
+
+
+def test_every_script_has_its_argument() -> None:
+    for name in scripts.NAMES:
+        assert f"| {name.upper()} | " in PAGE
+        assert f"**{name.upper()}.**" in PAGE
