@@ -21,7 +21,8 @@ _SIGNS_OF_BYTE = (2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], a
     np.float32
 )
 _BATCH_BYTES = 1 << 23  # of the factors of one matrix product: fresh memory is dear, so little of it, used often
-_LARGEST_BATCH = 1 << 11  # far below 2^24, so that single precision holds every sum exactly
+_LARGEST_BATCH = 1 << 11
+_EXACT_ROWS = 1 << 22  # reports summed in single precision before they go to integers: exact up to 2^24
 _SMALLEST_BATCH = 256
 
 
@@ -66,17 +67,22 @@ class SignVectors:
             sums = 2 * count_bits(packed, self.width) - len(packed)
             return np.append(sums, len(packed)) if self.anchored else sums
         split = self._split
-        factors = (_Factor(self, 0, split), _Factor(self, split, len(self.sizes)))
-        observed = np.zeros((factors[0].cells, factors[1].cells), dtype=np.int64)
-        product = np.empty(observed.shape, dtype=np.float32)
+        observed = np.zeros((prod(self.sizes[:split]), prod(self.sizes[split:])), dtype=np.int64)
+        product, total = (np.zeros(observed.shape, dtype=np.float32) for _ in range(2))
         batch = min(max(_SMALLEST_BATCH, _BATCH_BYTES // (4 * sum(observed.shape))), _LARGEST_BATCH, len(packed))
+        factors = [_Factor(self, 0, split, batch), _Factor(self, split, len(self.sizes), batch)]
         signs = np.empty((batch, packed.shape[1], 8), dtype=np.float32)
+        pending = 0
         for start in range(0, len(packed), batch):
             rows = packed[start : start + batch]
             unpacked = np.take(_SIGNS_OF_BYTE, rows, axis=0, out=signs[: len(rows)], mode="clip")
             left, right = (factor.outer(unpacked.reshape(len(rows), -1)) for factor in factors)
-            np.matmul(left.T, right, out=product)
-            np.add(observed, product, out=observed, casting="unsafe")  # integers below 2^53, exact in doubles
+            total += np.matmul(left, right.T, out=product)
+            pending += len(rows)
+            if pending >= _EXACT_ROWS:
+                observed += total.astype(np.int64)
+                total[:], pending = 0, 0
+        observed += total.astype(np.int64)
         return observed.reshape(self.sizes)
 
     @cached_property
@@ -86,29 +92,34 @@ class SignVectors:
 
 
 class _Factor:
-    """Row-wise outer products of the signs of some neighbouring axes, in buffers that one batch leaves to the next."""
+    """Outer products of the signs of some neighbouring axes, in buffers that one batch leaves to the next."""
 
-    def __init__(self, vectors: SignVectors, first: int, end: int) -> None:
+    def __init__(self, vectors: SignVectors, first: int, end: int, batch: int) -> None:
         self._columns = [slice(vectors.starts[axis], vectors.starts[axis + 1]) for axis in range(first, end)]
-        self._sizes = vectors.sizes[first:end]
-        self._buffers: list[NDArray[np.float32]] = []
-        self.cells = prod(self._sizes)
+        sizes = vectors.sizes[first:end]
+        self.cells = prod(sizes)
+        # Reports along the last axis of every buffer: products over axes of a few cells then run along many reports.
+        # An anchored last sign is never overwritten and stays 1. A single axis needs no product and is left as it is.
+        self._single = np.ones((batch, sizes[0]), dtype=np.float32) if len(sizes) == 1 else None
+        self._vectors = [np.ones((size, batch), dtype=np.float32) for size in sizes if len(sizes) > 1]
+        self._products = [
+            np.empty((prod(sizes[:axis]), size, batch), dtype=np.float32) for axis, size in enumerate(sizes) if axis
+        ]
 
     def outer(self, signs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The products, flattened row-major; valid until the next call."""
+        """The products of each report's signs (rows of `signs`), shape (cells, reports); valid until the next call."""
         rows = len(signs)
-        if not self._buffers:
-            widths = [*self._sizes, *(prod(self._sizes[: axis + 1]) for axis in range(1, len(self._sizes)))]
-            self._buffers = [np.ones((rows, width), dtype=np.float32) for width in widths]
-        axes = len(self._sizes)
-        vectors = [buffer[:rows] for buffer in self._buffers[:axes]]
-        for vector, columns in zip(vectors, self._columns, strict=True):
-            vector[:, : columns.stop - columns.start] = signs[:, columns]  # an anchored last sign stays 1
-        result = vectors[0]
-        for vector, buffer in zip(vectors[1:], self._buffers[axes:], strict=True):
-            cells = buffer[:rows].reshape(rows, -1, vector.shape[1])
-            np.multiply(result[:, :, None], vector[:, None, :], out=cells)
-            result = buffer[:rows]
+        if self._single is not None:
+            (columns,) = self._columns
+            self._single[:rows, : columns.stop - columns.start] = signs[:, columns]
+            return self._single[:rows].T
+        for vector, columns in zip(self._vectors, self._columns, strict=True):
+            vector[: columns.stop - columns.start, :rows] = signs[:, columns].T
+        result = self._vectors[0][:, :rows]
+        for vector, product in zip(self._vectors[1:], self._products, strict=True):
+            cells = product[:, :, :rows]
+            np.multiply(result[:, None, :], vector[None, :, :rows], out=cells)
+            result = cells.reshape(-1, rows)
         return result
 
 
