@@ -20,7 +20,7 @@ from mechanisms import Mechanism, build
 from mechanisms.auto import resolve
 from mechanisms.channel_mechanism import read_matrix
 from mechanisms.errors import MechanismError
-from mechanisms.postprocess import METHODS
+from mechanisms.postprocess import ISOTONIC, NAMES
 
 WIRE_VERSION = 1
 
@@ -48,8 +48,8 @@ class _Answers(_Table):
     @field_validator("postprocess")
     @classmethod
     def _method(cls, name: str) -> str:
-        if name not in METHODS:
-            raise ValueError(f"must be one of {', '.join(METHODS)}, got {name!r}")
+        if name not in NAMES:
+            raise ValueError(f"must be one of {', '.join(NAMES)}, got {name!r}")
         return name
 
 
@@ -135,6 +135,9 @@ def parse(table: dict[str, Any]) -> Survey:
         mechanism = build(chosen)
     except MechanismError as error:
         raise SurveyError(_printable(str(error))) from None
+    kind = mechanism.domain.kind
+    if file.answers.postprocess == ISOTONIC and kind not in ("ordinal", "count"):
+        raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {kind!r}")
     return Survey(
         file.name,
         mechanism,

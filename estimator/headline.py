@@ -13,7 +13,7 @@ def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:
     """Deciles where the mechanism can say them, else the ten most frequent cells, with the survey's post-processing."""
     if estimate.domain.kind in ("ordinal", "count"):
         try:
-            return answer(parse_text(DECILES), estimate)
+            return answer(parse_text(DECILES), estimate, default=postprocess)
         except QueryError:  # an ordinal domain under a mechanism that knows single cells only
             pass
     return answer(parse_text(TOP), estimate, default=postprocess)

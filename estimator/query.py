@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.answers import Answer, known
+from estimator.answers import Answer
 from estimator.place import covered, locate_range, name_cell, split_range
+from estimator.quantiles import quantiles
 from estimator.shares import Shares, check_simultaneous, method_for
 from mechanisms.errors import QueryError
-from mechanisms.result import Z95, Estimate
+from mechanisms.result import Estimate
 
 GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K"
 ORDERED_KINDS = ("ordinal", "grid", "count")
@@ -146,38 +147,7 @@ def _stretch(query: Query, shares: Shares, ends: list[tuple[int, int]]) -> list[
 
 def _quantile(query: Query, shares: Shares) -> list[Answer]:
     _need_ordinal(query, shares)
-    ranks = np.array([_rank(text) for text in query.arguments])
-    (axis,) = shares.domain.axes
-    continuous = axis.low is not None
-    found = shares.estimate.quantiles(ranks)
-    answers = []
-    for text, cell, first, last, rank_stderr in zip(query.arguments, *found, strict=True):
-        # The quantile of a continuous value may lie anywhere in its bin: the middle, and the band takes whole bins.
-        value = axis.units(cell + 0.5 if continuous else int(cell))
-        band = float(axis.units(int(first))), float(axis.units(int(last) + continuous))
-        # Symmetric, so that value +- 1.96 stderr covers the band whichever of its sides is the longer one.
-        stderr = max(abs(value - band[0]), abs(band[1] - value)) / Z95
-        answers.append(
-            Answer(
-                f"quantile {text}",
-                known(value),
-                known(stderr),
-                item=axis.item(int(cell)),
-                band=band,
-                rank_stderr=known(rank_stderr),
-            )
-        )
-    return answers
-
-
-def _rank(text: str) -> float:
-    try:
-        rank = float(text)
-    except ValueError:
-        rank = float("nan")
-    if not 0 < rank < 1:
-        raise QueryError(f"quantile must be a number above 0 and below 1, got {text}")
-    return rank
+    return quantiles(query.arguments, shares)
 
 
 def _cdf(query: Query, shares: Shares) -> list[Answer]:

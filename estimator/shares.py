@@ -1,7 +1,12 @@
 """How a query sees an estimate: the raw unbiased shares and, where it was asked for, what post-processing made of them.
 
 Standard errors and intervals always belong to the raw values: processed values are biased, and no interval around them
-is known to hold. Sums of processed cells agree with the processed cells, not with the ranges that a mechanism measures.
+is known to hold.
+
+clip               every share
+norm-sub, simplex  single cells. Not sums: the bias of the cells adds up, where ranges were measured much better
+                   (haar, 1024 cells, 100,000 reports, epsilon 1.1: the sums' error is 6.6 times the raw cdf's)
+isotonic           cumulative shares on one axis, and ranges and quantiles from them
 """
 
 from collections.abc import Iterable
@@ -15,13 +20,20 @@ from numpy.typing import NDArray
 from estimator.answers import Answer, known
 from mechanisms.domain import Domain
 from mechanisms.errors import QueryError
-from mechanisms.postprocess import METHODS, process
+from mechanisms.postprocess import ISOTONIC, NAMES, isotonic, process
+from mechanisms.range_result import RangeEstimate
 from mechanisms.result import Estimate, Floats, Measured
 from mechanisms.simultaneous import critical_value
 
 CELL_QUERIES = ("point", "frequencies", "top")
 SUM_QUERIES = ("range", "prefix", "cdf")
 VECTOR_QUERIES = ("frequencies", "top", "cdf")
+DEFINED = {
+    "clip": (*CELL_QUERIES, *SUM_QUERIES),
+    "norm-sub": CELL_QUERIES,
+    "simplex": CELL_QUERIES,
+    ISOTONIC: (*SUM_QUERIES, "quantile"),
+}
 CONFIDENCE, TOGETHER = 0.95, "sidak"  # of intervals that hold for all cells at once
 Ends = NDArray[np.int64]
 
@@ -51,6 +63,12 @@ class Shares:
         """Every cell after the method."""
         return process(self.estimate.estimate.reshape(-1), self.method).values
 
+    @cached_property
+    def rising(self) -> Floats:
+        """Cumulative shares that never fall."""
+        estimate = self.estimate
+        return isotonic(estimate.prefix_values() if isinstance(estimate, RangeEstimate) else estimate.cdf().value)
+
     def points(self, cells: Ends) -> Seen:
         """Single cells, by row-major index."""
         return Seen(self.estimate.points(cells), None if self.method == "none" else self.processed[cells])
@@ -58,15 +76,15 @@ class Shares:
     def ranges(self, low: Ends, high: Ends) -> Seen:
         """Inclusive ranges, shape (queries, axes)."""
         raw = self.estimate.ranges(low, high)
-        if self.method in ("none", "clip"):
+        if self.method != ISOTONIC:
             return Seen(raw, self._cut(raw))
-        rising = np.concatenate([[0.0], np.cumsum(self.processed)])
-        return Seen(raw, rising[high[:, 0] + 1] - rising[low[:, 0]])
+        before = np.concatenate([[0.0], self.rising])
+        return Seen(raw, before[high[:, 0] + 1] - before[low[:, 0]])
 
     def cdf(self) -> Seen:
         """The share up to and including every cell."""
         raw = self.estimate.cdf()
-        return Seen(raw, self._cut(raw) if self.method in ("none", "clip") else np.cumsum(self.processed))
+        return Seen(raw, self.rising if self.method == ISOTONIC else self._cut(raw))
 
     def _cut(self, raw: Measured) -> Floats | None:
         return None if self.method == "none" else process(raw.value, self.method).values
@@ -110,16 +128,14 @@ def check_simultaneous(kind: str) -> None:
 
 def _undefined(method: str, kind: str, estimate: Estimate) -> str | None:
     """Why a method has no meaning for a kind of query on this estimate."""
-    if method not in METHODS:
-        return f"postprocess must be one of {', '.join(METHODS)}, got {method!r}"
+    if method not in NAMES:
+        return f"postprocess must be one of {', '.join(NAMES)}, got {method!r}"
     if method == "none":
         return None
-    if kind not in (*CELL_QUERIES, *SUM_QUERIES):
-        return f"postprocess {method} applies to {', '.join((*CELL_QUERIES, *SUM_QUERIES))}, got {kind}"
-    if method == "clip":
-        return None
-    if kind in SUM_QUERIES and len(estimate.domain.axes) > 1:
-        return f"postprocess {method} applies to {kind} on one axis only, this domain has {len(estimate.domain.axes)}"
-    if not np.isfinite(estimate.estimate).all():
+    if kind not in DEFINED[method]:
+        return f"postprocess {method} applies to {', '.join(DEFINED[method])}, got {kind}"
+    if method == ISOTONIC and len(estimate.domain.axes) > 1:
+        return f"postprocess {method} needs one axis, this domain has {len(estimate.domain.axes)}"
+    if method != "clip" and not np.isfinite(estimate.estimate).all():
         return f"postprocess {method} needs a share for every cell, some are unknown yet"
     return None

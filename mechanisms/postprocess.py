@@ -7,6 +7,7 @@ clip      each share cut to 0..1; the sum is no longer one, and rare values are 
 norm-sub  the same amount taken off every share, what falls below zero set to zero, so that the sum is one
           (Wang et al. 2020)
 simplex   the nearest point with shares >= 0 and sum one, in squared error
+isotonic  for cumulative shares: the nearest ones, in squared error, that never fall and stay in 0..1
 
 norm-sub's common amount is the projection's Lagrange multiplier: both names give the same point. They are kept apart
 because people ask for either.
@@ -19,7 +20,9 @@ import numpy as np
 from mechanisms.errors import QueryError
 from mechanisms.result import Floats
 
-METHODS = ("none", "clip", "norm-sub", "simplex")
+METHODS = ("none", "clip", "norm-sub", "simplex")  # of the shares of cells
+ISOTONIC = "isotonic"
+NAMES = (*METHODS, ISOTONIC)
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,14 @@ def process(shares: Floats, method: str) -> Processed:
         case "norm-sub" | "simplex":
             return Processed(method, project(shares.reshape(-1)).reshape(shares.shape))
     raise QueryError(f"postprocess must be one of {', '.join(METHODS)}, got {method!r}")
+
+
+def isotonic(cumulative: Floats) -> Floats:
+    """Cumulative shares that never fall, within 0..1: what neighbours contradict is averaged (Barlow et al. 1972)."""
+    from scipy.optimize import isotonic_regression  # devices read surveys too, and have no use for scipy
+
+    rising: Floats = isotonic_regression(cumulative).x
+    return np.clip(rising, 0.0, 1.0)
 
 
 def project(shares: Floats, total: float = 1.0) -> Floats:

@@ -5,10 +5,15 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import hypothesis
 import pytest
 import redis
 
 from ops.embedded import EmbeddedServer
+
+# The same examples every time, and no deadline: a busy machine is not a bug.
+hypothesis.settings.register_profile("hearsay", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("hearsay")
 
 _NUMBERS = count(1)
 

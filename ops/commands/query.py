@@ -10,7 +10,7 @@ from estimator import snapshot as snapshots
 from estimator.live import live
 from estimator.query import GRAMMAR, answer, check_reports, parse
 from mechanisms import State
-from mechanisms.postprocess import METHODS
+from mechanisms.postprocess import NAMES
 from ops.config import Settings
 from ops.connection import open_registry
 from ops.options import SERVER, json_option, uses
@@ -27,9 +27,7 @@ from ops.present import print_answers, print_json
 @click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
 @click.option("--window", metavar="NAME|all|last:N", help="Which windows; their states are added.  [default: all]")
 @click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
-@click.option(
-    "--postprocess", type=click.Choice(METHODS), help="Make shares look like shares.  [default: the survey's]"
-)
+@click.option("--postprocess", type=click.Choice(NAMES), help="What is done to shares.  [default: the survey's]")
 @click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
 @json_option
 @uses(*SERVER, "plugins")

@@ -132,6 +132,11 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
         ("answers.minimum_reports", 0, "answers.minimum_reports must be greater than or equal to 1, got 0"),
         ("answers.minimum_reports", "9", "answers.minimum_reports must be a valid integer, got '9'"),
         ("answers.minimum_reports", True, "answers.minimum_reports must be a valid integer, got True"),
+        (
+            "answers.postprocess",
+            "isotonic",
+            "answers.postprocess isotonic needs an ordinal domain, got 'categorical'",
+        ),
         ("answers.postprocess", True, "answers.postprocess must be a valid string, got True"),
         (
             "colour",

@@ -14,7 +14,7 @@ from estimator.query import answer, parse_text
 from estimator.snapshot import load, write
 from mechanisms import build
 from mechanisms.errors import QueryError
-from mechanisms.postprocess import METHODS
+from mechanisms.postprocess import METHODS, isotonic
 from mechanisms.randomness import seeded
 from mechanisms.result import Z95, Estimate
 from mechanisms.simultaneous import critical_value
@@ -54,11 +54,26 @@ class TestPostprocessing:
         assert values(ask(GRID, "frequencies", postprocess=method)) == values(found)
         assert values(ask(LINE, "point 3", postprocess=method)) == pytest.approx([0.025])
 
-    @pytest.mark.parametrize("method", ["norm-sub", "simplex"])
-    def test_sums_on_one_axis_agree_with_the_cells(self, method: str) -> None:
-        assert values(ask(LINE, "cdf", postprocess=method)) == pytest.approx([0.0, 0.975, 0.975, 1.0])
-        for text, share in (("range 1 2", 0.975), ("range 2 3", 0.025), ("prefix 1", 0.975), ("range 0 3", 1.0)):
-            assert values(ask(LINE, text, postprocess=method)) == pytest.approx([share])
+    def test_isotonic_cumulative_shares_never_fall(self) -> None:
+        falling = exact({"kind": "ordinal", "size": 4}, [0.4, -0.2, 0.5, 0.3])  # cumulative 0.4, 0.2, 0.7, 1.0
+        assert values(ask(falling, "cdf", postprocess="isotonic")) == pytest.approx([0.3, 0.3, 0.7, 1.0])
+        assert values(ask(falling, "prefix 0", postprocess="isotonic")) == pytest.approx([0.3])
+        assert values(ask(falling, "range 1 1", postprocess="isotonic")) == pytest.approx([0.0])
+        assert values(ask(falling, "range 1 2", postprocess="isotonic")) == pytest.approx([0.4])
+        (found,) = ask(falling, "quantile 0.35", postprocess="isotonic")
+        assert (found.item, found.value, found.raw, found.postprocess) == (2, 2.0, 0.0, "isotonic")
+        assert found.band == ask(falling, "quantile 0.35")[0].band
+
+    def test_isotonic_is_the_same_for_mechanisms_with_quick_prefixes(self) -> None:
+        haar = build(
+            {"mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "low": 0, "high": 1, "bins": 32}}
+        )
+        state = haar.fold(haar.empty(), haar.perturb(np.arange(3_000) % 32, seeded(1)))
+        estimate = haar.estimate(state)
+        cumulative = [each.value for each in ask(estimate, "cdf")]
+        found = ask(estimate, "cdf", postprocess="isotonic")
+        assert values(found) == pytest.approx(isotonic(np.array(cumulative)).tolist())
+        assert min(np.diff(values(found))) >= 0 > min(np.diff(cumulative))
 
     def test_the_label_and_the_raw_value_stand_beside_it(self) -> None:
         (found,) = ask(LINE, "point 0", postprocess="simplex")
@@ -80,9 +95,16 @@ class TestPostprocessing:
         [
             (LINE, "quantile 0.5", "clip", "postprocess clip applies to point, frequencies, top, range, prefix, cdf"),
             (LINE, "quantile 0.5", "simplex", "got quantile"),
-            (GRID, "range 0:1 0:1", "simplex", "applies to range on one axis only, this domain has 2"),
-            (GRID, "range 0:1 0:1", "norm-sub", "on one axis only"),
-            (LINE, "point 0", "round", "postprocess must be one of none, clip, norm-sub, simplex, got 'round'"),
+            (GRID, "range 0:1 0:1", "isotonic", "needs one axis, this domain has 2"),
+            (LINE, "cdf", "simplex", "postprocess simplex applies to point, frequencies, top, got cdf"),
+            (LINE, "range 0 1", "norm-sub", "applies to point, frequencies, top, got range"),
+            (LINE, "frequencies", "isotonic", "applies to range, prefix, cdf, quantile, got frequencies"),
+            (
+                LINE,
+                "point 0",
+                "round",
+                "postprocess must be one of none, clip, norm-sub, simplex, isotonic, got 'round'",
+            ),
         ],
     )
     def test_what_is_not_defined_is_refused_in_one_line(
@@ -104,7 +126,8 @@ class TestPostprocessing:
         assert ask(LINE, "point 0", default="simplex", postprocess="clip")[0].postprocess == "clip"
         assert ask(LINE, "point 0", default="simplex", postprocess="none")[0].table() == ask(LINE, "point 0")[0].table()
         assert ask(LINE, "quantile 0.5", default="simplex") == ask(LINE, "quantile 0.5")
-        assert ask(GRID, "range 0:1 0:0", default="simplex") == ask(GRID, "range 0:1 0:0")
+        assert ask(LINE, "range 0 1", default="simplex") == ask(LINE, "range 0 1")
+        assert ask(LINE, "frequencies", default="isotonic") == ask(LINE, "frequencies")
 
 
 class TestSnapshots:
@@ -126,6 +149,14 @@ class TestSnapshots:
             assert found["value"] == processed[found["item"]]
             assert found["low"] == pytest.approx(found["raw"] - Z95 * found["stderr"])
         assert load(tmp_path).survey.postprocess == "simplex"
+
+    def test_isotonic_deciles_are_labelled_and_cells_stay_raw(self) -> None:
+        domain = {"kind": "ordinal", "size": 16}
+        survey = colours(mechanism="haar", domain=domain, answers={"postprocess": "isotonic"})
+        document = compose(survey, "all", state_of(survey, 400)).document()
+        VALIDATOR.validate(document)
+        assert document["postprocess"] == "none"
+        assert {found["postprocess"] for found in document["answers"]} == {"isotonic"}
 
     def test_without_a_method_there_is_no_processed_array(self) -> None:
         content = compose(colours(), "all", state_of(colours(), 60))

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from mechanisms.errors import QueryError
-from mechanisms.postprocess import METHODS, process, project
+from mechanisms.postprocess import METHODS, isotonic, process, project
 
 SHARES = np.array([0.5, -0.1, 0.45, 0.3, -0.02])
 
@@ -64,3 +64,20 @@ def test_shape_is_kept_and_unknown_methods_are_refused() -> None:
     assert METHODS[0] == "none"
     with pytest.raises(QueryError, match="postprocess must be one of none, clip, norm-sub, simplex, got 'round'"):
         process(SHARES, "round")
+
+
+@given(arrays(np.float64, st.integers(1, 12), elements=st.floats(-0.5, 1.5, width=32)))
+def test_isotonic_never_falls_and_is_nearest(cumulative: np.ndarray) -> None:
+    result = isotonic(cumulative)
+    assert (np.diff(result) >= 0).all()
+    assert ((result >= 0) & (result <= 1)).all()
+    # The min-max formula of isotonic regression, cut to 0..1.
+    size = cumulative.size
+    for k in range(size):
+        expected = max(min(cumulative[i : j + 1].mean() for j in range(k, size)) for i in range(k + 1))
+        assert abs(result[k] - min(max(expected, 0.0), 1.0)) < 1e-9
+
+
+def test_isotonic_leaves_a_distribution_alone() -> None:
+    rising = np.array([0.0, 0.25, 0.25, 1.0])
+    np.testing.assert_array_equal(isotonic(rising), rising)
