@@ -10,6 +10,7 @@ Variance  exact for every range, `tree_variance`; without consistency, `tree_par
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +20,29 @@ from mechanisms.errors import SpecificationError
 from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.layout import Layout, Reports
 from mechanisms.level_noise import LevelNoise, level_shares
+from mechanisms.level_plan import (
+    DEFAULT_ORACLE,
+    WORKLOADS,
+    Plan,
+    PlannedLevel,
+    equal,
+    levels_option,
+    optimise,
+    oracle_option,
+    oracle_over,
+)
 from mechanisms.levels import SampledLevels, cumulative_thresholds
 from mechanisms.options import choice, flag, integer
-from mechanisms.oracle import FrequencyOracle
 from mechanisms.randomness import Random
 from mechanisms.range_result import Ends, RangeEstimate, sampled_ranges, standard_error
-from mechanisms.registry import REGISTRY, register
+from mechanisms.registry import register
 from mechanisms.result import Estimate, Floats
 from mechanisms.tree import Inference, Tree
 from mechanisms.tree_parts import PartsEstimate
 from mechanisms.tree_variance import TreeVariance
 from mechanisms.xor_pairs import NEGLIGIBLE, XorPairs
 
-ORACLES = ("grr", "ss", "oue", "olh", "hrr")
+DEFAULT_FANOUT = 4
 
 
 @dataclass(frozen=True)
@@ -57,9 +68,11 @@ class Hierarchical(Mechanism):
     SUMMARY = "ranges and quantiles: a tree of histograms, made consistent"
     KINDS = ("ordinal",)
     OPTIONS = (
-        integer("fanout", 4, 2, 1 << 10, "children of a node"),
-        choice("oracle", "olh", ORACLES, "the oracle of every level"),
+        integer("fanout", None, 2, 1 << 10, "children of a node where levels are uniform; 4 where absent"),
+        oracle_option(),
         flag("consistency", True, "make the levels agree by weighted least squares"),
+        levels_option(),
+        choice("workload", "all", WORKLOADS, "the ranges that optimised levels are best for"),
     )
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}, "options": {"fanout": 2}},
@@ -70,19 +83,54 @@ class Hierarchical(Mechanism):
             "domain": {"kind": "ordinal", "low": 0.0, "high": 60.0, "bins": 8},
             "options": {"fanout": 4, "oracle": "hrr", "consistency": False},
         },
+        {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
     )
+
+    def check(self) -> None:
+        if self._levels != "uniform":
+            for name in ("fanout", "oracle"):
+                if self.options[name] is not None:
+                    raise SpecificationError(f'options.{name} goes with levels = "uniform", not with chosen levels')
+        if self._levels == "optimised" and not self.options["consistency"]:
+            raise SpecificationError('options.consistency must be true with levels = "optimised", got false')
+        if not self.tree.spans[1] < self.domain.size <= self.tree.spans[0]:
+            allowed = f"multiply to at least the domain's {self.domain.size} cells, and less without the first"
+            raise SpecificationError(f"options.levels must have fan-outs that {allowed}, got {self.tree.fanouts}")
+
+    @property
+    def _levels(self) -> Any:
+        """How the levels are chosen: optimised, unless the survey asks for something else."""
+        if self.options["levels"] is not None:
+            return self.options["levels"]
+        plain = self.options["fanout"] is None and self.options["oracle"] is None and self.options["consistency"]
+        return "optimised" if plain else "uniform"
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The levels from the root down: fan-out, oracle and share of the devices."""
+        if self._levels == "optimised":
+            return optimise(self.domain.size, self.epsilon, self.options["workload"])
+        if self._levels != "uniform":
+            return tuple(PlannedLevel.parse(text) for text in self._levels)
+        oracle = self.options["oracle"] or DEFAULT_ORACLE
+        return equal(self.domain.size, self.options["fanout"] or DEFAULT_FANOUT, self.epsilon, oracle)
+
+    def canonical_options(self) -> dict[str, Any]:
+        consistency = self.options["consistency"]
+        if self._levels == "uniform" and self.options["oracle"] != "auto":
+            first = self.plan[0]
+            return {"fanout": first.fanout, "oracle": first.oracle, "consistency": consistency, "levels": "uniform"}
+        return {"consistency": consistency, "levels": [str(level) for level in self.plan]}
 
     @cached_property
     def tree(self) -> Tree:
-        return Tree.regular(self.domain.size, self.options["fanout"])
+        return Tree(self.domain.size, tuple(level.fanout for level in self.plan))
 
     @cached_property
     def levels(self) -> SampledLevels:
-        kind = REGISTRY.get(self.options["oracle"])
-        if kind is None or not issubclass(kind, FrequencyOracle):
-            raise SpecificationError(f"options.oracle must be one of {', '.join(ORACLES)}")
-        oracles = tuple(kind.over(nodes, self.epsilon) for nodes in self.tree.nodes[1:])
-        return SampledLevels(oracles, cumulative_thresholds([Fraction(1)] * len(oracles)))
+        planned = zip(self.plan, self.tree.nodes[1:], strict=True)
+        oracles = tuple(oracle_over(level.oracle, nodes, self.epsilon) for level, nodes in planned)
+        return SampledLevels(oracles, cumulative_thresholds([Fraction(level.parts) for level in self.plan]))
 
     @property
     def layout(self) -> Layout:
