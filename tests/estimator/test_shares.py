@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,17 @@ import pytest
 from estimator.answers import Answer
 from estimator.content import compose
 from estimator.query import answer, parse_text
+from estimator.shares import CELL_QUERIES, SUM_QUERIES
 from estimator.snapshot import load, write
 from mechanisms import build
 from mechanisms.errors import QueryError
-from mechanisms.postprocess import METHODS, isotonic
+from mechanisms.postprocess import METHODS, NAMES, isotonic
 from mechanisms.randomness import seeded
 from mechanisms.result import Z95, Estimate
 from mechanisms.simultaneous import critical_value
 from tests.estimator.exact import Exact, exact
 from tests.estimator.surveys import colours, state_of
-from tests.estimator.test_snapshot import VALIDATOR
+from tests.estimator.test_snapshot import SCHEMA, VALIDATOR
 
 # Raw shares of a line: one below zero, one above one, and a sum that is not one.
 RAW = [-0.2, 1.1, 0.05, 0.15]
@@ -216,3 +218,20 @@ class TestSimultaneous:
         # A binomial of 400 with p = 0.95 is below 354 less than once in a million; with p = 0.25 never above 160.
         assert together >= 354
         assert pointwise <= 160
+
+
+class TestPage:
+    PAGE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text(encoding="utf-8")
+
+    def test_every_query_method_and_field_is_explained(self) -> None:
+        for kind in (*CELL_QUERIES, *SUM_QUERIES, "quantile"):
+            assert re.search(rf"^\| `{kind}[ `]", self.PAGE, re.MULTILINE), kind
+        for method in NAMES:
+            assert f"| `{method}` |" in self.PAGE
+        fields = SCHEMA["$defs"]["answer"]["properties"]
+        assert all(f"`{field}`" in self.PAGE for field in fields)
+
+    def test_the_factors_shown_are_those_used(self) -> None:
+        cells, factors = re.findall(r"^\| (?:cells|factor) \|(.*)\|$", self.PAGE, re.MULTILINE)
+        for count, factor in zip(cells.split("|"), factors.split("|"), strict=True):
+            assert float(factor) == round(critical_value(int(count.replace(",", ""))), 3)
