@@ -1,4 +1,4 @@
-"""Every registered mechanism from a file of values to answers, as a user does it: `simulate`, then `query`, in labels."""
+"""Every registered mechanism as a user meets it: a file of values in labels, `simulate`, then `query`."""
 
 import csv
 import json
@@ -37,7 +37,8 @@ def write_values(path: Path, survey: Survey, cells: NDArray[np.int64]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([axis.name for axis in axes])
-        rows.writerows(zip(*([word(a, int(i)) for i in column] for a, column in zip(axes, columns, strict=True))))
+        words = ([word(axis, int(cell)) for cell in column] for axis, column in zip(axes, columns, strict=True))
+        rows.writerows(zip(*words, strict=True))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -52,8 +53,8 @@ def test_from_a_file_of_values_to_answers(case: Case, tmp_path: Path, capsys: py
         assert cli.run([*words, "--json"]) == 0, capsys.readouterr().err
         return json.loads(capsys.readouterr().out)
 
-    def ask(*words: str) -> list[dict[str, Any]]:
-        return run("query", "--snapshot", str(out), *words)  # type: ignore[no-any-return]
+    def ask(*words: str) -> Any:
+        return run("query", "--snapshot", str(out), *words)
 
     document = run("simulate", str(survey_file), "--values", str(values_file), "--out", str(out), "--seed", "7")
     assert (document["reports"], document["rejected"], document["mechanism"]) == (len(cells), {}, survey.mechanism.ID)

@@ -1,0 +1,102 @@
+"""`hearsay query`: what the options add to a table and to JSON, and how they refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ops import cli
+
+SURVEY = """
+name = "people"
+mechanism = "{mechanism}"
+epsilon = 2.0
+[domain]
+kind = "ordinal"
+size = 8
+[answers]
+postprocess = "{postprocess}"
+"""
+
+
+def simulated(folder: Path, mechanism: str, postprocess: str, capsys: pytest.CaptureFixture[str]) -> str:
+    (folder / "survey.toml").write_text(SURVEY.format(mechanism=mechanism, postprocess=postprocess))
+    (folder / "values.csv").write_text("value\n" + "1\n2\n2\n5\n" * 500)
+    words = [
+        "simulate",
+        str(folder / "survey.toml"),
+        "--values",
+        str(folder / "values.csv"),
+        "--out",
+        str(folder / "s"),
+    ]
+    assert cli.run([*words, "--seed", "3"]) == 0
+    capsys.readouterr()
+    return str(folder / "s")
+
+
+def table_of(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    """The names of the columns."""
+    assert cli.run(["query", *words]) == 0
+    (header,) = [line for line in capsys.readouterr().out.splitlines() if "┃" in line]
+    return [name.strip() for name in header.strip("┃ ").split("┃")]
+
+
+PLAIN = ["query", "item", "value", "stderr", "low", "high"]
+PROCESSED = ["query", "item", "norm-sub", "raw", "stderr", "low", "high"]
+
+
+def test_columns_say_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = simulated(tmp_path, "haar", "norm-sub", capsys)
+    asked = ["--snapshot", directory]
+    assert table_of(capsys, *asked, "frequencies") == PROCESSED
+    assert table_of(capsys, *asked, "frequencies", "--postprocess", "none") == PLAIN
+    assert table_of(capsys, *asked, "range", "1", "2") == PLAIN, "a projection has no meaning for sums"
+    assert table_of(capsys, *asked, "top", "2", "--simultaneous") == [*PROCESSED, "all low", "all high"]
+    quantiles = table_of(capsys, *asked, "quantile", "0.5", "--postprocess", "isotonic")
+    assert quantiles == ["query", "item", "isotonic", "raw", "stderr", "low", "high", "band", "rank stderr"]
+
+
+def test_json_fields_appear_only_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = simulated(tmp_path, "haar", "none", capsys)
+
+    def fields(*words: str) -> set[str]:
+        assert cli.run(["query", "--snapshot", directory, *words, "--json"]) == 0
+        return set(json.loads(capsys.readouterr().out)[0])
+
+    assert fields("frequencies") == set(PLAIN)
+    assert fields("cdf", "--simultaneous") == {*PLAIN, "simultaneous"}
+    assert fields("cdf", "--postprocess", "isotonic", "--count") == {*PLAIN, "postprocess", "raw"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["point", "1", "--postprocess", "round"], "Invalid value for '--postprocess'"),
+        (["point", "1", "--postprocess"], "requires an argument"),
+        (["quantile", "0.5", "--postprocess", "clip"], "postprocess clip applies to"),
+        (["cdf", "--postprocess", "simplex"], "postprocess simplex applies to point, frequencies, top, got cdf"),
+        (["range", "1", "2", "--simultaneous"], "simultaneous applies to frequencies, top, cdf, got range"),
+    ],
+)
+def test_refusals_are_one_line_and_two(
+    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = simulated(tmp_path, "haar", "none", capsys)
+    assert cli.run(["query", "--snapshot", directory, *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert says in line
+
+
+def test_a_chosen_mechanism_is_named_while_simulating(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "survey.toml").write_text(SURVEY.format(mechanism="auto", postprocess="none"))
+    (tmp_path / "values.csv").write_text("value\n" + "1\n" * 300)
+    words = ["simulate", str(tmp_path / "survey.toml"), "--values", str(tmp_path / "values.csv")]
+    assert cli.run([*words, "--out", str(tmp_path / "out"), "--seed", "1", "--json"]) == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["mechanism"] == document["definition"]["mechanism"] != "auto"
+    said = " ".join(captured.err.split())
+    assert f"mechanism chosen automatically: {document['mechanism']}: " in said
