@@ -16,6 +16,7 @@ from mechanisms import (
     metric_l1,
     subset_selection,
     unary,
+    weighted_signs,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "metric_l1",
     "subset_selection",
     "unary",
+    "weighted_signs",
 ]

@@ -13,22 +13,26 @@ perturbed; a range then pays only for the axes that it really cuts. The paper's 
 `dummy = true` adds its extra value to every axis (section 4.2).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import EPSILON_LIMIT, Mechanism, State, Values
 from mechanisms.bit_counting import Packed
+from mechanisms.domain import Domain
 from mechanisms.errors import SpecificationError
 from mechanisms.guarantee import Guarantee, MetricLp
 from mechanisms.layout import Layout, Reports, Vector, length_of
 from mechanisms.metric_queries import AxisNoise, SignEstimate
-from mechanisms.options import flag, number
+from mechanisms.options import choice, flag, number
 from mechanisms.randomness import Random
 from mechanisms.registry import register
+from mechanisms.result import Floats
 from mechanisms.sign_vectors import SignVectors
 from mechanisms.thresholds import flip_threshold, log_ratio, probability
 
@@ -49,6 +53,9 @@ class MetricL1Signs(Mechanism):
     OPTIONS = (
         flag("anchored", True, "leave out each axis' constant last sign; false is the paper's literal form"),
         flag("dummy", False, "add one value to every axis that nobody holds (literal form only)"),
+        choice(
+            "weights", "none", ("none", "public", "private"), "whether the last axis is a weight, and if so a secret"
+        ),
         number(
             "p", 1.0, 1.0, 1e6, 'the distance is the L^p norm over the axes; "inf" for the largest difference', True
         ),
@@ -62,6 +69,17 @@ class MetricL1Signs(Mechanism):
         {"epsilon": 0.05, "domain": {"kind": "ordinal", "low": 0, "high": 100, "bins": 4}},
     )
 
+    @classmethod
+    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
+        """Surveys with weights get the class that knows about them."""
+        asked = options.get("weights", "none") if isinstance(options, Mapping) else "none"
+        form = FORMS.get(asked, cls) if isinstance(asked, str) else cls
+        return (
+            super().create(epsilon, domain, options)
+            if form is cls
+            else cast(Self, form.create(epsilon, domain, options))
+        )
+
     def check(self) -> None:
         if self.options["dummy"] and self.options["anchored"]:
             raise SpecificationError("options.dummy goes with anchored = false; the anchored form has no use for it")
@@ -72,12 +90,17 @@ class MetricL1Signs(Mechanism):
                 f"metric-l1 holds at most {MAXIMUM_OBSERVATIONS}, {MAXIMUM_OBSERVATIONS / 2**17:.0f} MiB: "
                 "use fewer axes or coarser ones"
             )
-        for axis, epsilon in zip(self.domain.axes, self.epsilon_per_cell, strict=True):
+        for axis, epsilon in zip(self.value_domain.axes, self.epsilon_per_cell, strict=False):
             if not MINIMUM_EPSILON_PER_CELL <= epsilon <= EPSILON_LIMIT:
                 raise SpecificationError(
                     f"epsilon must give {MINIMUM_EPSILON_PER_CELL:g}..{EPSILON_LIMIT:g} per cell of {axis.name}, "
                     f"got {epsilon:g} (epsilon per unit times the bin's width)"
                 )
+
+    @property
+    def value_domain(self) -> Domain:
+        """The axes that ranges are asked about."""
+        return self.domain
 
     @property
     def anchored(self) -> bool:
@@ -91,7 +114,7 @@ class MetricL1Signs(Mechanism):
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Signs along each axis, the dummy value's included."""
-        return tuple(size + int(self.options["dummy"]) for size in self.domain.shape)
+        return tuple(size + int(self.options["dummy"]) for size in self.value_domain.shape)
 
     @cached_property
     def signs(self) -> SignVectors:
@@ -100,8 +123,8 @@ class MetricL1Signs(Mechanism):
     @cached_property
     def _scales(self) -> tuple[float, ...]:
         """L1 epsilon of one step along each axis, over epsilon."""
-        shrink = len(self.sizes) ** -(1 - 1 / self.p)
-        return tuple(axis.width * shrink for axis in self.domain.axes)
+        shrink = len(self.value_domain.axes) ** -(1 - 1 / self.p)
+        return tuple(axis.width * shrink for axis in self.value_domain.axes)
 
     @cached_property
     def epsilon_per_cell(self) -> tuple[float, ...]:
@@ -164,15 +187,23 @@ class MetricL1Signs(Mechanism):
 
     def estimate(self, state: State) -> SignEstimate:
         n = self.reports(state)
-        signs = state["observation"] / max(n, 1)
-        for axis, (size, c) in enumerate(zip(self.sizes, self.correlations, strict=True)):
-            noisy = size - 1 if self.anchored else size
-            np.moveaxis(signs, axis, 0)[:noisy] /= c
-        return SignEstimate.of(self.domain, n, signs, self.noise)
+        return SignEstimate.of(self.domain, n, self.rescale(state["observation"] / max(n, 1)), self.noise)
+
+    def rescale(self, observed: Floats) -> Floats:
+        """Observed signs over their correlation, in place; the last axes are those of the signs."""
+        leading = observed.ndim - len(self.sizes)
+        for axis, (length, c) in enumerate(zip(self.signs.lengths, self.correlations, strict=True)):
+            np.moveaxis(observed, leading + axis, 0)[:length] /= c
+        return observed
 
     def channel(self) -> NDArray[np.float64]:
-        cells = np.stack(np.unravel_index(np.arange(self.domain.size), self.domain.shape), axis=1)
-        truth, outcomes = self._bits(self.signs.pack(cells)), self._bits(self.layout.enumerate()["bits"])
+        return self.sign_channel(self.domain.shape)
+
+    def sign_channel(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """P(bits | cell) for every cell of a grid and all strings of bits."""
+        cells = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
+        strings = Layout.of(vector=Vector("bits", self.signs.width)).enumerate()["bits"]
+        truth, outcomes = self._bits(self.signs.pack(cells)), self._bits(strings)
         flip = np.repeat([float(probability(flip)) for flip in self.flips], self.signs.lengths)
         return np.where(truth[:, None, :] == outcomes[None, :, :], 1 - flip, flip).prod(axis=2)
 
@@ -185,12 +216,16 @@ class MetricL1Signs(Mechanism):
         def stderr(shares: list[float]) -> float:
             inside = [
                 noise.interior if size > 2 or not self.anchored else noise.edge
-                for noise, size in zip(self.noise, self.domain.shape, strict=True)
+                for noise, size in zip(self.noise, self.value_domain.shape, strict=False)
             ]
             moment = prod(v + share for v, share in zip(inside, shares, strict=True))
             return float(np.sqrt((moment - prod(shares)) / max(reports, 1)))
 
         return {
-            "point": stderr([1 / size for size in self.domain.shape]),
-            "range": stderr([0.5 for _ in self.domain.shape]),
+            "point": stderr([1 / size for size in self.value_domain.shape]),
+            "range": stderr([0.5 for _ in self.value_domain.shape]),
         }
+
+
+# By the option `weights`; the forms with weights enter themselves.
+FORMS: dict[str, type[MetricL1Signs]] = {"none": MetricL1Signs}

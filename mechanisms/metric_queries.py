@@ -11,6 +11,7 @@ Every term is linear in the observations, so the plugged-in variance is itself u
 that some distribution of the devices could have.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -89,42 +90,65 @@ class SignEstimate(Estimate):
 
     def ranges(self, low: Cells, high: Cells) -> Measured:
         """2^axes corners for a value, at most 3^axes for its standard error."""
+        return self._in_steps(low, high, self._ranges)
+
+    def _in_steps(self, low: Cells, high: Cells, answer: Callable[[Cells, Cells], Measured]) -> Measured:
+        """Answers to a few queries at a time, so that their corners fit into memory."""
         shape = self.domain.shape
         if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(shape):
             raise QueryError(f"range must have {len(shape)} lower and upper ends, got {low.shape} and {high.shape}")
         if (low < 0).any() or (low > high).any() or (high >= np.array(shape)).any():
             raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
         step = max(1, _CORNERS_AT_ONCE // 3 ** len(shape))
-        parts = [self._ranges(low[at : at + step], high[at : at + step]) for at in range(0, max(len(low), 1), step)]
+        parts = [answer(low[at : at + step], high[at : at + step]) for at in range(0, max(len(low), 1), step)]
         return Measured(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _ranges(self, low: Cells, high: Cells) -> Measured:
-        value_corners, moment_corners = [], []
-        everything, least, most, total = (np.ones(len(low)) for _ in range(4))
+        corners = self.corners(low, high)
+        value = contract(self.signs, corners.value)
+        # The share inside no condition at all is known to be 1, also where the literal form observes it with noise.
+        moment = contract(self.signs, corners.moment) + corners.outside * (1 - self.signs.reshape(-1)[-1])
+        variance = np.clip(moment - value, corners.least, corners.most)
+        return Measured(value, np.sqrt(variance / max(self.reports, 1)))
+
+    def corners(self, low: Cells, high: Cells) -> "RangeCorners":
+        """What a range's value, its second moment and the limits of its variance are made of."""
+        found = RangeCorners([], [], *(np.ones(len(low)) for _ in range(3)))
+        everything = np.ones(len(low), dtype=bool)
         for axis, size in enumerate(self.signs.shape):
             first, end, last = low[:, axis], high[:, axis], size - 1
             v = self.noise[axis].pick(first, end, last)
-            corners = Corners.of(first, end, last)
-            value_corners.append(corners)
-            moment_corners.append(corners.with_last(v, last))
+            along = Corners.of(first, end, last)
+            found.value.append(along)
+            found.moment.append(along.with_last(v, last))
             trivial = (first == 0) & (end == last)
-            everything *= trivial
-            total *= v
-            least *= np.where(trivial, 1 + v, v)
-            most *= 1 + v
-        value = self._contract(value_corners)
-        # The share inside no condition at all is known to be 1, also where the literal form observes it with noise.
-        variance = self._contract(moment_corners) - value + total * (1 - self.signs.reshape(-1)[-1])
-        return Measured(value, np.sqrt(np.clip(variance, least - everything, most - 1) / max(self.reports, 1)))
+            everything &= trivial
+            found.outside[:] *= v
+            found.least[:] *= np.where(trivial, 1 + v, v)
+            found.most[:] *= 1 + v
+        found.least[:] -= everything
+        found.most[:] -= 1
+        return found
 
-    def _contract(self, axes: list[Corners]) -> Floats:
-        """The sum over all combinations of corners of signs times coefficients, for each query."""
-        queries = len(axes[0].position)
-        flat, coefficient = np.zeros((queries, 1), dtype=np.int64), np.ones((queries, 1))
-        for size, corners in zip(self.signs.shape, axes, strict=True):
-            flat = (flat[:, :, None] * size + corners.position[:, None, :]).reshape(queries, -1)
-            coefficient = (coefficient[:, :, None] * corners.coefficient[:, None, :]).reshape(queries, -1)
-        return np.einsum("qk,qk->q", self.signs.reshape(-1)[flat], coefficient)
+
+class RangeCorners(NamedTuple):
+    """For each axis the corners of the value and of the second moment; for each query, limits of n Var."""
+
+    value: list[Corners]
+    moment: list[Corners]
+    outside: Floats  # the product of v over all axes
+    least: Floats
+    most: Floats
+
+
+def contract(signs: Floats, axes: list[Corners]) -> Floats:
+    """The sum over all combinations of corners of signs times coefficients, for each query."""
+    queries = len(axes[0].position)
+    flat, coefficient = np.zeros((queries, 1), dtype=np.int64), np.ones((queries, 1))
+    for size, corners in zip(signs.shape, axes, strict=True):
+        flat = (flat[:, :, None] * size + corners.position[:, None, :]).reshape(queries, -1)
+        coefficient = (coefficient[:, :, None] * corners.coefficient[:, None, :]).reshape(queries, -1)
+    return np.einsum("qk,qk->q", signs.reshape(-1)[flat], coefficient)
 
 
 def _differences(array: Floats, axis: int, size: int) -> Floats:
