@@ -24,8 +24,11 @@ if now - born < tonumber(ARGV[6]) and waiting_bytes < tonumber(ARGV[5])
   return {'young'}
 end
 local first, last, window, count, full = nil, cursor, nil, 0, false
-local chunk = 256
+-- Read about as much as fits: wide entries by the hundred would take seconds and gigabytes.
+local width = math.max(#oldest[2][2], waiting_bytes / math.max(waiting, 1), 1)
+local most = oldest[2][1] == 'f' and 256 or 2000
 repeat
+  local chunk = math.max(1, math.min(most, math.floor((tonumber(ARGV[5]) - bytes) / width)))
   local entries = redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', chunk)
   for _, entry in ipairs(entries) do
     local at = every > 0 and math.floor(milliseconds(entry[1]) / every) or 0
@@ -38,9 +41,8 @@ repeat
     last, count, bytes = entry[1], count + 1, bytes + size
     if frames / tonumber(ARGV[3]) + singles / tonumber(ARGV[4]) >= 1 then full = true break end
   end
-  local more = #entries == chunk
-  if frames == 0 then chunk = 2000 end
-until full or not more
+  width, most = math.max(width, bytes / count), frames == 0 and 2000 or 256
+until full or #entries < chunk
 if not full and every > 0 and math.floor(now / every) > window then full = true end
 if not full and now - milliseconds(first) < tonumber(ARGV[6]) then return {'young'} end
 local seq = redis.call('HINCRBY', KEYS[2], 'seq', 1)
