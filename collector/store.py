@@ -73,6 +73,7 @@ class Shard:
             limits.BACKLOG_ENTRIES,
             limits.BACKLOG_BYTES,
             PRESSURE_TTL_S * 1_000,
+            limits.MEMORY_SHARE,
         ]
         for name, payload in entries:
             arguments += (name, payload)

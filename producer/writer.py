@@ -60,7 +60,8 @@ class Writer:
         for position, chunk in enumerate(chunks):
             share = remaining if position == len(chunks) - 1 else reports * len(chunk) // len(entries)
             remaining -= share
-            if not self._held and self._clock() - self._last_stored > DEDUP_WINDOW_S / 2:
+            self._let_go()
+            if not self._held and self._silent_for_long():
                 self._begin_anew()  # the server may have forgotten us; nothing of ours can be lost any more
             self._number += 1
             self._held.append(_Batch(self._number, chunk, share))
@@ -93,12 +94,24 @@ class Writer:
                     raise SurveyClosed(f"survey {self.shard.survey.name} is closed and takes no more reports")
                 case _:
                     raise UnknownSurvey(f"survey {self.shard.survey.name} is not registered any more")
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop batches that were stored so long ago that no server can lose them."""
         oldest = self._clock() - RESEND_WINDOW_S
         while self._held and self._held[0].stored_at is not None and self._held[0].stored_at < oldest:
             self._held.popleft()
 
+    def _silent_for_long(self) -> bool:
+        return self._clock() - self._last_stored > DEDUP_WINDOW_S / 2
+
     def _resend_after(self, last: int) -> None:
         """The server knows our batches up to `last` only: mark the later ones as not stored."""
+        if last == 0 and self._silent_for_long():
+            # It did not lose us, it forgot us: what was stored stays stored, and must not be sent twice.
+            self._let_go()
+            self._begin_anew()
+            return
         lost_from = last + 1
         if self._held[0].number > lost_from:
             # Older ones are missing too. They were stored longer ago than any server may lose.

@@ -7,6 +7,7 @@ import pytest
 import redis
 
 from collector import limits
+from collector.connect import connect
 from collector.dispatcher import Dispatcher
 from collector.errors import CollectorError, SurveyClosed, UnknownSurvey
 from collector.ranges import Range
@@ -14,6 +15,7 @@ from collector.reading import read
 from collector.registry import Registry
 from collector.status import is_final, status
 from collector.windows import bounds_ms
+from ops.embedded import EmbeddedServer
 from producer.writer import Writer
 from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
 
@@ -243,3 +245,29 @@ def test_silent_writers_are_forgotten(client: redis.Redis, prefix: str, monkeypa
     monkeypatch.setattr(limits, "DEDUP_WINDOW_S", -1)
     store.trim()
     assert client.hlen(store.keys.writers) == 0
+
+
+def test_cutting_reads_no_more_than_a_range_holds(own_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RANGE_BYTES", 4 * limits.MIB)
+    client = connect(own_server.url)
+    store = buckets(client, "hs", 10).store(0)
+    store.publish("w", 1, [(b"f", b"narrow")], 1)
+    for number in range(2, 34):
+        store.publish("w", number, [(b"f", bytes(2 * limits.MIB))], 1)
+    assert [found.entries for found in cut_all(store)] == [2, *[2] * 15, 1]
+    assert client.info("memory")["used_memory_vm_eval"] < 32 * limits.MIB  # all that waited was twice as much
+
+
+def test_writers_pause_before_the_memory_is_full_though_no_collector_says_so(own_server: EmbeddedServer) -> None:
+    client = connect(own_server.url)
+    store = buckets(client, "hs", 10).store(0)
+    limit = int(client.info("memory")["used_memory"]) + 64 * limits.MIB
+    client.config_set("maxmemory", limit)
+    number = 1
+    while (answer := store.publish("w", number, [(b"f", bytes(limits.MIB))], 1)).status == "ok":
+        number += 1
+    assert (answer.status, answer.cause) == ("pressure", "memory")
+    assert int(client.info("memory")["used_memory"]) < 0.7 * limit
+    fold_all(store)  # what was taken in can still be folded
+    store.trim()
+    assert store.publish("w", number, [(b"f", b"more")], 1).status == "ok"
