@@ -104,6 +104,7 @@ class Interface:
             {
                 **_summary(registered),
                 "definition": survey.canonical(),
+                "reason": survey.reason,
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
                 "status": [asdict(status(store)) for store in registered.stores],
             }

@@ -57,6 +57,7 @@ class TestInterface:
     def test_one_survey(self, http: httpx.Client, hourly: Registered) -> None:
         found = http.get("/api/surveys/colours").json()
         assert found["definition"] == hourly.survey.canonical()
+        assert found["reason"] is None, "its mechanism was not left to choose"
         assert "e^2" in found["guarantee"]["words"]
         assert found["status"][0]["outstanding"] == 0
         assert "'nowhere' is not registered" in error_of(http.get("/api/surveys/nowhere"), 404)

@@ -1,6 +1,7 @@
 """Every example of every registered mechanism passes through snapshot and queries."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from estimator.content import compose
 from estimator.query import ORDERED_KINDS, answer, parse_text
 from estimator.snapshot import load, write
 from mechanisms.errors import QueryError
+from mechanisms.postprocess import NAMES
 from tests.estimator.surveys import state_of
 from tests.estimator.test_snapshot import VALIDATOR
 from tests.mechanisms.shared import CASES, Case
@@ -61,3 +63,24 @@ def test_queries_are_answered_or_refused_in_one_line(case: Case) -> None:
     if survey.mechanism.ID in ("haar", "hierarchical", "metric-l1"):
         assert "range" in answered
         assert domain.kind == "grid" or {"prefix", "quantile", "cdf"} <= answered
+
+
+@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_processed_answers_keep_what_is_raw(case: Case, method: str) -> None:
+    survey = survey_of(case)
+    estimate = survey.mechanism.estimate(state_of(survey, 400))
+    for text in ("frequencies", "top 2", "cdf", "quantile 0.3 0.6"):
+        try:
+            raw = answer(parse_text(text), estimate)
+            found = answer(parse_text(text), estimate, postprocess=method)
+        except QueryError as error:
+            assert len(str(error).splitlines()) == 1  # noqa: PT017
+            continue
+        for before, after in zip(raw, found, strict=True):
+            assert (after.unbiased, after.stderr, after.low) == (before.value, before.stderr, before.low)
+            assert after.postprocess == (None if method == "none" else method)
+        if method != "none" and not text.startswith("quantile"):
+            assert all(after.value is not None and 0 <= after.value <= 1 for after in found)
+        if text == "cdf" and method == "isotonic":
+            assert all(a.value <= b.value for a, b in pairwise(found))  # type: ignore[operator]
