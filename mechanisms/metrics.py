@@ -5,7 +5,7 @@ A metric is named in a survey by a word (`ldp`, `l1`, `l2`, `linf`, `sensitive`)
     metric = "sensitive"                                      # E_S: 1 where a sensitive value is involved, else 2
     metric = { kind = "lp", p = 3 }                           # norms use the axes' own units
     metric = { kind = "graph", edges = [["a", "b"], ["b", "c", 0.5]] }   # shortest paths; no path: nothing promised
-    metric = { kind = "matrix", rows = [[0, 1], [1, 0]] }
+    metric = { kind = "matrix", rows = [[0, 1], [1, 0]] }     # or only the rows, or the name of a CSV file with them
 
 Whatever is given by hand is checked to be a metric (Xiang et al. 1.1, proposition 1): zero only from a value to itself,
 symmetric, and never longer than a detour.
@@ -36,6 +36,8 @@ def metric_option(default: str | None) -> Option:
     def check(value: Any) -> Any:
         if value is None and default is None:
             return None
+        if isinstance(value, list | tuple):
+            value = {"kind": "matrix", "rows": list(value)}
         table = {"kind": value} if isinstance(value, str) else value
         if not isinstance(table, Mapping) or table.get("kind") not in _KINDS:
             raise SpecificationError(f"options.metric must be one of {', '.join(_KINDS)}, got {value!r}")
@@ -46,7 +48,7 @@ def metric_option(default: str | None) -> Option:
             raise SpecificationError(f"options.metric of kind {kind} takes {wanted}, got {sorted(parameters)}")
         return dict(table)
 
-    return Option("metric", default, check, f"distance between values: {', '.join(_KINDS)}")
+    return Option("metric", default, check, f"distance between values: {', '.join(_KINDS)}; or a CSV file")
 
 
 def distances(table: Mapping[str, Any], domain: Domain) -> Distances:

@@ -128,6 +128,9 @@ def _check_scales(value: Any) -> Any:
 
 
 STRATEGY = Option(
-    "strategy", "prefix", _check_strategy, "rows that devices report: identity, prefix or a list of rows of numbers"
+    "strategy",
+    "prefix",
+    _check_strategy,
+    "rows that devices report: identity, prefix, a list of rows or a CSV file",
 )
 SCALES = Option("scales", None, _check_scales, "Laplace scale of each row of the strategy; optimised where absent")

@@ -1,8 +1,11 @@
 """The matrix mechanism: strategies, exact covariances, scales given and optimised, refusals."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from collector.survey import load
 from mechanisms import build
 from mechanisms.discrete_laplace import variance
 from mechanisms.errors import SpecificationError
@@ -115,6 +118,19 @@ def test_what_cannot_work_is_refused_in_one_line(options: dict, message: str) ->
     with pytest.raises(SpecificationError, match=message) as caught:
         survey(**options)
     assert "\n" not in str(caught.value)
+
+
+def test_strategy_and_metric_may_stand_in_files(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1, 0, 0\n1, 1, 0\n1, 1, 1\n")
+    (tmp_path / "distances.csv").write_text("0, 1, 2\n1, 0, 1\n2, 1, 0\n")
+    (tmp_path / "survey.toml").write_text(
+        'name = "files"\nmechanism = "matrix"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 3\n'
+        '[options]\nstrategy = "rows.csv"\nmetric = "distances.csv"\n'
+    )
+    given = load(tmp_path / "survey.toml").mechanism
+    built_in = survey(1.0, {"kind": "ordinal", "size": 3})
+    np.testing.assert_array_equal(given.numerators, built_in.numerators)
+    np.testing.assert_allclose(given.covariance, built_in.covariance, atol=1e-12)
 
 
 def test_axes_are_needed_one_by_one() -> None:

@@ -89,6 +89,14 @@ def test_only_neighbours_bound_a_line_and_only_sensitive_pairs_bound_their_metri
     assert len(direct_pairs(metric("ldp"))) == 10
 
 
+def test_rows_alone_are_a_matrix() -> None:
+    rows = [[0, 1, "inf"], [1, 0, 2], ["inf", 2, 0]]
+    with pytest.raises(SpecificationError, match="by way of 1"):
+        metric(rows, parse({"kind": "categorical", "size": 3}))
+    rows[0][2] = rows[2][0] = 3
+    assert metric(rows, parse({"kind": "categorical", "size": 3}))[0, 2] == 3
+
+
 def test_random_shortest_paths_are_metrics() -> None:
     generator = np.random.default_rng(6)
     edges = [[int(x), int(y), float(generator.random() + 0.1)] for x in range(5) for y in range(x)]
