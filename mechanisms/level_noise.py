@@ -13,11 +13,15 @@ mean = pi2/pi^2; everything times 1 + 1/lambda.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mechanisms.base import State
 from mechanisms.linear_hashing import OWN_COUNT_FROM, LinearHashing
 from mechanisms.oracle import FrequencyOracle
 from mechanisms.result import Floats
 from mechanisms.tree import UNKNOWN
+
+Number = Floats | float
 
 
 class LevelNoise(NamedTuple):
@@ -49,6 +53,21 @@ class LevelNoise(NamedTuple):
             mean=both,
             pairs=explained / K,
         )
+
+    def variance(self, square: Number, square_f: Number, total_f: Number, total: Number, paired: Number) -> Number:
+        """Of weights with sums W^2, W^2 f, W f, W and P; the fields may be arrays, one entry a level.
+
+        (sum W f)^2 <= sum W^2 f and P <= sum W^2 hold for true shares; estimated ones may be negative, which would hide
+        real noise.
+        """
+        squared_mean = total_f**2
+        moment = self.a * square + self.b * np.maximum(square_f, squared_mean) - self.mean * squared_mean
+        if np.any(total):
+            moment += total * (self.c * total + self.d * total_f)
+        if np.any(self.pairs):
+            moment -= self.pairs * np.clip(paired, 0.0, square)
+        result: Number = self.scale * moment
+        return result
 
     def contrast_variance(self, nodes: int) -> float:
         """V_eff: variance per unit of sum W^2 for weights with sum 0 over evenly filled nodes.

@@ -22,13 +22,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.level_noise import LevelNoise
+from mechanisms.level_noise import LevelNoise, Number
 from mechanisms.result import Floats
 from mechanisms.tree import Inference
+from mechanisms.tree_ranges import range_variances
 from mechanisms.xor_pairs import XorPairs
 
 Ends = NDArray[np.int64]
-Number = Floats | float
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,42 @@ class TreeVariance:
     @cached_property
     def prefixes(self) -> list[Floats]:
         """Prefix sums over the nodes of level 0..h, each by itself so that the upper levels stay in cache."""
+        return [
+            self.flat[start : start + nodes + 1]
+            for start, nodes in zip(self.offsets, self.inference.tree.nodes, strict=True)
+        ]
+
+    @cached_property
+    def spans(self) -> Floats:
+        """Cells under a full node of level 0..h."""
+        return np.array(self.inference.tree.spans, dtype=np.float64)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each level starts in `flat`."""
+        return np.concatenate([[0], np.cumsum(np.array(self.inference.tree.nodes[:-1]) + 1)])
+
+    @cached_property
+    def flat(self) -> Floats:
+        """The prefix sums of all levels, one level after the other."""
         tree = self.inference.tree
-        ends = [
-            np.minimum(np.arange(nodes + 1) * span, tree.size)
+        levels = [
+            self.cumulative[np.minimum(np.arange(nodes + 1) * span, tree.size)]
             for nodes, span in zip(tree.nodes[:-1], tree.spans[:-1], strict=True)
         ]
-        return [*(self.cumulative[end] for end in ends), self.cumulative]
+        return np.concatenate([*levels, self.cumulative])
+
+    @cached_property
+    def handed_on(self) -> Floats:
+        """What of the sums of K^2, K^2 f, K f, K and over pairs reaches level 1..h from the level above."""
+        keep = 1 - np.array(self.inference.own[:-1])
+        fanouts = np.array(self.inference.tree.fanouts)
+        return np.stack([keep**2 * fanouts, keep**2, keep, keep * fanouts, keep**2 * fanouts])
+
+    @cached_property
+    def all_levels(self) -> LevelNoise:
+        """The noise of level 1..h as columns."""
+        return LevelNoise(*np.array(self.noise).T[:, :, None])
 
     def edge_share(self, level: int) -> float:
         """f of a level's last node."""
@@ -57,36 +87,8 @@ class TreeVariance:
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
         """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""
-        tree = self.inference.tree
-        # What reaches the end of the domain is as uncertain as what it leaves out, which ends at a cell that exists.
-        to_end = y == tree.size
-        cuts = _Cuts(self, np.stack([np.where(to_end, 0, x), np.where(to_end, x, y)]))
-        sums = _Sums(self)
-        squares = squares_f = cuts.q[0] ** 2
-        totals = totals_f = edge_q = cuts.q[0]
-        for level in range(1, tree.height + 1):
-            fanout, pull, mass = tree.fanouts[level - 1], cuts.pull(level), cuts.mass
-            cuts.descend(level)
-            squares_before, squares_f_before = squares, squares_f
-            totals_before, totals_f_before, edge_q_before = totals, totals_f, edge_q
-            totals, totals_f = cuts.count[1] - cuts.count[0], cuts.mass[1] - cuts.mass[0]
-            squares, squares_f = cuts.squares(totals, totals_f)
-            steps_f = pull * (cuts.mass - mass)
-            if level <= tree.last_ragged:
-                on_edge = np.where(cuts.on_edge, cuts.part, 0.0)
-                edge_q = on_edge[1] - on_edge[0]
-            pairs = self.pairs[level - 1]
-            sums.descend(
-                level,
-                squares=squares - fanout * squares_before,
-                squares_f=squares_f - squares_f_before + 2 * (steps_f[1] - steps_f[0]),
-                totals=totals - fanout * totals_before if tree.last_ragged or level == 1 else 0.0,
-                totals_f=totals_f - totals_f_before,
-                edge_q=(edge_q_before, edge_q),
-                paired=0.0 if pairs is None else pairs.of_prefixes(cuts.node, cuts.part),
-            )
-            cuts.coefficient = pull + cuts.q
-        return sums.variance - self._one_level_only(totals_f)
+        levels, share = range_variances(self, x, y)
+        return levels - self._one_level_only(share)
 
     def cells(self) -> Floats:
         """Variance of every single cell, in O(D)."""
@@ -146,74 +148,6 @@ class TreeVariance:
         """
         held = np.clip(np.abs(share), 0.0, 1.0)
         return held * (1 - held) / max(self.reports, 1)
-
-
-class _Cuts:
-    """The nodes that the two ends of each range cut, one level at a time; row 0 is the left end, row 1 the right one.
-
-    An end is the prefix of all cells before it. `part` is that prefix' own q of the node it cuts, `count` and `mass`
-    its sums of q and q f, `share` the node's f; `q` and `coefficient` are q and K of the whole range at the node.
-    """
-
-    def __init__(self, context: TreeVariance, ends: Ends) -> None:
-        self.context, self.ends = context, ends
-        self.edge_parts = self._edge_parts()
-        self.coefficient: Floats = np.zeros(ends.shape)
-        self.descend(0)
-
-    def _full(self, level: int) -> tuple[Ends, Floats]:
-        """The cut nodes and the part of them before the cut, if they are full."""
-        span = self.context.inference.tree.spans[level]
-        node = self.ends // span
-        return node, np.multiply(self.ends - node * span, 1.0 / span, dtype=np.float64)
-
-    def _edge_parts(self) -> list[Floats]:
-        """`part` on the ragged levels: on the edge the children's parts, weighted by their blended variances."""
-        inference, tree = self.context.inference, self.context.inference.tree
-        parts: list[Floats] = []
-        child, child_part = self._full(tree.last_ragged + 1)
-        for level in range(tree.last_ragged, -1, -1):
-            place = child - (tree.nodes[level] - 1) * tree.fanouts[level]
-            weight: Floats | float = inference.blended[level + 1]
-            if level < tree.last_ragged:
-                weight = np.where(child == tree.nodes[level + 1] - 1, inference.edge_blended[level + 1], weight)
-            blended = (place * inference.blended[level + 1] + child_part * weight) / inference.edge_below[level]
-            child, child_part = self._full(level)
-            child_part = np.where(child == tree.nodes[level] - 1, blended, child_part)
-            parts.append(child_part)
-        return parts[::-1]
-
-    def descend(self, level: int) -> None:
-        """Go to the nodes cut on `level`."""
-        tree, prefix = self.context.inference.tree, self.context.prefixes[level]
-        self.node, self.part = self._full(level)
-        if level <= tree.last_ragged:
-            self.part = self.edge_parts[level]
-            self.on_edge = self.node == tree.nodes[level] - 1
-        before = prefix[self.node]
-        self.share = prefix[self.node + 1] - before
-        self.mass = before + self.part * self.share
-        self.count = self.node + self.part
-        self.together = (self.node[0] == self.node[1]).astype(np.float64)
-        self.q = np.empty(self.part.shape)
-        self.q[0] = 1 - self.part[0] - self.together * (1 - self.part[1])
-        self.q[1] = self.part[1] - self.together * self.part[0]
-
-    def pull(self, level: int) -> Floats:
-        """(1 - w) K - q of the cut nodes, for their children on `level`."""
-        inference = self.context.inference
-        keep: Number = 1 - inference.own[level - 1]
-        if 0 < level - 1 <= inference.tree.last_ragged:
-            keep = np.where(self.on_edge, 1 - inference.edge_own[level - 1], keep)
-        result: Floats = keep * self.coefficient - self.q
-        return result
-
-    def squares(self, totals: Floats, totals_f: Floats) -> tuple[Floats, Floats]:
-        """Sums of q^2 and of q^2 f: those of q, less q (1 - q) of the cut nodes."""
-        lacking = self.part * (1 - self.part)
-        lacking[0] -= 2 * self.together * self.part[0] * (1 - self.part[1])
-        lacking_f = lacking * self.share
-        return totals - lacking[0] - lacking[1], totals_f - lacking_f[0] - lacking_f[1]
 
 
 class _Sums:
@@ -285,12 +219,5 @@ class _Sums:
             square_f += (edge_own**2 - own**2) * self.edge**2 * share
             total += (edge_own - own) * self.edge
             total_f += (edge_own - own) * self.edge * share
-        squared_mean = total_f**2
-        # (sum W f)^2 <= sum W^2 f holds for true shares; estimated ones may be negative, which would hide real noise.
-        moment = noise.a * square + noise.b * np.maximum(square_f, squared_mean) - noise.mean * squared_mean
-        if inference.tree.last_ragged:
-            moment += noise.c * total**2 + noise.d * total * total_f
-        if noise.pairs:
-            # No character explains more than itself: sum W^^2 theta^2 <= sum W^^2.
-            moment -= noise.pairs * np.clip(own**2 * self.paired, 0.0, square)
-        self.variance = self.variance + noise.scale * moment
+        paired = own**2 * self.paired
+        self.variance = self.variance + noise.variance(square, square_f, total_f, total, paired)
