@@ -28,6 +28,13 @@ class Registered:
         return self.stores[shard]
 
     @property
+    def birth(self) -> bytes | None:
+        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
+        first = self.stores[0]
+        found: bytes | None = first.client.hget(first.keys.meta, "birth")
+        return found
+
+    @property
     def closed(self) -> bool:
         first = self.stores[0]
         return first.client.hget(first.keys.meta, "open") != b"1"
@@ -82,7 +89,7 @@ class Registry:
         registered = self.get(name)
         deleted = 0
         for store in registered.stores:
-            store.close()  # a writer that is just publishing gets a clear answer
+            deleted += int(self.client.unlink(store.keys.meta))  # first: without it no script adds anything more
             pattern = store.keys.base.replace("[", "\\[") + "*"
             for key in list(self.client.scan_iter(match=pattern, count=1_000)):
                 deleted += int(self.client.unlink(key))

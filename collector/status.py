@@ -85,12 +85,20 @@ def status(shard: Shard) -> Status:
     )
 
 
+# KEYS meta, ARGV cause now. Only while the survey exists: a deleted one must leave nothing.
+_MARK_PRESSURE = """
+if redis.call('HEXISTS', KEYS[1], 'open') == 1 then
+  redis.call('HSET', KEYS[1], 'pressure', ARGV[1], 'pressure_at', ARGV[2])
+end
+"""
+
+
 def set_pressure(shard: Shard, cause: str | None) -> None:
     """Mark the shard as under pressure for a cause that PUBLISH cannot see by itself, or take the mark away."""
     if cause is None:
         shard.client.hdel(shard.keys.meta, "pressure", "pressure_at")
     else:
-        shard.client.hset(shard.keys.meta, mapping={"pressure": cause, "pressure_at": str(now_ms(shard))})
+        shard.client.eval(_MARK_PRESSURE, 1, shard.keys.meta, cause, now_ms(shard))
 
 
 def is_final(shard: Shard, window: str) -> bool:
@@ -108,13 +116,26 @@ def is_final(shard: Shard, window: str) -> bool:
     return all(found.window(shard.survey.every_s) != window for found in shard.ranges())
 
 
+GONE = "gone:"  # in a shard's meta: counters of windows that were purged, so that totals never fall
+
+# KEYS counters meta. Deleting the counters in the same step lets only one of two estimators move them.
+_MOVE_COUNTERS = f"""
+local counters = redis.call('HGETALL', KEYS[1])
+if redis.call('HEXISTS', KEYS[2], 'open') == 0 then return 0 end -- the survey was deleted
+for i = 1, #counters, 2 do redis.call('HINCRBY', KEYS[2], '{GONE}' .. counters[i], counters[i + 1]) end
+redis.call('DEL', KEYS[1])
+return #counters / 2
+"""
+
+
 def purge_window(shard: Shard, window: str, reading: Reading) -> None:
-    """Forget a window that was kept long enough."""
+    """Forget a window that was kept long enough; its counters go into the totals in the same step."""
     keys = shard.keys
     pointers = shard.client.hgetall(keys.accumulator(window))
     chunks = [name for field, name in pointers.items() if field.startswith(b"chunk:")]
     parts = [name for blob in reading.deltas.values() if blob.startswith(b"parts ") for name in blob.split()[1:]]
     pipeline = shard.client.pipeline(transaction=True)
+    pipeline.eval(_MOVE_COUNTERS, 2, keys.counters(window), keys.meta)
     if reading.deltas:
         pipeline.hdel(keys.deltas, *reading.deltas)
         pipeline.hincrby(keys.meta, "delta_bytes", -reading.delta_bytes)

@@ -62,7 +62,10 @@ class Shard:
 
     def open(self) -> None:
         """Let PUBLISH in; does nothing where the shard exists already."""
-        self.client.hsetnx(self.keys.meta, "open", "1")
+        pipeline = self.client.pipeline(transaction=True)
+        pipeline.hsetnx(self.keys.meta, "birth", secrets.token_hex(8))
+        pipeline.hsetnx(self.keys.meta, "open", "1")
+        pipeline.execute()
 
     def publish(self, writer: str, number: int, entries: Sequence[tuple[bytes, bytes]], reports: int) -> Published:
         """Append a writer's batch of (field, payload) once."""

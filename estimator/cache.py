@@ -42,4 +42,4 @@ class EstimateCache:
         counters = tuple(
             tuple(sorted(counters_of(store, name).items())) for name in chosen for store in registered.stores
         )
-        return registered.survey.tag, tuple(chosen), counters
+        return registered.survey.tag, registered.birth, tuple(chosen), counters

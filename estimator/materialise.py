@@ -9,6 +9,7 @@ from pathlib import Path
 import redis
 
 from collector import keys, limits
+from collector.errors import UnknownSurvey
 from collector.reading import Reading, compact, read
 from collector.registry import Registered, Registry
 from collector.status import is_final
@@ -40,6 +41,7 @@ class Materialiser:
     def __init__(self, registry: Registry, root: Path | None) -> None:
         self.registry, self.root = registry, root
         self.failures: Counter[str] = Counter()
+        self._births: dict[str, bytes | None] = {}  # tag: which survey of this definition is remembered
         self._readings: dict[tuple[str, int, str], Reading] = {}  # tag, shard, window
         self._done: dict[tuple[str, str], int] = {}  # tag, window: the version last published
         self._settled: set[tuple[str, str]] = set()  # final, merged and published: never looked at again
@@ -56,11 +58,14 @@ class Materialiser:
             try:
                 registered = self.registry.get(survey)
                 tags.add(registered.survey.tag)
+                self._forget_after_deletion(registered)
                 self._materialise_survey(registered, result)
                 if retention_due:
                     self._retain(registered, result)
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
                 raise  # the server is away: that is nobody's survey
+            except UnknownSurvey:
+                continue  # it was deleted in the meantime
             except Exception as error:
                 self.failures[survey] += 1
                 result.failed += 1
@@ -78,6 +83,13 @@ class Materialiser:
             self._done.clear()
             self._settled.clear()
             self._server = server
+
+    def _forget_after_deletion(self, registered: Registered) -> None:
+        """A survey that was deleted and added again between two passes begins with nothing."""
+        tag, birth = registered.survey.tag, registered.birth
+        if self._births.get(tag, birth) != birth:
+            self._drop_all_but(self._births.keys() - {tag})
+        self._births[tag] = birth
 
     def _materialise_survey(self, registered: Registered, result: Pass) -> None:
         for window in windows_of(registered):
@@ -158,6 +170,7 @@ class Materialiser:
 
     def _drop_all_but(self, tags: set[str]) -> None:
         """Forget surveys that were deleted."""
+        self._births = {tag: birth for tag, birth in self._births.items() if tag in tags}
         self._readings = {key: reading for key, reading in self._readings.items() if key[0] in tags}
         self._done = {key: version for key, version in self._done.items() if key[0] in tags}
         self._settled = {key for key in self._settled if key[0] in tags}

@@ -8,8 +8,9 @@ from typing import Any
 
 from collector.registry import Registered
 
-# KEYS snapshot, ARGV version json. Versions stay far below 2^53, up to which Lua numbers are exact.
+# KEYS snapshot meta, ARGV version json. Versions stay far below 2^53, up to which Lua numbers are exact.
 _PUT_IF_NEWER = """
+if redis.call('HEXISTS', KEYS[2], 'open') == 0 then return 0 end -- the survey was deleted
 local held = redis.call('HGET', KEYS[1], 'version')
 if held and tonumber(held) >= tonumber(ARGV[1]) then return 0 end
 redis.call('HSET', KEYS[1], 'version', ARGV[1], 'json', ARGV[2])
@@ -20,7 +21,7 @@ return 1
 def put(registered: Registered, window: str, version: int, document: bytes) -> bool:
     """Store a snapshot's JSON, if it is newer than the one held."""
     store = registered.stores[0]
-    return bool(store.client.eval(_PUT_IF_NEWER, 1, store.keys.snapshot(window), version, document))
+    return bool(store.client.eval(_PUT_IF_NEWER, 2, store.keys.snapshot(window), store.keys.meta, version, document))
 
 
 def held_version(registered: Registered, window: str) -> int | None:

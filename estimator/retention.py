@@ -5,20 +5,9 @@ from pathlib import Path
 from collector.reading import read
 from collector.registry import Registered
 from collector.status import is_final, now_ms, purge_window
-from collector.store import Shard
 from collector.windows import bounds_ms
 from estimator import snapshot
 from estimator.live import windows_of
-
-GONE = "gone:"  # in a shard's meta: counters of windows that were purged, so that totals never fall
-
-# KEYS counters meta. Deleting the counters in the same step lets only one of two estimators move them.
-_MOVE_COUNTERS = f"""
-local counters = redis.call('HGETALL', KEYS[1])
-for i = 1, #counters, 2 do redis.call('HINCRBY', KEYS[2], '{GONE}' .. counters[i], counters[i + 1]) end
-redis.call('DEL', KEYS[1])
-return #counters / 2
-"""
 
 
 def forget(registered: Registered, root: Path | None) -> list[str]:
@@ -38,15 +27,8 @@ def forget(registered: Registered, root: Path | None) -> list[str]:
         if end_ms is None or end_ms > oldest_ms or not all(is_final(store, window) for store in registered.stores):
             continue
         for store in registered.stores:
-            _purge(store, window)
+            purge_window(store, window, read(store, window))
         if root is not None:
             snapshot.remove_window(root, survey.name, window)
         purged.append(window)
     return purged
-
-
-def _purge(store: Shard, window: str) -> None:
-    """The counters first: a crash afterwards leaves a window that the next pass purges again, without counting it."""
-    reading = read(store, window)
-    store.client.eval(_MOVE_COUNTERS, 2, store.keys.counters(window), store.keys.meta)
-    purge_window(store, window, reading)

@@ -67,6 +67,8 @@ def publish(root: str | Path, content: Content, still_newest: Callable[[], bool]
     folder = Path(root) / content.survey.name
     link = folder / content.window
     try:
+        if not still_newest():
+            return False
         (folder / GENERATIONS).mkdir(parents=True, exist_ok=True)
         with _locked(folder / GENERATIONS):
             if _says_the_same(link, content) or not still_newest():
@@ -130,7 +132,11 @@ def remove_window(root: str | Path, survey: str, window: str) -> None:
 
 def remove_survey(root: str | Path, survey: str) -> None:
     """Remove every snapshot of a survey."""
-    shutil.rmtree(Path(root) / survey, ignore_errors=True)
+    folder = Path(root) / survey
+    if (folder / GENERATIONS).is_dir():
+        with _locked(folder / GENERATIONS):  # an estimator may be about to swap one in
+            shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:

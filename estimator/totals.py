@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 
 from collector.reading import Reading
+from collector.status import GONE
 from collector.store import Shard
-from estimator.retention import GONE
 
 # KEYS accumulator, ARGV reports. Never backwards: of two estimators the slower one may come late.
 _RAISE_MERGED = """
+if redis.call('HEXISTS', KEYS[1], 'version') == 0 then return end -- purged or deleted in the meantime
 local held = redis.call('HGET', KEYS[1], 'reports')
 if not held or tonumber(held) < tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'reports', ARGV[1]) end
 """
@@ -40,7 +41,7 @@ class Totals:
 def totals(store: Shard, windows: tuple[str, ...]) -> Totals:
     """Add a shard's windows up, with one pipelined read."""
     result = Totals()
-    pipeline = store.client.pipeline(transaction=False)
+    pipeline = store.client.pipeline(transaction=True)  # a purge in between would count a window twice or not at all
     pipeline.hgetall(store.keys.meta)
     for window in windows:
         pipeline.hgetall(store.keys.counters(window))

@@ -5,10 +5,9 @@ from collections import Counter
 from typing import Any
 
 from collector.registry import Registry
-from collector.status import status
+from collector.status import GONE, status
 from collector.store import Shard
 from estimator.live import counters_of
-from estimator.retention import GONE
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:

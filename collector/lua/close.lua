@@ -1,6 +1,7 @@
 -- CLOSE: stop a survey, skip its backlog, or skip one range; every boundary is recorded for a reference fold.
 -- KEYS stream cursor ranges meta skipped counters windows
 -- ARGV what (survey | backlog | range), seq, window
+if redis.call('HEXISTS', KEYS[4], 'open') == 0 then return {'gone', 0} end -- the survey was deleted
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)

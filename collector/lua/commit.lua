@@ -3,7 +3,7 @@
 -- ARGV seq nonce window delta bytes dead_kept, number of counters, name increment ..., then per dead letter:
 --      id reason length hash payload
 local range = redis.call('HGET', KEYS[1], ARGV[1])
-if not range then return 'gone' end
+if not range or redis.call('HEXISTS', KEYS[4], 'open') == 0 then return 'gone' end -- the survey may be deleted
 local words = {}
 for word in string.gmatch(range, '%S+') do words[#words + 1] = word end
 if words[5] ~= ARGV[2] then return 'stale' end

@@ -5,6 +5,8 @@ if redis.call('HLEN', KEYS[4]) >= tonumber(ARGV[7])
   or tonumber(redis.call('HGET', KEYS[5], 'delta_bytes') or '0') >= tonumber(ARGV[8]) then
   return {'deltas'}
 end
+-- A deleted survey: nothing of it may come back.
+if redis.call('HEXISTS', KEYS[5], 'open') == 0 then return {'empty'} end
 local function milliseconds(id) return tonumber(string.match(id, '^(%d+)')) end
 local every, frames, singles, bytes = tonumber(ARGV[2]), 0, 0, 0
 local at_cursor = redis.call('HMGET', KEYS[2], 'id', 'entries', 'bytes')

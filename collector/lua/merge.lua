@@ -2,6 +2,7 @@
 -- KEYS acc deltas meta, then staged chunks, then parts of the merged deltas
 -- ARGV version layout cells bytes_merged, number of chunks, chunk number ..., delta field ...
 if (redis.call('HGET', KEYS[1], 'version') or '0') ~= ARGV[1] then return 'stale' end
+if redis.call('HEXISTS', KEYS[3], 'open') == 0 then return 'stale' end -- the survey was deleted
 local chunks = tonumber(ARGV[5])
 for i = 1, chunks do
   if redis.call('EXISTS', KEYS[3 + i]) == 0 then return 'chunks' end

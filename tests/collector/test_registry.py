@@ -7,10 +7,12 @@ import redis
 
 from collector import keys
 from collector.errors import SurveyConflict, UnknownSurvey
+from collector.reading import compact, read
 from collector.registry import MAXIMUM_SHARDS, Registry
+from collector.status import set_pressure
 from collector.survey import Survey, parse
 from producer.writer import Writer
-from tests.pipeline import fold_all, singles
+from tests.pipeline import cut_all, fold, fold_all, singles
 from workers.context import Context, set_current
 
 
@@ -111,6 +113,27 @@ def test_deleting_leaves_nothing_and_no_other_survey_is_touched(registry: Regist
     assert [found.survey.name for found in registry.list()] == ["drinks-2"]
     with pytest.raises(UnknownSurvey):
         registry.delete("drinks")
+
+
+def test_work_under_way_does_not_bring_a_deleted_survey_back(registry: Registry) -> None:
+    store = registry.add(survey()).store(0)
+    Writer(store).publish(singles(store, range(8)), 8)
+    fold_all(store)
+    reading = read(store, "all")
+    Writer(store).publish(singles(store, range(8)), 8)
+    (under_way,) = cut_all(store)
+    Writer(store).publish(singles(store, range(8)), 8)
+    registry.client.unlink(store.keys.meta)  # how a deletion begins; the other keys are still there
+    assert store.cut(age_ms=0) == "empty"
+    assert fold(store, under_way) == "gone"
+    assert not compact(reading)
+    set_pressure(store, "memory")
+    store.close()
+    assert store.skip_range(under_way) == 0
+    assert not registry.client.exists(store.keys.meta)
+    registry.delete("drinks")
+    assert [key for key in registry.client.keys(f"{registry.prefix}:*") if b"{" in key] == []
+    assert registry.add(survey()).birth is not None
 
 
 def test_a_name_is_free_again_once_deleted(registry: Registry) -> None:

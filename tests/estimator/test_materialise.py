@@ -1,6 +1,7 @@
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -11,10 +12,10 @@ from collector.connect import connect
 from collector.keys import PREFIX
 from collector.reading import read
 from collector.registry import Registered, Registry
-from collector.status import now_ms, status
+from collector.status import GONE, now_ms, status
 from estimator import published, snapshot
 from estimator.materialise import Materialiser
-from estimator.retention import GONE, forget
+from estimator.retention import forget
 from mechanisms import merge
 from ops.embedded import EmbeddedServer
 from tests.estimator.surveys import colours, deliver, state_of
@@ -69,6 +70,38 @@ def test_a_closed_survey_becomes_final_once(registry: Registry, materialiser: Ma
     snapshot.remove_survey(tmp_path, "colours")
     assert Materialiser(registry, tmp_path).run_once().materialised == 1
     assert snapshot.load(tmp_path / "colours" / "all").metadata["status"] == "final"
+
+
+def test_a_survey_deleted_and_added_again_begins_with_nothing(
+    registry: Registry, materialiser: Materialiser, tmp_path: Path
+) -> None:
+    for seed in (1, 2):
+        registered = registry.add(colours())
+        deliver(registered, 100, seed=seed)
+        registry.close("colours")
+        assert materialiser.run_once().materialised == 1  # not settled, though the first one was
+        loaded = snapshot.load(tmp_path / "colours" / "all")
+        assert np.array_equal(loaded.state["sum"], state_of(colours(), 100, seed)["sum"])
+        registry.delete("colours")
+
+
+def test_nothing_of_a_deleted_survey_comes_back(
+    registry: Registry, materialiser: Materialiser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = registry.add(colours())
+    deliver(registered, 100)
+    prefix, real = registry.prefix, snapshot.publish
+
+    def deleted_meanwhile(*arguments: Any) -> bool:
+        registry.delete("colours")
+        snapshot.remove_survey(tmp_path, "colours")
+        assert not published.put(registered, "all", 99, b"{}")
+        return real(*arguments)
+
+    monkeypatch.setattr(snapshot, "publish", deleted_meanwhile)
+    materialiser.run_once()
+    assert registry.client.keys(f"{prefix}:{{*") == []
+    assert not (tmp_path / "colours").exists()
 
 
 class TestCompaction:
