@@ -16,9 +16,10 @@ from rq.serializers import JSONSerializer
 
 from collector import limits
 from collector.connect import Client
+from collector.errors import CollectorError, UnknownSurvey
 from collector.keys import PREFIX, QUEUE, heartbeat
 from collector.ranges import Range
-from collector.registry import Registry
+from collector.registry import Registered, Registry
 from collector.status import now_ms, set_pressure, status
 from collector.store import Shard
 
@@ -48,6 +49,8 @@ class Dispatcher:
         self.queue = Queue(queue, connection=queue_connection, serializer=JSONSerializer)
         self._identity = f"{socket.gethostname()}-{os.getpid()}"
         self._next_chores = 0.0
+        self._turn = 0
+        self._unreadable: set[str] = set()
 
     def run(self, stop: threading.Event) -> None:
         """Dispatch until told to stop; a server that is away for a while is waited for."""
@@ -67,17 +70,36 @@ class Dispatcher:
     def dispatch(self) -> bool:
         """Cut what is ready in every shard and enqueue it; answers whether there was anything."""
         busy = False
-        for registered in self.registry.list():
-            for store in registered.stores:
-                for _ in range(CUTS_PER_PASS):
-                    if self.queue.count >= limits.QUEUE_SHORT:
-                        return False
-                    found = store.cut()
-                    if not isinstance(found, Range):
-                        break
-                    self.enqueue(store, found)
-                    busy = True
+        stores = [store for registered in self._surveys() for store in registered.stores]
+        for number in range(len(stores)):
+            # Begin with another one each time: a busy shard that fills the queue must not starve those behind it.
+            store = stores[(self._turn + number) % len(stores)]
+            for _ in range(CUTS_PER_PASS):
+                if self.queue.count >= limits.QUEUE_SHORT:
+                    self._turn += number or 1
+                    return False
+                found = store.cut()
+                if not isinstance(found, Range):
+                    break
+                self.enqueue(store, found)
+                busy = True
+        self._turn += 1
         return busy
+
+    def _surveys(self) -> list[Registered]:
+        """Every survey that this version can read; another one must not stop them, and is mentioned once."""
+        found = []
+        for name in self.registry.names():
+            try:
+                found.append(self.registry.get(name))
+                self._unreadable.discard(name)
+            except UnknownSurvey:
+                continue  # deleted in the meantime
+            except CollectorError as error:
+                if name not in self._unreadable:
+                    self._unreadable.add(name)
+                    _LOG.error("survey %s cannot be read and is not collected: %s", name, error)
+        return found
 
     def enqueue(self, store: Shard, found: Range) -> None:
         """Tell the workers about a range."""
@@ -94,7 +116,7 @@ class Dispatcher:
     def chores(self) -> None:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
         memory = self._memory_is_short()
-        for registered in self.registry.list():
+        for registered in self._surveys():
             for store in registered.stores:
                 self.reconcile(store)
                 store.trim()

@@ -74,6 +74,10 @@ class Registry:
             raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
         return self._registered(record)
 
+    def names(self) -> list[str]:
+        """Every registered name, whether or not this version can read its survey."""
+        return sorted(name.decode() for name in self.client.hkeys(keys.surveys(self.prefix)))
+
     def list(self) -> list[Registered]:
         """Every survey, by name."""
         records = self.client.hgetall(keys.surveys(self.prefix))

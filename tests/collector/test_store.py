@@ -10,13 +10,16 @@ from collector import limits
 from collector.connect import connect
 from collector.dispatcher import Dispatcher
 from collector.errors import CollectorError, SurveyClosed, UnknownSurvey
+from collector.keys import surveys
 from collector.ranges import Range
 from collector.reading import read
 from collector.registry import Registry
 from collector.status import is_final, status
+from collector.survey import parse
 from collector.windows import bounds_ms
 from ops.embedded import EmbeddedServer
 from producer.writer import Writer
+from tests.identity import survey_table
 from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
 
 
@@ -170,6 +173,37 @@ def test_overdue_ranges_get_five_attempts_and_block_nothing(client: redis.Redis,
     assert store.reissue(aside, 0.0, retry=True) == ("reissued", 1)
     assert fold(store, stuck) == "ok"
     assert (state_of(store)["hist"][:3] == 1).all()
+
+
+def test_a_busy_survey_does_not_starve_the_others(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 1)
+    monkeypatch.setattr(limits, "QUEUE_SHORT", 4)
+    registry = Registry(client, prefix)
+    stores = [registry.add(parse(survey_table("identity", 50, name=name))).store(0) for name in ("aaa", "zzz")]
+    for store in stores:
+        Writer(store).publish(singles(store, range(40)), 40)
+    dispatcher = Dispatcher(client, client, prefix)
+    for _ in range(4):
+        dispatcher.dispatch()
+        dispatcher.queue.empty()
+    assert all(store.ranges() for store in stores)
+
+
+def test_a_survey_that_cannot_be_read_stops_no_other(
+    client: redis.Redis, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    client.hset(surveys(prefix), "a-stranger", b'{"shards": 1, "survey": {"mechanism": "of-tomorrow"}}')
+    Writer(store).publish(singles(store, range(3)), 3)
+    time.sleep(limits.CUT_AGE_MS / 1_000)
+    dispatcher = Dispatcher(client, client, prefix)
+    for _ in range(2):
+        dispatcher.dispatch()
+        dispatcher.chores()
+    assert len(store.ranges()) == 1
+    assert [record.getMessage()[:31] for record in caplog.records] == ["survey a-stranger cannot be rea"]
 
 
 def test_a_range_that_waits_in_the_queue_is_not_overdue(client: redis.Redis, prefix: str) -> None:
