@@ -2,8 +2,8 @@
 
 A range is the difference of two prefixes, its **ends**. On every level an end cuts one node: `part` is the prefix' own
 q there, `share` the node's f, `mass` the prefix' sum of q f, `node + part` that of q. What the levels do not hand on to
-each other is computed for all of them in arrays of shape (levels, ends, ranges); the two recursions that do are loops over
-the levels with a few operations each, so that a single range costs well below a millisecond.
+each other is computed for all of them in arrays of shape (levels, ends, ranges); the two recursions that do are loops
+over the levels with a few operations each, so that a single range costs well below a millisecond.
 """
 
 from dataclasses import dataclass
