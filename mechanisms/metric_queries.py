@@ -1,4 +1,4 @@
-"""Cells and ranges from observed signs, each with its exact standard error (Xiang et al. 4; MECHANISMS section 4).
+"""Cells and ranges from observed signs, each with its exact standard error (Xiang et al. 4).
 
 Let s_x be an axis' signs divided by their expectation, s_last the last of them, and s_(-1) = -s_last. Being in [a, b]
 along the axis is (s_b - s_(a-1))/2 on average, so the share of a range is a sum over the 2^axes corners of the

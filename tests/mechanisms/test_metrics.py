@@ -5,8 +5,10 @@ from math import inf
 import numpy as np
 import pytest
 
+from mechanisms import build
 from mechanisms.domain import parse
 from mechanisms.errors import SpecificationError
+from mechanisms.guarantee import in_sequence
 from mechanisms.metrics import MetricGuarantee, check_axioms, direct_pairs, distances, metric_option
 
 LINE = parse({"kind": "ordinal", "size": 5})
@@ -95,6 +97,18 @@ def test_rows_alone_are_a_matrix() -> None:
         metric(rows, parse({"kind": "categorical", "size": 3}))
     rows[0][2] = rows[2][0] = 3
     assert metric(rows, parse({"kind": "categorical", "size": 3}))[0, 2] == 3
+
+
+def test_two_metric_surveys_about_one_value_add_their_bounds() -> None:
+    """The channel of both reports together, against the composed guarantee, for every pair of values."""
+    domain = {"kind": "ordinal", "size": 3}
+    first = build({"mechanism": "metric-l1", "epsilon": 0.5, "domain": domain})
+    second = build({"mechanism": "matrix", "epsilon": 2.0, "domain": domain, "options": {"metric": "linf"}})
+    bound = in_sequence(first.guarantee, second.guarantee).matrix(first.domain)
+    assert bound[0, 2] == pytest.approx(2 * 0.5 + 2 * 2.0)
+    both = np.einsum("xa,xb->xab", first.channel(), second.channel()).reshape(3, -1)
+    ratio = np.log(both[:, None, :] / both[None, :, :]).max(axis=2)
+    assert (ratio <= bound + 1e-9).all()
 
 
 def test_random_shortest_paths_are_metrics() -> None:
