@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from estimator.answers import Answer
 
@@ -31,13 +32,14 @@ def print_json(data: Any) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str | None = None) -> None:
     """A table whose numbers are aligned to the right."""
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    # As plain text throughout: a label such as [red] is not markup.
+    table = Table(title=Text(title), title_justify="left", caption=caption and Text(caption), caption_justify="left")
     cells = [[show(value) for value in row] for row in rows]
     for position, column in enumerate(columns):
         numeric = bool(cells) and all(_is_number(row[position]) for row in cells)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in cells:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console().print(table)
 
 

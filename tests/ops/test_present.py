@@ -42,3 +42,9 @@ def test_numbers_stand_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
 def test_quantiles_show_their_band(capsys: pytest.CaptureFixture[str]) -> None:
     print_answers("t", [Answer("quantile 0.5", 10.0, 1.0, 10, band=(9.0, 12.0), rank_stderr=0.01)])
     assert "9 .. 12" in capsys.readouterr().out
+
+
+def test_labels_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("[b]t[/b]", ("label",), [["[red]apple[/red]"], ["[/closed]"]], caption="[c]")
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("[b]t[/b]", "[red]apple[/red]", "[/closed]", "[c]"))
