@@ -17,7 +17,16 @@ from ops.options import SERVER, json_option, uses
 from ops.present import print_answers, print_json
 
 
+class _Question(click.Command):
+    """Remembers the words after `--`, which are values even where they look like options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["values"] = args[args.index("--") :] if "--" in args else []
+        return super().parse_args(ctx, args)
+
+
 @click.command(
+    cls=_Question,
     # Negative numbers are values, not options; words that look like options are refused below.
     context_settings={"ignore_unknown_options": True},
     options_metavar="(NAME | --snapshot DIR) [OPTIONS]",
@@ -31,7 +40,9 @@ from ops.present import print_answers, print_json
 @click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
 @json_option
 @uses(*SERVER, "plugins")
+@click.pass_context
 def command(
+    context: click.Context,
     settings: Settings,
     words: tuple[str, ...],
     snapshot: Path | None,
@@ -49,7 +60,7 @@ def command(
     one; error and intervals belong to the raw one. docs/queries.md explains every query and how to read its answer.
     """
     for word in words:
-        if word.startswith("-") and not re.match(r"-[\d.]", word):
+        if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
             raise click.UsageError(f"No such option: {word}")
     if snapshot is not None:
         survey, state = _from_snapshot(snapshot, window)
