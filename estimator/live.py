@@ -47,9 +47,9 @@ def live(registered: Registered, window: str = ALL) -> Live:
     """Read what a window (its name, `all`, or `last:N`) holds at this moment."""
     chosen = choose(registered, window)
     pairs = [(store, name) for name in chosen for store in registered.stores]
-    final = bool(pairs) and all(
-        is_final(store, name) for store, name in pairs
-    )  # before reading: then nothing is missed
+    # Before reading: then nothing is missed. All windows together are final only when no other can begin.
+    ended = registered.survey.every_s is None or window != ALL or registered.closed
+    final = ended and bool(pairs) and all(is_final(store, name) for store, name in pairs)
     return add(registered.survey, window, [read(store, name) for store, name in pairs], final)
 
 

@@ -61,9 +61,14 @@ class TestWindows:
         assert np.array_equal(live(hourly, "last:2").state["count"], expected["count"])
 
     def test_past_windows_are_final_and_have_documents(self, hourly: Registered) -> None:
-        for name in ("20250131T130000Z", "last:2", "all"):
+        for name in ("20250131T130000Z", "last:2"):
             document = live(hourly, name).content().document()
             assert document["status"] == "final"
+
+    def test_all_windows_are_final_only_when_no_other_can_begin(self, registry: Registry, hourly: Registered) -> None:
+        assert live(hourly).content().document()["status"] == "partial"
+        registry.close(hourly.survey.name)
+        assert live(hourly).content().document()["status"] == "final"
 
     @pytest.mark.parametrize("name", ["yesterday", "last:0", "last:-1", "last:x", "20250131T160000Z", "", "last:1e3"])
     def test_unknown_windows_are_refused(self, hourly: Registered, name: str) -> None:
