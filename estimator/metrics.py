@@ -216,4 +216,5 @@ def _item_text(item: Any) -> str:
         return ",".join(f"{axis}={_item_text(part)}" for axis, part in item.items())
     if isinstance(item, list):
         return "..".join(_item_text(end) for end in item)
-    return f"{item:g}" if isinstance(item, float) else str(item)
+    # Two fine bins must not have the same text: that would be one series with two values.
+    return f"{item:.12g}" if isinstance(item, float) else str(item)

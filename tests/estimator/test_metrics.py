@@ -154,3 +154,4 @@ def test_estimates_are_unbiased_whatever_the_survey_does_to_its_answers(registry
 def test_items_are_one_word() -> None:
     assert _item_text({"x": 1, "y": [0.5, 1.0]}) == "x=1,y=0.5..1"
     assert _item_text("light blue") == "light blue"
+    assert _item_text([48.00001, 48.00002]) == "48.00001..48.00002"
