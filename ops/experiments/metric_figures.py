@@ -100,8 +100,8 @@ def figure_2(axes: int, random: Random) -> Result:
         f"Figure 2: squared error of counts, D = {axes}, m = {CELLS_2}, n = {REPORTS_2}, Zipf {ZIPF}",
         ["epsilon", "form", "cells", "exact", "cells/exact", "ranges", "exact ranges", "theorem 2", "cells/theorem 2"],
         [],
-        f"mean of {RUNS_2} runs over all {CELLS_2**axes:,} cells and {RANGES_2} random ranges; exact: the variance that "
-        "standard errors claim, for these devices",
+        f"mean of {RUNS_2} runs over all {CELLS_2**axes:,} cells and {RANGES_2} random ranges; exact: the variance "
+        "that standard errors claim, for these devices",
     )
     for epsilon in EPSILONS_2:
         for anchored in (True, False):
