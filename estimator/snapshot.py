@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from mechanisms.result import Estimate
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
 GENERATIONS = ".generations"
+# What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
+_DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,9 @@ def load(directory: str | Path) -> Snapshot:
     generation = Path(directory).resolve()  # once, so that both files come from the same generation
     metadata = _read_json(generation / JSON, directory)
     try:
-        survey = parse(metadata["definition"])
+        survey, _ = parse(metadata["definition"]), metadata["window"]
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in survey.mechanism.arrays})
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, SurveyError) as error:
+    except (*_DAMAGED, SurveyError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
     for name, shape in survey.mechanism.arrays.items():
         if state[name].shape != shape or state[name].dtype != np.int64:

@@ -169,6 +169,22 @@ class TestRefusals:
         (tmp_path / "arrays.npz").write_bytes(whole[:keep])
         self.refuse(tmp_path, "is not a snapshot")
 
+    def test_no_window(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        document = json.loads((tmp_path / "snapshot.json").read_text())
+        del document["window"]
+        (tmp_path / "snapshot.json").write_text(json.dumps(document))
+        self.refuse(tmp_path, "is not a snapshot: 'window'")
+
+    @pytest.mark.parametrize(("place", "octet"), [(6, 1), (8, 99)], ids=["encrypted", "packed"])
+    def test_arrays_with_a_wrong_flag(self, tmp_path: Path, place: int, octet: int) -> None:
+        write(tmp_path, content())
+        whole = bytearray((tmp_path / "arrays.npz").read_bytes())
+        for header, shift in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
+            whole[whole.index(header) + place + shift] = octet
+        (tmp_path / "arrays.npz").write_bytes(whole)
+        self.refuse(tmp_path, "is not a snapshot")
+
     def test_pickled_arrays(self, tmp_path: Path) -> None:
         write(tmp_path, content())
         with zipfile.ZipFile(tmp_path / "arrays.npz", "w") as archive:
