@@ -23,6 +23,7 @@ _LOG = logging.getLogger("hearsay.estimator")
 RETENTION_EVERY_S = 10.0
 MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
 MERGE_DELTAS = limits.DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them
+MERGE_BYTES = limits.DELTA_BYTES_LIMIT // 8  # and a few huge ones, whose quarter may be above CUT's limit
 
 
 @dataclass
@@ -108,14 +109,16 @@ class Materialiser:
             return
         started = time.monotonic()
         readings = self._read(registered, window)
-        merged = [self._compact_if_due(reading, final) for reading in readings]
-        result.merged += sum(merged)
+        due = [reading for reading in readings if _is_due(reading, final)]
+        merged = sum(self._compact(reading) for reading in due)
+        result.merged += merged
         current = add(survey, window, readings, final)
         content = current.content()
         published.put(registered, window, content.version, content.short_json())
         if self.root is not None:
             snapshot.publish(self.root, content, lambda: published.held_version(registered, window) == content.version)
-        self._done[key] = content.version
+        if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
+            self._done[key] = content.version
         result.materialised += 1
         self._observe(time.monotonic() - started)
         if final and not any(reading.deltas for reading in readings):
@@ -145,11 +148,7 @@ class Materialiser:
             readings.append(reading)
         return readings
 
-    def _compact_if_due(self, reading: Reading, final: bool) -> bool:
-        accumulator_bytes = 8 * reading.vector.size
-        large = reading.delta_bytes * MERGE_SHARE > accumulator_bytes or len(reading.deltas) >= MERGE_DELTAS
-        if not reading.deltas or not (large or final):
-            return False
+    def _compact(self, reading: Reading) -> bool:
         if not compact(reading):
             return False  # another estimator was first, or the server lost what was read; the next reading starts anew
         record_merged(reading)
@@ -174,3 +173,9 @@ class Materialiser:
         self._readings = {key: reading for key, reading in self._readings.items() if key[0] in tags}
         self._done = {key: version for key, version in self._done.items() if key[0] in tags}
         self._settled = {key for key in self._settled if key[0] in tags}
+
+
+def _is_due(reading: Reading, final: bool) -> bool:
+    """Whether a window's deltas should be merged now."""
+    large = reading.delta_bytes > min(8 * reading.vector.size // MERGE_SHARE, MERGE_BYTES)
+    return bool(reading.deltas) and (final or large or len(reading.deltas) >= MERGE_DELTAS)

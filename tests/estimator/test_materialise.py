@@ -7,9 +7,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from collector import keys
+from collector import keys, limits
 from collector.connect import connect
 from collector.keys import PREFIX
+from collector.ranges import Range
 from collector.reading import read
 from collector.registry import Registered, Registry
 from collector.status import GONE, now_ms, status
@@ -105,6 +106,23 @@ def test_nothing_of_a_deleted_survey_comes_back(
 
 
 class TestCompaction:
+    def test_one_that_failed_is_tried_again_though_nothing_changes(
+        self, registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "DELTAS_LIMIT", 2)
+        registered = registry.add(colours())
+        store = registered.store(0)
+        deliver(registered, 100, seed=1)
+        deliver(registered, 100, seed=2)
+        store.publish("more", 1, singles(store, [0]), 1)
+        with monkeypatch.context() as patched:
+            patched.setattr("estimator.materialise.compact", lambda reading: False)
+            materialiser.run_once()
+        assert store.cut(age_ms=0) == "deltas"
+        assert materialiser.run_once().merged == 1
+        assert materialiser.run_once().materialised == 0
+        assert isinstance(store.cut(age_ms=0), Range)
+
     def test_large_deltas_are_merged_and_the_state_stays(self, registry: Registry, materialiser: Materialiser) -> None:
         registered = registry.add(colours())
         deliver(registered, 100, seed=1)
