@@ -17,7 +17,8 @@ from producer.distributions import Population
 from producer.fleet import FRAME, Fleet, frames, singles
 
 SURVEY = {"name": "bench", "mechanism": "hrr", "epsilon": 1.1, "domain": {"kind": "categorical", "size": 1_024}}
-FRAMED_REPORTS, SINGLE_REPORTS = 10_000_000, 300_000
+FRAMED_REPORTS, SINGLE_REPORTS = 10_000_000, 200_000
+REPEATS = 3
 FRAMED_TARGET, SINGLE_TARGET = 2e6, 100e3
 PIPELINED = 1_000  # commands in one pipeline of the bare run, entries in one PUBLISH of ours
 READ_AT_ONCE = {b"r": 20_000, b"f": 256}  # as many as a range holds
@@ -26,24 +27,35 @@ READ_AT_ONCE = {b"r": 20_000, b"f": 256}  # as many as a range holds
 def rows() -> Iterator[Row]:
     """Frames, then single reports, each beside a bare XADD + XRANGE of the same bytes on the same server."""
     with tempfile.TemporaryDirectory() as directory, Pipeline(Path(directory)) as pipeline:
-        _run(pipeline, "warm-up", 200_000, FRAME)  # workers import numpy and connect
+        _run(pipeline, "warm-up", 200_000, FRAME)  # the first job of a worker is slower than the others
+        ours, bare = _in_turns(pipeline, "frames", FRAMED_REPORTS, FRAME)
         yield Row(
             f"whole path, frames of {FRAME}",
-            _run(pipeline, "frames", FRAMED_REPORTS, FRAME),
+            ours,
             "reports/s",
             FRAMED_TARGET,
-            ceiling=_bare(pipeline, b"f", FRAMED_REPORTS // 4),
+            ceiling=bare,
             ceiling_name="bare XADD + XRANGE of the same frames",
         )
+        ours, bare = _in_turns(pipeline, "singles", SINGLE_REPORTS, None)
         yield Row(
             "whole path, one report per entry",
-            _run(pipeline, "singles", SINGLE_REPORTS, None),
+            ours,
             "reports/s",
             SINGLE_TARGET,
-            ceiling=_bare(pipeline, b"r", SINGLE_REPORTS),
+            ceiling=bare,
             ceiling_name="bare XADD + XRANGE of the same bytes",
             ratio_target=0.5,
         )
+
+
+def _in_turns(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> tuple[float, float]:
+    """The best of some runs of ours and of the bare one, in turns, so that both meet the same disturbances."""
+    ours, bare = [], []
+    for _ in range(REPEATS):
+        ours.append(_run(pipeline, name, reports, frame))
+        bare.append(_bare(pipeline, b"r" if frame is None else b"f", reports))
+    return max(ours), max(bare)
 
 
 def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> float:
