@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from ops import logs
+from collector import logs
 from ops.errors import CheckFailed, OperationError
 from ops.lazy import LazyGroup
 

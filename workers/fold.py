@@ -24,8 +24,8 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
         registered = context.registry.get(name)
     except UnknownSurvey:
         return "gone"
-    if registered.survey.tag8 != tag8:
-        return "gone"
+    if registered.survey.tag8 != tag8 or shard >= registered.shards:
+        return "gone"  # deleted, and perhaps added again
     store = registered.store(shard)
     found = store.range(seq)
     if found is None or found.nonce != nonce:

@@ -10,6 +10,7 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
+from collector import logs
 from collector.connect import connect
 from collector.errors import CollectorError
 from collector.keys import heartbeat
@@ -68,11 +69,11 @@ def _beat(context: Context, stop: threading.Event) -> None:
 
 def main() -> None:
     """Entry point of a worker process."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    logs.configure("worker", "warning")
     try:
         run(WorkerSettings.from_environment())
     except (CollectorError, redis.exceptions.RedisError) as error:
-        print(f"worker: {error}", file=sys.stderr)
+        _LOG.error("cannot work: %s", error)
         sys.exit(2)
 
 

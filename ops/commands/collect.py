@@ -4,9 +4,9 @@ import logging
 
 import click
 
+from collector import logs
 from collector.connect import connect
 from collector.dispatcher import Dispatcher
-from ops import logs
 from ops.config import Settings
 from ops.connection import open_registry_patiently
 from ops.options import SERVER, uses

@@ -4,8 +4,8 @@ import logging
 
 import click
 
+from collector import logs
 from estimator.service import serve
-from ops import logs
 from ops.config import Settings
 from ops.connection import open_registry_patiently
 from ops.options import SERVER, uses

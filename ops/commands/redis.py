@@ -5,7 +5,7 @@ import os
 
 import click
 
-from ops import logs
+from collector import logs
 from ops.config import Settings, without_password
 from ops.embedded import command_line, find_server, port_taken
 from ops.errors import EmbeddedServerError

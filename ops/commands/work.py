@@ -4,7 +4,7 @@ import logging
 
 import click
 
-from ops import logs
+from collector import logs
 from ops.config import Settings
 from ops.connection import open_registry_patiently
 from ops.options import SERVER, uses

@@ -1,11 +1,13 @@
 """Real RQ workers in processes of their own."""
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 import redis
@@ -21,6 +23,7 @@ from producer.writer import Writer
 from tests.identity import POISON, survey_table
 from tests.pipeline import buckets, cut_all, singles, state_of
 from workers.context import WorkerSettings
+from workers.fold import fold_range
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads child processes from /proc")
 ROOT = Path(__file__).parents[2]
@@ -34,9 +37,13 @@ def wait_for(condition: Callable[[], bool], seconds: float = 40.0) -> None:
 
 
 @contextmanager
-def running(server: EmbeddedServer, prefix: str, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    server: EmbeddedServer, prefix: str, module: str, *arguments: str, stderr: IO[bytes] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     settings = WorkerSettings(server.url, server.url, prefix, prefix, plugins="tests.identity_plugin")
-    process = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=ROOT, env=settings.environment())
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, env=settings.environment(), stderr=stderr
+    )
     try:
         yield process
     finally:
@@ -56,6 +63,28 @@ def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, clien
         time.sleep(0.3)
     assert (state_of(store)["hist"] == 1).all()
     assert client.hget(store.keys.counters("all"), "commits") == b"1"
+
+
+def test_a_job_of_a_survey_that_is_gone_does_nothing(client: redis.Redis, prefix: str) -> None:
+    registered = buckets(client, prefix, 10)
+    name, tag8 = registered.survey.name, registered.survey.tag8
+    assert fold_range(name, tag8, 2, 1, "nonce") == "gone"  # it had three shards before it was added again
+    assert fold_range(name, "00000000", 0, 1, "nonce") == "gone"
+    assert fold_range("other", tag8, 0, 1, "nonce") == "gone"
+
+
+def test_workers_log_in_json_lines(server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(10)), 10)
+    (found,) = cut_all(store)
+    client.xtrim(store.keys.stream, maxlen=0)
+    dispatcher = Dispatcher(client, client, prefix, queue=prefix)
+    dispatcher.enqueue(store, found)
+    with (tmp_path / "log").open("wb") as log, running(server, prefix, "workers.worker", stderr=log):
+        wait_for(lambda: dispatcher.queue.failed_job_registry.count == 1)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [(line["level"], line["process"]) for line in lines] == [("error", "worker")]
+    assert "must have 10 entries, got 0" in lines[0]["message"]
 
 
 def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path) -> None:
