@@ -106,8 +106,9 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
     survey = registry.get(name).survey
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
+    jobs = forget_jobs(settings, survey)  # first: where the queue cannot be reached, the survey is still there
     keys = registry.delete(name)
-    jobs = forget_jobs(settings, survey)
+    jobs += forget_jobs(settings, survey)  # those that a collector added meanwhile
     snapshot.remove_survey(settings.snapshots_dir, name)
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
 

@@ -125,6 +125,15 @@ def test_an_unknown_survey(capsys: pytest.CaptureFixture[str], files: Path, word
 
 
 @pytest.mark.usefixtures("live")
+def test_nothing_is_deleted_while_the_queue_is_away(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    assert cli.run(["survey", "add", "good.toml"]) == 0
+    capsys.readouterr()
+    away = f"redis://127.0.0.1:{free_port()}/0"
+    refused(capsys, "survey", "delete", "ages", "--yes", "--queue-url", away)
+    assert cli.run(["survey", "delete", "ages", "--yes"]) == 0
+
+
+@pytest.mark.usefixtures("live")
 def test_another_definition_under_the_same_name(capsys: pytest.CaptureFixture[str], files: Path) -> None:
     assert cli.run(["survey", "add", "good.toml"]) == 0
     assert cli.run(["survey", "add", "good.toml"]) == 0
