@@ -56,6 +56,8 @@ class Content:
         mechanism = self.survey.mechanism
         several = self.window.startswith("last:")
         start, end = (0, None) if several else bounds_ms(self.window, self.survey.every_s)
+        # Of a survey with weights the estimate is about the other axes.
+        domain = mechanism.domain if self.estimate is None else self.estimate.domain
         whole = end is None  # "all" and sums of windows have neither start nor end
         return {
             "format": FORMAT,
@@ -80,8 +82,8 @@ class Content:
             "simultaneous": {
                 "confidence": CONFIDENCE,
                 "method": TOGETHER,
-                "cells": mechanism.domain.size,
-                "factor": factor_for(mechanism.domain),
+                "cells": domain.size,
+                "factor": factor_for(domain),
             },
             "generated_at": _iso(self.generated_at),
             "answers": [answer.table() for answer in self.answers],

@@ -1,10 +1,11 @@
 """Questions in the domain's own units: one grammar for the command line, the interface and the headline answers.
 
-    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K
+    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B
 
-On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`. Ranges are inclusive. Where an axis is continuous, an end
-inside a bin takes the whole bin, an end on the boundary of two bins takes none of the next one, and the answer says
-which stretch it covers. Values are raw and unbiased unless a post-processing method is named.
+On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does. Ranges are inclusive. Where
+an axis is continuous, an end inside a bin takes the whole bin, an end on the boundary of two bins takes none of the
+next one, and the answer says which stretch it covers. Values are raw and unbiased unless a post-processing method is
+named.
 """
 
 import shlex
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from estimator.answers import Answer
 from estimator.place import covered, locate_range, name_cell, split_range
 from estimator.quantiles import quantiles
-from estimator.shares import Shares, check_simultaneous, method_for
+from estimator.shares import Seen, Shares, check_simultaneous, method_for
+from mechanisms.domain import Domain
 from mechanisms.errors import QueryError
 from mechanisms.result import Estimate
 
-GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K"
+GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B"
 ORDERED_KINDS = ("ordinal", "grid", "count")
 _LATER = ("marginal", "mean")
 
@@ -54,7 +56,7 @@ def parse(words: Sequence[str]) -> Query:
         raise QueryError(f"query {kind} takes no argument, got {len(arguments)}")
     if kind in ("prefix", "top") and len(arguments) != 1:
         raise QueryError(f"query {kind} takes one argument, got {len(arguments)}")
-    if kind in ("point", "range", "quantile") and not arguments:
+    if kind in ("point", "range", "quantile", "weighted") and not arguments:
         raise QueryError(f"query {kind} needs an argument, got none; the queries are {GRAMMAR}")
     return Query(kind, tuple(arguments))
 
@@ -118,19 +120,29 @@ def _point(query: Query, shares: Shares) -> list[Answer]:
 
 
 def _range(query: Query, shares: Shares) -> list[Answer]:
+    return _stretch(query, shares, _ends(query, shares.domain))
+
+
+def _weighted(query: Query, shares: Shares) -> list[Answer]:
     domain = shares.domain
+    ends = _ends(query, domain)
+    return shares.show(query.text, Seen(shares.estimate.weighted(*_arrays(ends)), None), [covered(domain, ends)])
+
+
+def _ends(query: Query, domain: Domain) -> list[tuple[int, int]]:
+    """First and last cell along each axis."""
     if domain.kind not in ORDERED_KINDS:
-        raise QueryError(f"query range needs an ordered domain (ordinal or grid), this one is {domain.kind}")
+        raise QueryError(f"query {query.kind} needs an ordered domain (ordinal or grid), this one is {domain.kind}")
     if domain.kind == "grid":
         if len(query.arguments) != len(domain.axes):
             wanted = ", ".join(axis.name for axis in domain.axes)
-            raise QueryError(f"query range needs one A:B for each of {wanted}, got {len(query.arguments)}")
+            raise QueryError(f"query {query.kind} needs one A:B for each of {wanted}, got {len(query.arguments)}")
         ends = [split_range(axis, text) for axis, text in zip(domain.axes, query.arguments, strict=True)]
     else:
         if len(query.arguments) != 2:
-            raise QueryError(f"query range needs two ends, got {len(query.arguments)}")
+            raise QueryError(f"query {query.kind} needs two ends, got {len(query.arguments)}")
         ends = [(query.arguments[0], query.arguments[1])]
-    return _stretch(query, shares, [locate_range(axis, *end) for axis, end in zip(domain.axes, ends, strict=True)])
+    return [locate_range(axis, *end) for axis, end in zip(domain.axes, ends, strict=True)]
 
 
 def _prefix(query: Query, shares: Shares) -> list[Answer]:
@@ -141,8 +153,13 @@ def _prefix(query: Query, shares: Shares) -> list[Answer]:
 
 
 def _stretch(query: Query, shares: Shares, ends: list[tuple[int, int]]) -> list[Answer]:
-    low, high = (np.array([[end[side] for end in ends]], dtype=np.int64) for side in (0, 1))
-    return shares.show(query.text, shares.ranges(low, high), [covered(shares.domain, ends)])
+    return shares.show(query.text, shares.ranges(*_arrays(ends)), [covered(shares.domain, ends)])
+
+
+def _arrays(ends: list[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One range as estimates take it: lower ends, upper ends, shape (1, axes)."""
+    low, high = np.array([ends], dtype=np.int64).transpose(2, 0, 1)
+    return low, high
 
 
 def _quantile(query: Query, shares: Shares) -> list[Answer]:
@@ -200,4 +217,5 @@ _ANSWERS: dict[str, Callable[[Query, Shares], list[Answer]]] = {
     "cdf": _cdf,
     "frequencies": _frequencies,
     "top": _top,
+    "weighted": _weighted,
 }

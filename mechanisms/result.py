@@ -46,6 +46,10 @@ class Estimate:
         """Shares inside inclusive ranges, shape (queries, axes); O(log size) each."""
         raise QueryError("this mechanism answers single values; use flat, hierarchical, haar or metric-l1 for ranges")
 
+    def weighted(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+        """Means over all reports of weight x [in range], for inclusive ranges, shape (queries, axes)."""
+        raise QueryError("query weighted needs a survey with weights: metric-l1 with options.weights public or private")
+
     def prefixes(self, ends: NDArray[np.int64]) -> Measured:
         """Shares up to and including each end, on one axis."""
         self._one_axis()

@@ -9,6 +9,7 @@ import pytest
 from collector.connect import connect
 from collector.keys import heartbeat
 from collector.registry import Registered, Registry
+from collector.survey import parse
 from estimator import snapshot
 from estimator.errors import ServeError
 from estimator.health import STUCK_AFTER_S, Health
@@ -198,3 +199,20 @@ class TestService:
 
         loop(Counting(registry, None), Health(), stop, period_s=0.01)
         assert len(passes) == 3
+
+
+def test_weighted_ranges_over_http_say_what_the_state_says(registry: Registry, tmp_path: Path) -> None:
+    axes = [{"name": "age", "size": 5}, {"name": "spent", "low": 0, "high": 10, "bins": 4}]
+    table = {"mechanism": "metric-l1", "epsilon": 2.0, "domain": {"kind": "grid", "axes": axes}}
+    weighted = registry.add(parse({"name": "spending", **table, "options": {"weights": "private"}}))
+    registry.add(colours())
+    reports = deliver(weighted, 400)
+    mechanism = weighted.survey.mechanism
+    assert set(reports) == {"bits"}, "the weight is not among what is sent"
+    (expected,) = answer(parse_text("weighted 1 3"), mechanism.estimate(mechanism.fold(mechanism.empty(), reports)))
+    with estimator(registry, tmp_path) as http:
+        found = http.get("/api/surveys/spending/query", params={"q": "weighted 1 3"}).json()["answers"]
+        assert found == [expected.table()]
+        deliver(registry.get("colours"), 50)
+        refused = http.get("/api/surveys/colours/query", params={"q": "weighted 1 3"})
+        assert "query weighted needs an ordered domain" in error_of(refused, 400)
