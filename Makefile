@@ -35,7 +35,7 @@ verify: setup  ## Run the slow tests: long statistics, chaos, Prometheus (under 
 	@$(PYTEST) -m slow
 
 chaos: setup  ## Run only the long chaos tests
-	@$(BIN)/python -m pytest -m slow -k chaos
+	@$(BIN)/python -m pytest tests/chaos -m slow -s
 
 bench: setup  ## Measure speed, each figure against a ceiling in the same run
 	@$(BIN)/hearsay bench
