@@ -133,6 +133,7 @@ def parse(table: dict[str, Any]) -> Survey:
         if file.mechanism == "auto":
             chosen, reason = resolve(chosen)
         mechanism = build(chosen)
+        _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle a level, are checked when first used
     except MechanismError as error:
         raise SurveyError(_printable(str(error))) from None
     kind = mechanism.domain.kind

@@ -96,6 +96,13 @@ def test_the_wire_version_is_part_of_the_tag(monkeypatch: pytest.MonkeyPatch) ->
     assert parse(COMPLETE).tag != before
 
 
+def test_a_part_that_cannot_be_built_is_refused_at_once() -> None:
+    domain = {"kind": "ordinal", "size": 1 << 24}
+    wide = {"name": "wide", "mechanism": "hierarchical", "epsilon": 1.0, "domain": domain}
+    with pytest.raises(SurveyError, match="domain must have at most 1048576 cells for oue"):
+        parse({**wide, "options": {"oracle": "oue"}})
+
+
 def test_a_survey_knows_its_numbers() -> None:
     survey = parse(COMPLETE)
     assert (survey.name, survey.epsilon, survey.every_s, survey.retain_s) == ("drinks", 1.1, 3_600, 2_592_000)
