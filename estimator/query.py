@@ -1,11 +1,11 @@
 """Questions in the domain's own units: one grammar for the command line, the interface and the headline answers.
 
-    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B
+    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...]
 
-On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does. Ranges are inclusive. Where
-an axis is continuous, an end inside a bin takes the whole bin, an end on the boundary of two bins takes none of the
-next one, and the answer says which stretch it covers. Values are raw and unbiased unless a post-processing method is
-named.
+On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does, `linear`
+one coefficient per cell. Ranges are inclusive. Where an axis is continuous, an end inside a bin takes the whole bin, an
+end on the boundary of two bins takes none of the next one, and the answer says which stretch it covers. Values are raw
+and unbiased unless a post-processing method is named.
 """
 
 import shlex
@@ -23,8 +23,9 @@ from mechanisms.domain import Domain
 from mechanisms.errors import QueryError
 from mechanisms.result import Estimate
 
-GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B"
+GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...]"
 ORDERED_KINDS = ("ordinal", "grid", "count")
+LARGEST_COEFFICIENT = 1e9
 _LATER = ("marginal", "mean")
 
 
@@ -129,6 +130,29 @@ def _weighted(query: Query, shares: Shares) -> list[Answer]:
     return shares.show(query.text, Seen(shares.estimate.weighted(*_arrays(ends)), None), [covered(domain, ends)])
 
 
+def _linear(query: Query, shares: Shares) -> list[Answer]:
+    """The survey's workload, whose rows are numbered from 1 as in its file, or one sum with the given coefficients."""
+    if not query.arguments:
+        seen = shares.estimate.linear()
+        return shares.show(query.text, Seen(seen, None), ((row, None) for row in range(1, len(seen.value) + 1)))
+    if len(query.arguments) != shares.domain.size:
+        raise QueryError(
+            f"query linear needs {shares.domain.size} coefficients, one per cell, got {len(query.arguments)}"
+        )
+    coefficients = np.array([[_coefficient(text) for text in query.arguments]])
+    return shares.show(query.text, Seen(shares.estimate.linear(coefficients), None), [(None, None)])
+
+
+def _coefficient(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) <= LARGEST_COEFFICIENT:
+        raise QueryError(f"coefficient must be a number of at most {LARGEST_COEFFICIENT:g} in size, got {text}")
+    return number
+
+
 def _ends(query: Query, domain: Domain) -> list[tuple[int, int]]:
     """First and last cell along each axis."""
     if domain.kind not in ORDERED_KINDS:
@@ -218,4 +242,5 @@ _ANSWERS: dict[str, Callable[[Query, Shares], list[Answer]]] = {
     "frequencies": _frequencies,
     "top": _top,
     "weighted": _weighted,
+    "linear": _linear,
 }

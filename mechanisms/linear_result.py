@@ -9,18 +9,40 @@ from mechanisms.errors import QueryError
 from mechanisms.result import Estimate, Floats, Measured
 
 _QUERIES_AT_ONCE = 1024
+_ROUNDING = 1e-7
+
+
+def spans(hidden: Floats, rows: Floats) -> NDArray[np.bool_]:
+    """Which rows have nothing in common with what is hidden."""
+    known: NDArray[np.bool_] = np.linalg.norm(rows @ hidden, axis=1) <= _ROUNDING * np.linalg.norm(rows, axis=1)
+    return known
 
 
 @dataclass(frozen=True)
 class LinearEstimate(Estimate):
-    """Shares with the covariance of their errors, times the number of reports."""
+    """Shares with the covariance of their errors, times the number of reports.
+
+    A strategy made for a workload need not tell every cell: `hidden` projects onto what it leaves open (None: nothing).
+    Cells left open are NaN; `solution` is one of the distributions that fit, of which only sums that are not left open
+    are looked at.
+    """
 
     covariance: Floats
+    solution: Floats
+    workload: Floats | None = None
+    hidden: Floats | None = None
 
-    def linear(self, weights: Floats) -> Measured:
-        """Weighted sums of the cells, one per row of `weights`."""
-        value = weights @ self.estimate.reshape(-1)
-        variance = np.einsum("qx,qx->q", weights @ self.covariance, weights)
+    def linear(self, coefficients: Floats | None = None) -> Measured:
+        """Sums of the cells, one per row of coefficients; refused where the strategy leaves one open."""
+        rows = self.workload if coefficients is None else coefficients
+        if rows is None:
+            raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
+        if self.hidden is not None and not spans(self.hidden, rows).all():
+            raise QueryError(
+                "query asks for a sum that the survey's strategy does not determine; linear has those it does"
+            )
+        value = rows @ self.solution
+        variance = np.einsum("qx,qx->q", rows @ self.covariance, rows)
         return Measured(value, np.sqrt(np.maximum(variance, 0.0) / max(self.reports, 1)))
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:

@@ -27,14 +27,13 @@ from mechanisms.discrete_laplace import DiscreteLaplace, limit_for, variance
 from mechanisms.errors import SpecificationError
 from mechanisms.guarantee import Guarantee
 from mechanisms.layout import Layout, Reports, Vector, length_of, smallest_unsigned
-from mechanisms.linear_result import LinearEstimate
+from mechanisms.linear_result import LinearEstimate, spans
 from mechanisms.metrics import Distances, MetricGuarantee, distances, metric_option
-from mechanisms.options import choice
 from mechanisms.randomness import Random
 from mechanisms.registry import register
 from mechanisms.result import Floats
 from mechanisms.scales import LARGEST_RATE, RATE_BITS, Integers, optimise, round_down, spent, violation
-from mechanisms.strategies import SCALES, STRATEGY, Strategy
+from mechanisms.strategies import SCALES, STRATEGY, WORKLOAD, Strategy
 
 CLAMPING_BIAS = 1e-9
 LARGEST_LIMIT = 1 << 20
@@ -46,7 +45,9 @@ class LaplaceRows(Mechanism):
     """What `matrix` and `laplace-histogram` share: a strategy, a metric, and noise for every row."""
 
     def check(self) -> None:
-        self.strategy.check_cells()
+        if not len(self.strategy.noisy):
+            raise SpecificationError("options.strategy must have a row that tells values apart, got constant rows only")
+        self.strategy.check_spans(np.eye(self.domain.size) if self.workload is None else self.workload)
         if self.options["scales"] is not None:
             problem = violation(self.numerators, self.strategy.reported, self.epsilon, self.distances)
             if problem:
@@ -73,6 +74,11 @@ class LaplaceRows(Mechanism):
     @cached_property
     def distances(self) -> Distances:
         return distances(self.metric, self.domain)
+
+    @property
+    def workload(self) -> Floats | None:
+        """Rows that the survey asks for by itself; None for all cells or all ranges."""
+        return None
 
     def gram(self) -> Floats:
         """W'W of the workload whose total squared error is minimised; all cells unless said otherwise."""
@@ -190,9 +196,14 @@ class LaplaceRows(Mechanism):
 
     def estimate(self, state: State) -> LinearEstimate:
         n, (matrix, offset), shape = self.reports(state), self._rebuild, self.domain.shape
-        shares = (matrix @ (state["sum"] / max(n, 1)) + offset).reshape(shape)
-        stderr = np.sqrt(np.diagonal(self.covariance) / max(n, 1)).reshape(shape)
-        return LinearEstimate(self.domain, n, shares, stderr, self.covariance)
+        solution = matrix @ (state["sum"] / max(n, 1)) + offset
+        stderr = np.sqrt(np.diagonal(self.covariance) / max(n, 1))
+        shares, hidden = solution, self.strategy.hidden
+        if hidden is not None:
+            known = spans(hidden, np.eye(self.domain.size))
+            shares, stderr = (np.where(known, values, np.nan) for values in (solution, stderr))
+        tables = shares.reshape(shape), stderr.reshape(shape)
+        return LinearEstimate(self.domain, n, *tables, self.covariance, solution, self.workload, hidden)
 
     def channel(self) -> NDArray[np.float64]:
         outcomes = self.layout.enumerate()["values"].astype(np.int64)
@@ -206,9 +217,14 @@ class LaplaceRows(Mechanism):
         return table
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """Root mean square over all cells and, on one axis, over all ranges."""
-        cells = self.domain.size
-        predicted = {"point": float(np.sqrt(np.trace(self.covariance) / cells / max(reports, 1)))}
+        """Root mean square over the workload's rows, over all cells and, on one axis, over all ranges."""
+        cells, predicted = self.domain.size, {}
+        if self.workload is not None:
+            total = float((self.gram() * self.covariance).sum())
+            predicted = {"linear": float(np.sqrt(total / len(self.workload) / max(reports, 1)))}
+        if self.strategy.hidden is not None:
+            return predicted
+        predicted |= {"point": float(np.sqrt(np.trace(self.covariance) / cells / max(reports, 1)))}
         if self.domain.kind == "ordinal":
             total = float((_ranges_gram(cells) * self.covariance).sum())
             predicted["range"] = float(np.sqrt(total / (cells * (cells + 1) / 2) / max(reports, 1)))
@@ -233,7 +249,7 @@ class MatrixMechanism(LaplaceRows):
     OPTIONS = (
         STRATEGY,
         metric_option("l1"),
-        choice("workload", "cells", ("cells", "ranges"), "the queries whose total squared error is minimised"),
+        WORKLOAD,
         SCALES,
     )
     EXAMPLES = (
@@ -245,7 +261,20 @@ class MatrixMechanism(LaplaceRows):
         },
     )
 
+    def check(self) -> None:
+        given, cells = self.options["workload"], self.domain.size
+        if not isinstance(given, str) and any(len(row) != cells for row in given):
+            raise SpecificationError(f"options.workload must have rows of {cells} numbers, one per cell")
+        super().check()
+
+    @cached_property
+    def workload(self) -> Floats | None:
+        given = self.options["workload"]
+        return None if isinstance(given, str) else np.array(given)
+
     def gram(self) -> Floats:
+        if self.workload is not None:
+            return self.workload.T @ self.workload
         if self.options["workload"] == "cells":
             return super().gram()
         if len(self.domain.axes) != 1:

@@ -35,6 +35,7 @@ _GAP = 1e-7  # relative distance to the optimum at which the barrier stops
 _STEEPER = 50.0
 _CENTRED = 1e-4  # Newton decrement at which a point is central enough to go on from
 _NEGLIGIBLE = 1e-11  # relative change of the barrier's value near its rounding error
+_UNLIMITED = 1e-200  # instead of 0 where no row tells a pair apart
 _PAIRS_AT_ONCE = 4096
 
 
@@ -59,13 +60,15 @@ CONTINUOUS = Noise(lambda u: 2 / u**2, lambda u: -4 / u**3, lambda u: 12 / u**4)
 def optimise(strategy: Integers, weights: Floats, bound: Distances, noise: Noise = LATTICE) -> Floats:
     """The rates (one per row) with the least weighted variance under E = `bound`; every row's weight must be > 0."""
     constraints, limits = _constraints(strategy, bound)
-    rates = np.full(len(strategy), 0.5 * (limits / np.maximum(constraints @ np.ones(len(strategy)), 1e-300)).min())
+    rates = np.full(len(strategy), 0.5 * (limits / np.maximum(constraints @ np.ones(len(strategy)), _UNLIMITED)).min())
     objective = float(weights @ noise.variance(rates))
     steepness = len(limits) / objective
     while True:
         rates = _centre(rates, steepness, weights, constraints, limits, noise)
         if len(limits) / steepness < _GAP * float(weights @ noise.variance(rates)):
-            return rates * (limits / (constraints @ rates)).min()  # up to the first pair that allows no more
+            return (
+                rates * (limits / np.maximum(constraints @ rates, _UNLIMITED)).min()
+            )  # up to the first pair that allows no more
         steepness *= _STEEPER
 
 

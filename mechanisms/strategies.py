@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.errors import SpecificationError
+from mechanisms.linear_result import spans
 from mechanisms.options import Option
 
 Floats = NDArray[np.float64]
@@ -75,16 +76,27 @@ class Strategy:
         matrix = basis @ inverse
         return matrix, origin - matrix @ (rows @ origin)
 
-    def check_cells(self) -> None:
-        """Refuse a strategy whose rows do not determine every cell."""
+    @cached_property
+    def hidden(self) -> Floats | None:
+        """The projection onto what the rows leave open about the cells; None where they determine every cell."""
         rows = self.reported.astype(np.float64)
         if self.knows_total:
             rows = np.vstack([rows, np.ones((1, rows.shape[1]))])
-        rank = int(np.linalg.matrix_rank(rows, rtol=_FULL_RANK)) if rows.size else 0
-        if rank < self.rows.shape[1]:
+        cells = rows.shape[1]
+        if rows.size and int(np.linalg.matrix_rank(rows, rtol=_FULL_RANK)) == cells:
+            return None
+        return np.eye(cells) - np.linalg.pinv(rows, rcond=_FULL_RANK) @ rows
+
+    def check_spans(self, workload: Floats) -> None:
+        """Refuse a strategy from whose rows the workload's cannot be made."""
+        if self.hidden is None:
+            return
+        known = spans(self.hidden, workload)
+        if not known.all():
+            cells = len(self.hidden)
             raise SpecificationError(
-                f"options.strategy must determine every cell: the workload is not in its row space, which has "
-                f"dimension {rank} of {self.rows.shape[1]}"
+                f"options.strategy must determine the workload: its row {int(np.argmin(known)) + 1} is not in the "
+                f"strategy's row space, which has dimension {cells - round(float(np.trace(self.hidden)))} of {cells}"
             )
 
 
@@ -116,6 +128,24 @@ def _check_strategy(value: Any) -> Any:
     raise SpecificationError(f"options.strategy must be identity, prefix or a list of at most {MAXIMUM_ROWS} rows")
 
 
+def _check_workload(value: Any) -> Any:
+    if value in ("cells", "ranges"):
+        return value
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= MAXIMUM_ROWS:
+        raise SpecificationError(f"options.workload must be cells, ranges or a list of at most {MAXIMUM_ROWS} rows")
+    for number, row in enumerate(value, start=1):
+        if not isinstance(row, list | tuple) or not all(map(_is_coefficient, row)) or not any(row):
+            raise SpecificationError(
+                f"options.workload[{number}] must be a list of numbers from -{LARGEST_ENTRY} to {LARGEST_ENTRY}, "
+                "not all of them 0"
+            )
+    return [[float(entry) for entry in row] for row in value]
+
+
+def _is_coefficient(entry: Any) -> bool:
+    return isinstance(entry, int | float) and not isinstance(entry, bool) and abs(entry) <= LARGEST_ENTRY
+
+
 def _check_scales(value: Any) -> Any:
     if value is None:
         return None
@@ -132,5 +162,11 @@ STRATEGY = Option(
     "prefix",
     _check_strategy,
     "rows that devices report: identity, prefix, a list of rows or a CSV file",
+)
+WORKLOAD = Option(
+    "workload",
+    "cells",
+    _check_workload,
+    "the queries whose total squared error is minimised: cells, ranges, a list of rows or a CSV file",
 )
 SCALES = Option("scales", None, _check_scales, "Laplace scale of each row of the strategy; optimised where absent")
