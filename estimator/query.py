@@ -133,14 +133,14 @@ def _weighted(query: Query, shares: Shares) -> list[Answer]:
 def _linear(query: Query, shares: Shares) -> list[Answer]:
     """The survey's workload, whose rows are numbered from 1 as in its file, or one sum with the given coefficients."""
     if not query.arguments:
-        seen = shares.estimate.linear()
+        seen = shares.estimate.sums()
         return shares.show(query.text, Seen(seen, None), ((row, None) for row in range(1, len(seen.value) + 1)))
     if len(query.arguments) != shares.domain.size:
         raise QueryError(
             f"query linear needs {shares.domain.size} coefficients, one per cell, got {len(query.arguments)}"
         )
     coefficients = np.array([[_coefficient(text) for text in query.arguments]])
-    return shares.show(query.text, Seen(shares.estimate.linear(coefficients), None), [(None, None)])
+    return shares.show(query.text, Seen(shares.estimate.sums(coefficients), None), [(None, None)])
 
 
 def _coefficient(text: str) -> float:

@@ -32,7 +32,7 @@ class LinearEstimate(Estimate):
     workload: Floats | None = None
     hidden: Floats | None = None
 
-    def linear(self, coefficients: Floats | None = None) -> Measured:
+    def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of the cells, one per row of coefficients; refused where the strategy leaves one open."""
         rows = self.workload if coefficients is None else coefficients
         if rows is None:
@@ -52,7 +52,7 @@ class LinearEstimate(Estimate):
         if (low < 0).any() or (low > high).any() or (high >= np.array(shape)).any():
             raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
         parts = [
-            self.linear(self._inside(low[at : at + _QUERIES_AT_ONCE], high[at : at + _QUERIES_AT_ONCE]))
+            self.sums(self._inside(low[at : at + _QUERIES_AT_ONCE], high[at : at + _QUERIES_AT_ONCE]))
             for at in range(0, max(len(low), 1), _QUERIES_AT_ONCE)
         ]
         return Measured(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -50,7 +50,7 @@ class Estimate:
         """Means over all reports of weight x [in range], for inclusive ranges, shape (queries, axes)."""
         raise QueryError("query weighted needs a survey with weights: metric-l1 with options.weights public or private")
 
-    def linear(self, coefficients: Floats | None = None) -> Measured:
+    def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of the cells, one per row of coefficients; without them, the survey's own workload."""
         raise QueryError("query linear needs a mechanism that knows the error of any sum of cells: matrix")
 
