@@ -7,32 +7,32 @@ Estimate  Every level's shares from its own reports, made consistent by weighted
 Variance  exact for every range, `tree_variance`; without consistency, `tree_parts`.  Kulkarni 5.3, 5.4
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import Mechanism, State, Values
+from mechanisms.domain import Domain
 from mechanisms.errors import SpecificationError
 from mechanisms.guarantee import Guarantee, PureLDP
+from mechanisms.hierarchical_grid import HierarchicalGrid
 from mechanisms.layout import Layout, Reports
 from mechanisms.level_noise import LevelNoise, level_shares
 from mechanisms.level_plan import (
     DEFAULT_ORACLE,
-    WORKLOADS,
     Plan,
     PlannedLevel,
     equal,
-    levels_option,
     optimise,
-    oracle_option,
     oracle_over,
+    tree_options,
 )
 from mechanisms.levels import SampledLevels, cumulative_thresholds
-from mechanisms.options import choice, flag, integer
 from mechanisms.randomness import Random
 from mechanisms.range_result import Ends, RangeEstimate, sampled_ranges, standard_error
 from mechanisms.registry import register
@@ -66,14 +66,8 @@ class Hierarchical(Mechanism):
 
     ID = "hierarchical"
     SUMMARY = "ranges and quantiles: a tree of histograms, made consistent"
-    KINDS = ("ordinal",)
-    OPTIONS = (
-        integer("fanout", None, 2, 1 << 10, "children of a node where levels are uniform; 4 where absent"),
-        oracle_option(),
-        flag("consistency", True, "make the levels agree by weighted least squares"),
-        levels_option(),
-        choice("workload", "all", WORKLOADS, "the ranges that optimised levels are best for"),
-    )
+    KINDS = ("ordinal", "grid")
+    OPTIONS = tree_options()
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}, "options": {"fanout": 2}},
         {"epsilon": 0.8, "domain": {"kind": "ordinal", "size": 5}, "options": {"fanout": 2, "oracle": "oue"}},
@@ -84,7 +78,14 @@ class Hierarchical(Mechanism):
             "options": {"fanout": 4, "oracle": "hrr", "consistency": False},
         },
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
+        {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}, "options": {"fanout": 2}},
     )
+
+    @classmethod
+    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
+        if domain.kind == "grid":
+            return cast(Self, HierarchicalGrid.create(epsilon, domain, options))
+        return super().create(epsilon, domain, options)
 
     def check(self) -> None:
         if self._levels != "uniform":

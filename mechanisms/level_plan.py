@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mechanisms.errors import SpecificationError
-from mechanisms.options import Option, choice
+from mechanisms.options import Option, choice, flag, integer
 from mechanisms.oracle import FrequencyOracle
 from mechanisms.registry import REGISTRY
 from mechanisms.result import Floats
@@ -86,6 +86,17 @@ def levels_option() -> Option:
         return [str(level) for level in plan]
 
     return Option("levels", None, check, "uniform, optimised (the default unless fanout or oracle is given), or a list")
+
+
+def tree_options() -> tuple[Option, ...]:
+    """The options of hierarchical, on one axis or two."""
+    return (
+        integer("fanout", None, 2, 1 << 10, "children of a node where levels are uniform; 4 where absent"),
+        oracle_option(),
+        flag("consistency", True, "make the levels agree by weighted least squares"),
+        levels_option(),
+        choice("workload", "all", WORKLOADS, "the ranges that optimised levels are best for"),
+    )
 
 
 def oracle_over(name: str, nodes: int, epsilon: float) -> FrequencyOracle:
