@@ -13,9 +13,10 @@ class Answer:
     """A value with its standard error; what is unknown is None, never NaN.
 
     `item` names a cell of a one-dimensional domain (label, integer, ends of a bin), `cell` one of several axes. Only a
-    quantile has `band`, its asymmetric 95% band in the domain's units, and `rank_stderr`, the standard error of the
-    share at the value. With `postprocess` the value went through that method and `raw` is the unbiased one, to which
-    standard error and intervals belong. `factor` times the standard error makes intervals that hold for all cells.
+    quantile has `band`, its asymmetric 95% band in the domain's units, `rank_stderr`, the standard error of the share
+    at the value, and where there is a theorem its `rank_bound` on the error in rank. With `postprocess` the value went
+    through that method and `raw` is the unbiased one, to which standard error and intervals belong. `factor` times the
+    standard error makes intervals that hold for all cells.
     """
 
     query: str
@@ -25,6 +26,7 @@ class Answer:
     cell: Mapping[str, Any] | None = None
     band: tuple[float, float] | None = None
     rank_stderr: float | None = None
+    rank_bound: float | None = None
     postprocess: str | None = None
     raw: float | None = None
     factor: float | None = None
@@ -66,6 +68,8 @@ class Answer:
             table["simultaneous"] = list(self.simultaneous)
         if self.band is not None:
             table |= {"band": list(self.band), "rank_stderr": self.rank_stderr}
+        if self.rank_bound is not None:
+            table["rank_bound"] = self.rank_bound
         return table
 
 

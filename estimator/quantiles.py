@@ -16,9 +16,9 @@ def quantiles(ranks: Sequence[str], shares: Shares) -> list[Answer]:
     """One answer for each rank, on the domain's only axis."""
     (axis,) = shares.domain.axes
     numbers = np.array([_rank(text) for text in ranks])
-    found = shares.estimate.quantiles(numbers)
+    found, bound = shares.estimate.quantiles(numbers), shares.estimate.rank_bound()
     answers = [
-        _answer(axis, text, int(cell), (int(first), int(last)), float(rank_stderr))
+        replace(_answer(axis, text, int(cell), (int(first), int(last)), float(rank_stderr)), rank_bound=bound)
         for text, cell, first, last, rank_stderr in zip(ranks, *found, strict=True)
     ]
     if shares.method == "none":

@@ -5,7 +5,7 @@ local differential privacy, C definition 2). The classes here are the shapes tha
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
 
@@ -54,7 +54,10 @@ class PureLDP(Guarantee):
 
 @dataclass(frozen=True)
 class MetricLp(Guarantee):
-    """Epsilon times the L^p distance; a step from one cell to the next is `widths` long on each axis (1 if absent)."""
+    """Epsilon times the L^p distance; a step from one cell to the next is `widths` long on each axis.
+
+    Without widths all steps are 1, and no axis has bins.
+    """
 
     epsilon: float
     p: float = 1.0
@@ -72,7 +75,7 @@ class MetricLp(Guarantee):
         distance = {1.0: "differences summed over the axes", inf: "largest difference over the axes"}.get(
             self.p, f"L^{self.p:g} norm of the differences over the axes"
         )
-        if self.widths is None or all(width == 1.0 for width in self.widths):
+        if self.widths is None:
             return (
                 f"Metric privacy: two values at a distance of k cells ({distance}) explain any report within a "
                 f"factor of e^({self.epsilon:g} k). Close values are well hidden, distant ones less."
@@ -229,4 +232,7 @@ def in_sequence(*parts: Guarantee) -> Guarantee:
     """The guarantee of releasing several reports about one value, each of which may depend on the earlier ones."""
     if parts and all(isinstance(part, PureLDP) for part in parts):
         return PureLDP(sum(part.epsilon for part in parts if isinstance(part, PureLDP)))
+    same_metric = {(part.p, part.widths) if isinstance(part, MetricLp) else None for part in parts}
+    if len(same_metric) == 1 and isinstance(parts[0], MetricLp):
+        return replace(parts[0], epsilon=sum(part.epsilon for part in parts if isinstance(part, MetricLp)))
     return parts[0] if len(parts) == 1 else Sequence(parts)

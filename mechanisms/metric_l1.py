@@ -145,9 +145,16 @@ class MetricL1Signs(Mechanism):
     def noise(self) -> tuple[AxisNoise, ...]:
         return tuple(AxisNoise.of(c, self.anchored) for c in self.correlations)
 
+    @property
+    def lp(self) -> MetricLp:
+        """The promise about the values; widths matter where an axis is continuous."""
+        axes = self.value_domain.axes
+        continuous = any(axis.low is not None for axis in axes)
+        return MetricLp(self.epsilon, self.p, tuple(axis.width for axis in axes) if continuous else None)
+
     @cached_property
     def guarantee(self) -> Guarantee:
-        return MetricLp(self.epsilon, self.p, tuple(axis.width for axis in self.domain.axes))
+        return self.lp
 
     @cached_property
     def spent_epsilon(self) -> float:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mechanisms.domain import Domain
 from mechanisms.errors import QueryError
+from mechanisms.metric_bounds import rank_bound
 from mechanisms.result import Estimate, Floats, Measured
 
 Cells = NDArray[np.int64]
@@ -91,6 +92,14 @@ class SignEstimate(Estimate):
     def ranges(self, low: Cells, high: Cells) -> Measured:
         """2^axes corners for a value, at most 3^axes for its standard error."""
         return self._in_steps(low, high, self._ranges)
+
+    def rank_bound(self) -> float | None:
+        """Theorem 5's bound, on one axis; it is about a search by halving, and far above what is measured."""
+        (noise, *others), cells = self.noise, self.domain.size
+        if others or cells < 2:
+            return None
+        correlation = 1 / np.sqrt(1 + 2 * noise.interior)
+        return rank_bound(float(correlation), cells, self.reports, anchored=noise.trivial == 0)
 
     def _in_steps(self, low: Cells, high: Cells, answer: Callable[[Cells, Cells], Measured]) -> Measured:
         """Answers to a few queries at a time, so that their corners fit into memory."""

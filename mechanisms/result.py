@@ -83,6 +83,10 @@ class Estimate:
         cell = first(value)
         return Quantiles(cell, first(value + Z95 * stderr), first(value - Z95 * stderr), stderr[cell])
 
+    def rank_bound(self) -> float | None:
+        """A theorem's bound on a quantile's error in rank, at 95% and before any data; None without a theorem."""
+        return None
+
     def _one_axis(self) -> None:
         if len(self.domain.axes) != 1 or self.domain.kind not in ("ordinal", "count"):
             raise QueryError(f"prefix, cdf and quantile need an ordinal domain, this one is {self.domain.kind}")

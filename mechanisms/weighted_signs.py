@@ -111,9 +111,7 @@ class WeightedSigns(MetricL1Signs):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        widths = tuple(axis.width for axis in self.value_domain.axes)
-        private = self.options["weights"] == "private"
-        return WeightedGuarantee(MetricLp(self.epsilon, self.p, widths), self.value_domain, private)
+        return WeightedGuarantee(self.lp, self.value_domain, self.options["weights"] == "private")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,13 @@
 """A survey in words and numbers: definition, promise to the devices, error to expect."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from collector.errors import SurveyError
 from collector.survey import Survey
 from collector.wire import codec
+from mechanisms.guarantee import in_sequence
+from ops.advice import advice
 from ops.protection import protection
 
 EXAMPLE_REPORTS = (10_000, 1_000_000)
@@ -20,10 +24,27 @@ def describe(survey: Survey) -> dict[str, Any]:
         **({} if survey.reason is None else {"reason": survey.reason}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
+        **advice(mechanism),
         "cells": mechanism.domain.size,
         "report_bytes": max(variant.row_bytes for variant in codec(mechanism).variants),
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
         "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
+    }
+
+
+def composed(surveys: Sequence[Survey]) -> dict[str, Any]:
+    """What is promised to a device that takes part in several surveys about the same value: the bounds add."""
+    first, *others = (survey.mechanism.domain for survey in surveys)
+    for survey, domain in zip(surveys[1:], others, strict=True):
+        if domain != first:
+            raise SurveyError(
+                f"surveys shown together must have the same domain, got another one in {survey.name} than in "
+                f"{surveys[0].name}"
+            )
+    together = in_sequence(*(survey.mechanism.guarantee for survey in surveys))
+    return {
+        "surveys": [survey.name for survey in surveys],
+        "guarantee": {**together.table(), "words": together.words()},
     }
 
 

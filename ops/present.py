@@ -60,6 +60,8 @@ def _columns(each: Answer) -> dict[str, Any]:
         columns |= dict(zip(("all low", "all high"), each.simultaneous, strict=True))
     if each.band is not None:
         columns |= {"band": each.band, "rank stderr": each.rank_stderr}
+    if each.rank_bound is not None:
+        columns["rank bound"] = each.rank_bound
     return columns
 
 

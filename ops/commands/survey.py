@@ -1,16 +1,18 @@
 """`hearsay survey`: the registry of surveys."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from collector.errors import SurveyError
 from collector.registry import Registered
 from collector.survey import Survey, load
 from estimator import snapshot
 from ops import giving_up, toml
 from ops.config import Settings
 from ops.connection import open_registry
-from ops.describe import describe, predicted_rows
+from ops.describe import composed, describe, predicted_rows
 from ops.jobs import forget_jobs
 from ops.options import SERVER, json_option, uses
 from ops.present import console, print_json, print_table
@@ -49,25 +51,35 @@ def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> No
 @uses(*SERVER)
 def list_surveys(settings: Settings, as_json: bool) -> None:
     """List the surveys that are registered."""
-    rows = [_row(registered) for registered in open_registry(settings).list()]
+    registry = open_registry(settings)
+    rows = [_row(registered) for registered in registry.list()]
     if as_json:
         print_json(rows)
     else:
         names = ("name", "tag", "mechanism", "epsilon", "kind", "cells", "every", "shards", "closed")
         print_table("surveys", names, [[row[name] for name in names] for row in rows])
+        for name in sorted(set(registry.names()) - {row["name"] for row in rows}):
+            click.echo(
+                f"survey {name} cannot be read by this version; hearsay survey delete {name} removes it", err=True
+            )
 
 
 @command.command()
-@click.argument("name", metavar="NAME|SURVEY.toml")
+@click.argument("names", metavar="NAME|SURVEY.toml...", nargs=-1, required=True)
 @json_option
 @uses(*SERVER)
-def show(settings: Settings, name: str, as_json: bool) -> None:
+def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     """Show a survey: its canonical form, what is promised, what error to expect.
 
     A path that ends in .toml is read from the file and needs no server. Where some values are better protected than
-    others, both are named.
+    others, both are named. Of several surveys about the same value, shows what remains promised to a device that
+    answers all of them.
     """
-    survey: Survey = load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey
+    surveys = [load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names]
+    if len(surveys) > 1:
+        _show_together(surveys, as_json)
+        return
+    (survey,) = surveys
     description = describe(survey)
     if as_json:
         print_json(description)
@@ -81,10 +93,21 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     for title, lines in description.get("protection", {}).items():
         if lines:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
+    for line in description.get("advice", []):
+        out.print(line, markup=False)
     out.print(
         f"A report takes at most {description['report_bytes']:,} bytes, the state {description['state_bytes']:,}."
     )
     print_table("what to expect", ("reports", "query", "standard error"), predicted_rows(description))
+
+
+def _show_together(surveys: list[Survey], as_json: bool) -> None:
+    together = composed(surveys)
+    if as_json:
+        print_json(together)
+    else:
+        console().print(f"{', '.join(together['surveys'])}, all answered by one device:", markup=False)
+        console().print(together["guarantee"]["words"], markup=False)
 
 
 @command.command()
@@ -103,12 +126,14 @@ def close(settings: Settings, name: str) -> None:
 def delete(settings: Settings, name: str, yes: bool) -> None:
     """Forget a survey: its keys in Redis, its jobs, its snapshots."""
     registry = open_registry(settings)
-    survey = registry.get(name).survey
+    survey = None
+    with suppress(SurveyError):  # one that this version cannot read has no jobs that a worker would run
+        survey = registry.get(name).survey
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
-    jobs = forget_jobs(settings, survey)  # first: where the queue cannot be reached, the survey is still there
+    jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
-    jobs += forget_jobs(settings, survey)  # those that a collector added meanwhile
+    jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
     snapshot.remove_survey(settings.snapshots_dir, name)
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
 

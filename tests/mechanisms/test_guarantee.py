@@ -54,6 +54,9 @@ def test_high_low_is_asymmetric() -> None:
 def test_releases_about_one_value_add_up() -> None:
     assert in_sequence(PureLDP(0.25), PureLDP(0.5)) == PureLDP(0.75)
     assert in_sequence(MetricLp(1.0)) == MetricLp(1.0)
+    assert in_sequence(MetricLp(1.0, 2.0, (0.5,)), MetricLp(0.25, 2.0, (0.5,))) == MetricLp(1.25, 2.0, (0.5,))
+    both = in_sequence(MetricLp(1.0), MetricLp(0.5, inf)).matrix(FOUR)
+    assert both[0].tolist() == [0.0, 1.5, 3.0, 4.5]
     mixed = in_sequence(PureLDP(1.0), MetricLp(0.5), HighLow(2.0, (1,), "b")).matrix(FOUR)
     assert mixed[1].tolist() == [3.5, 0.0, 3.5, 4.0]
     assert np.isinf(mixed[0, 1:]).all()

@@ -1,0 +1,89 @@
+"""`hearsay survey show` under metric privacy: advice on bins, and several surveys about one value."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mechanisms.metric_bounds import advised_bins
+from ops import cli
+
+SURVEY = """
+name = "{name}"
+mechanism = "{mechanism}"
+epsilon = {epsilon}
+[domain]
+kind = "ordinal"
+"""
+METRES = "low = 0.0\nhigh = 80.0\nbins = 80\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.chdir(tmp_path)
+
+    def survey(name: str, epsilon: float, domain: str, mechanism: str = "metric-l1") -> str:
+        Path(f"{name}.toml").write_text(SURVEY.format(name=name, epsilon=epsilon, mechanism=mechanism) + domain)
+        return f"{name}.toml"
+
+    return survey
+
+
+def shown(capsys: pytest.CaptureFixture[str], *names: str) -> tuple[str, dict]:
+    """What is printed, on one line, and as JSON."""
+    assert cli.run(["survey", "show", *names]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert cli.run(["survey", "show", "--json", *names]) == 0
+    return text, json.loads(capsys.readouterr().out)
+
+
+def test_a_continuous_axis_gets_advice_on_its_bins(write, capsys: pytest.CaptureFixture[str]) -> None:
+    text, data = shown(capsys, write("length", 0.5, METRES))
+    (line,) = data["advice"]
+    assert line in text
+    for reports in (10_000, 1_000_000):
+        assert f"{advised_bins(0.5, 80.0, reports)} bins at {reports:,} reports" in line
+    assert "two values on either side of a bin's edge get a whole bin's epsilon, however close they are" in text
+
+
+def test_other_surveys_get_none(write, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in (write("steps", 0.5, "size = 80\n"), write("levels", 0.5, METRES, "haar")):
+        text, data = shown(capsys, name)
+        assert "advice" not in data
+        assert "bin's edge" not in text
+
+
+def test_surveys_about_one_value_add_up(write, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = write("one", 0.5, "size = 8\n"), write("two", 0.25, "size = 8\n")
+    text, data = shown(capsys, one, two)
+    assert data["surveys"] == ["one", "two"]
+    assert data["guarantee"]["epsilon"] == 0.75
+    assert "one, two, all answered by one device:" in text
+    assert "e^(0.75 k)" in text
+    text, data = shown(capsys, one, write("three", 1.0, "size = 8\n", "haar"))
+    assert [part["kind"] for part in data["guarantee"]["parts"]] == ["metric", "pure"]
+    assert "whose exponents add for every pair of values" in text
+
+
+def test_surveys_about_different_values_do_not(write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["survey", "show", write("one", 0.5, "size = 8\n"), write("two", 0.5, "size = 9\n")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    message = "surveys shown together must have the same domain, got another one in two than in one"
+    assert captured.err == f"hearsay: {message}\n"
+
+
+def test_quantiles_carry_the_theorem_beside_the_band(write, capsys: pytest.CaptureFixture[str]) -> None:
+    survey, literal = write("length", 0.5, METRES), write("literal", 0.5, METRES + "[options]\nanchored = false\n")
+    Path("values.csv").write_text("value\n" + "12\n30\n31\n60\n" * 500)
+    bounds = []
+    for name in (survey, literal):
+        assert cli.run(["simulate", name, "--values", "values.csv", "--out", "s", "--seed", "2"]) == 0
+        capsys.readouterr()
+        assert cli.run(["query", "--snapshot", "s", "--json", "quantile", "0.5"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert found["rank_bound"] > 1.96 * found["rank_stderr"] > 0
+        bounds.append(found["rank_bound"])
+    assert bounds[1] == pytest.approx(2 * bounds[0])
+    assert cli.run(["query", "--snapshot", "s", "quantile", "0.5"]) == 0
+    assert "rank bound" in capsys.readouterr().out
