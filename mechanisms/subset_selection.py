@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN
 from fractions import Fraction
 from functools import cached_property
-from math import comb, sqrt
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from mechanisms.layout import Reports
 from mechanisms.oracle import Moments
 from mechanisms.randomness import WORD, Random
 from mechanisms.registry import register
+from mechanisms.subsets import uniform_subsets
 from mechanisms.thresholds import exponential, log_ratio, probability
 from mechanisms.unary import BitOracle, set_bits
-
-_SPARE_DEVIATIONS = 1.3  # how far below the wanted size a first draw aims: few redraws against few cells to add
 
 
 @register
@@ -66,7 +65,7 @@ class SubsetSelection(BitOracle):
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         include = random.bernoulli(self.include, cells.size)
-        bits = _uniform_subsets(self.chosen - include.astype(np.int64), self.domain.size, cells, random)
+        bits = uniform_subsets(self.chosen - include.astype(np.int64), self.domain.size, cells, random)
         set_bits(bits, cells, include)
         return {"bits": bits}
 
@@ -95,38 +94,3 @@ class SubsetSelection(BitOracle):
         possible = strings.sum(axis=1) == w
         inside, outside = p / comb(size - 1, w - 1), (1 - p) / comb(size - 1, w)
         return np.where(possible, np.where(strings.T, inside, outside), 0.0)
-
-
-def _uniform_subsets(
-    wanted: NDArray[np.int64], width: int, without: NDArray[np.int64], random: Random
-) -> NDArray[np.uint8]:
-    """For every row a uniform subset of `wanted` cells that does not hold the cell `without`, as packed bits.
-
-    Independent equal coins make, given how many came up, a uniform subset of that size. So draw coins a little below
-    the wanted density, draw rows with too many again, and fill the others up with uniform cells, as many as are
-    missing, until none is. Every step treats all cells but one alike, so all subsets of the wanted size stay equally
-    likely, whatever the density; and it costs little more than the coins.
-    """
-    density = float(wanted.max(initial=0)) / width
-    aim = max(0.0, density - _SPARE_DEVIATIONS * sqrt(density * (1 - density) / width))
-    threshold = int(aim * 4096) << 52  # any density is right; one of twelve digits needs fewer random bits
-    nobody = np.zeros(len(wanted), dtype=bool)
-    packed = np.empty((len(wanted), (width + 7) // 8), dtype=np.uint8)
-    missing = np.full(len(wanted), -1, dtype=np.int64)
-
-    def settle(rows: NDArray[np.intp]) -> None:
-        part = packed[rows]
-        set_bits(part, without[rows], nobody[rows])
-        packed[rows] = part
-        missing[rows] = wanted[rows] - np.bitwise_count(part).sum(axis=1, dtype=np.int64)
-
-    while (full := np.flatnonzero(missing < 0)).size:
-        packed[full] = random.bits(threshold, full.size, width)
-        settle(full)
-    while (lacking := np.flatnonzero(missing)).size:
-        rows = np.repeat(lacking, missing[lacking])
-        cell = random.below(width, rows.size).astype(np.intp)
-        bit = np.uint8(1) << (cell & 7).astype(np.uint8)
-        np.bitwise_or.at(packed.reshape(-1), rows * packed.shape[1] + (cell >> 3), bit)
-        settle(lacking)
-    return packed
