@@ -64,7 +64,7 @@ def check_axioms(given: Distances) -> None:
     """Refuse what is not a metric, naming the first pair that shows it."""
 
     def refuse(problem: str) -> None:
-        raise SpecificationError(f"metric must be a metric: {problem}")
+        raise SpecificationError(f"options.metric must be a metric: {problem}")
 
     off_diagonal = ~np.eye(len(given), dtype=bool)
     if np.isnan(given).any() or (given < 0).any():
