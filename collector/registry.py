@@ -1,11 +1,12 @@
 """Which surveys exist. A name is bound to one definition until it is deleted."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from collector import keys
 from collector.connect import Client
-from collector.errors import SurveyConflict, UnknownSurvey
+from collector.errors import CollectorError, SurveyConflict, UnknownSurvey
 from collector.scripts import Scripts
 from collector.store import Shard
 from collector.survey import Survey, parse
@@ -79,9 +80,12 @@ class Registry:
         return sorted(name.decode() for name in self.client.hkeys(keys.surveys(self.prefix)))
 
     def list(self) -> list[Registered]:
-        """Every survey, by name."""
-        records = self.client.hgetall(keys.surveys(self.prefix))
-        return [self._registered(records[name]) for name in sorted(records)]
+        """Every survey that this version can read, by name; one that it cannot must not hide the others."""
+        found = []
+        for name in self.names():
+            with suppress(CollectorError):
+                found.append(self.get(name))
+        return found
 
     def close(self, name: str) -> None:
         """Take no more reports for a survey."""
@@ -90,13 +94,13 @@ class Registry:
 
     def delete(self, name: str) -> int:
         """Forget a survey with all it holds in Redis; answers how many keys went."""
-        registered = self.get(name)
-        deleted = 0
-        for store in registered.stores:
-            deleted += int(self.client.unlink(store.keys.meta))  # first: without it no script adds anything more
-            pattern = store.keys.base.replace("[", "\\[") + "*"
-            for key in list(self.client.scan_iter(match=pattern, count=1_000)):
-                deleted += int(self.client.unlink(key))
+        if not self.client.hexists(keys.surveys(self.prefix), name):
+            raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
+        found = [*self.client.scan_iter(match=f"{self.prefix}:{{{name}.*", count=1_000)]
+        found.sort(key=lambda key: not key.endswith(b":meta"))  # first: without it no script adds anything more
+        deleted = sum(int(self.client.unlink(key)) for key in found)
+        # Whatever a script was adding while the keys were listed stands by now, and nothing can follow it.
+        deleted += sum(int(self.client.unlink(key)) for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*"))
         self.client.hdel(keys.surveys(self.prefix), name)
         return deleted
 

@@ -33,7 +33,6 @@ from estimator.health import Health
 from estimator.live import windows_of
 from estimator.metrics import PipelineMetrics
 from estimator.query import answer, parse_text
-from estimator.surveys import readable
 from mechanisms.errors import QueryError
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -94,7 +93,7 @@ class Interface:
         return JSONResponse({"status": "not ready", "error": trouble}, 503)
 
     def surveys(self, request: Request) -> Response:
-        return JSONResponse([_summary(registered) for registered in readable(self._registry)])
+        return JSONResponse([_summary(registered) for registered in self._registry.list()])
 
     def survey(self, request: Request) -> Response:
         registered = self._get(request)

@@ -16,7 +16,6 @@ from collector.status import is_final
 from estimator import published, snapshot
 from estimator.live import add, counters_of, version_of, windows_of
 from estimator.retention import forget
-from estimator.surveys import names
 from estimator.totals import record_merged
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -55,7 +54,7 @@ class Materialiser:
         result = Pass()
         retention_due = time.monotonic() >= self._next_retention
         tags = set()
-        for survey in names(self.registry):
+        for survey in self.registry.names():
             try:
                 registered = self.registry.get(survey)
                 tags.add(registered.survey.tag)

@@ -19,7 +19,6 @@ from collector.registry import Registered, Registry
 from collector.status import CAUSES, status
 from estimator import published
 from estimator.live import windows_of
-from estimator.surveys import readable
 from estimator.totals import totals
 
 SHARD = ("survey", "shard")
@@ -48,7 +47,7 @@ class PipelineMetrics(Collector):
 
     def _surveys(self) -> list[Metric]:
         families = _Families()
-        for registered in readable(self._registry):
+        for registered in self._registry.list():
             families.add_survey(registered)
         failures = CounterMetricFamily(
             "hearsay_survey_failures",

@@ -82,6 +82,11 @@ class Writer:
             except redis.exceptions.OutOfMemoryError:
                 pause = self._wait("memory", pause)
                 continue
+            except redis.exceptions.ResponseError as error:
+                if not str(error).startswith("MISCONF"):
+                    raise
+                pause = self._wait("disk", pause)  # the server cannot write its log: it takes nothing for now
+                continue
             match answer.status:
                 case "ok" | "duplicate":
                     batch.stored_at = self._last_stored = self._clock()

@@ -161,3 +161,17 @@ def test_why_a_mechanism_was_chosen_is_kept(registry: Registry) -> None:
     assert chosen.reason is not None
     assert registry.add(chosen).survey.reason == chosen.reason
     assert registry.add(parse(chosen.canonical())).survey.reason == chosen.reason, "the same survey, spelled out"
+
+
+def test_a_survey_that_cannot_be_read_hides_no_other_and_can_be_deleted(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    registry.add(survey("good"))
+    store = registry.add(survey("odd")).store(0)
+    record = client.hget(keys.surveys(prefix), "odd").replace(b'"identity"', b'"from-the-future"')
+    client.hset(keys.surveys(prefix), "odd", record)
+    fresh = Registry(client, prefix)
+    assert [registered.survey.name for registered in fresh.list()] == ["good"]
+    assert fresh.names() == ["good", "odd"]
+    assert fresh.delete("odd") > 0
+    assert client.keys(store.keys.base + "*") == []
+    assert fresh.names() == ["good"]
