@@ -58,7 +58,8 @@ class HierarchicalGrid(Mechanism):
             raise SpecificationError(f'options.levels must be "uniform" on a grid, got {self.options["levels"]!r}')
 
     def canonical_options(self) -> dict[str, Any]:
-        return {"fanout": self.fanout, "oracle": self.options["oracle"] or "auto", "levels": "uniform"}
+        oracle = self.options["oracle"] or "auto"
+        return {"fanout": self.fanout, "oracle": oracle, "consistency": True, "levels": "uniform"}
 
     @property
     def fanout(self) -> int:
