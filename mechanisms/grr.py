@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mechanisms.base import State, Values
 from mechanisms.counting import count_into
-from mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
+from mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from mechanisms.oracle import HitOracle, Moments
 from mechanisms.randomness import Random
 from mechanisms.registry import register
@@ -60,11 +60,17 @@ class GRR(HitOracle):
         return {"hist": (self.domain.size,)}
 
     def perturb(self, values: Values, random: Random) -> Reports:
-        cells = self.domain.flatten(values).astype(np.uint64)
-        lie = np.flatnonzero(~random.bernoulli(self.keep, cells.size))
-        shift = random.below(self.domain.size - 1, lie.size) + np.uint64(1)
-        cells[lie] = (cells[lie] + shift) % np.uint64(self.domain.size)
-        return {"value": cells.astype(smallest_unsigned(self.domain.size))}
+        size = self.domain.size
+        kind = smallest_unsigned(2 * size)  # holds a cell plus a shift
+
+        def draw(cells: NDArray[np.int64]) -> Reports:
+            cells = cells.astype(kind)
+            other = cells + random.narrow_below(size - 1, cells.size).astype(kind) + kind.type(1)
+            other = np.where(other < size, other, other - kind.type(size))
+            told = np.where(random.bernoulli(self.keep, cells.size), cells, other)
+            return {"value": told.astype(smallest_unsigned(size))}
+
+        return by_parts(draw, self.domain.flatten(values))
 
     def fold(self, state: State, reports: Reports) -> State:
         count_into(state["hist"], reports["value"])

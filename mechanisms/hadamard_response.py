@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mechanisms.base import State, Values
 from mechanisms.counting import count_into
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
-from mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
+from mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from mechanisms.oracle import FrequencyOracle, Moments, standard_errors
 from mechanisms.randomness import Random
 from mechanisms.registry import register
@@ -91,8 +91,11 @@ class HadamardResponse(FrequencyOracle):
         return {"hist": (self.positions,)}
 
     def perturb(self, values: Values, random: Random) -> Reports:
-        rows = self.domain.flatten(values).astype(np.uint64) + np.uint64(1)
-        return {"position": respond(rows, self.positions, self.keep, random).astype(smallest_unsigned(self.positions))}
+        def draw(cells: NDArray[np.int64]) -> Reports:
+            position = respond(cells.astype(np.uint64) + np.uint64(1), self.positions, self.keep, random)
+            return {"position": position.astype(smallest_unsigned(self.positions))}
+
+        return by_parts(draw, self.domain.flatten(values))
 
     def fold(self, state: State, reports: Reports) -> State:
         count_into(state["hist"], reports["position"])

@@ -13,8 +13,9 @@ collisions are exact, so there is no hash pool, no O(n D) work and no error floo
 dissertation's HRR_t, which looks at the m = t characters a_i only and so loses what the others say.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from mechanisms.base import State, Values
 from mechanisms.counting import count_into
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
-from mechanisms.layout import Layout, Reports, Scalar
+from mechanisms.layout import Layout, Reports, Scalar, by_parts
 from mechanisms.options import choice, integer
 from mechanisms.oracle import FrequencyOracle, Moments, standard_errors
 from mechanisms.randomness import Random
@@ -118,51 +119,55 @@ class LinearHashing(FrequencyOracle):
         return {"sum": (self.characters,), "count": (self.characters,)}
 
     def perturb(self, values: Values, random: Random) -> Reports:
-        cells = self.domain.flatten(values).astype(np.uint64)
-        vector = random.below(self.characters - 1, cells.size)
-        bucket = self._hash(vector + np.uint64(1), cells)
-        lie = ~random.bernoulli(self.keep, cells.size)
-        shift = random.below(self.buckets - 1, cells.size) + np.uint64(1) if self.t > 1 else np.uint64(1)
-        bucket = np.where(lie, (bucket + shift) & np.uint64(self.buckets - 1), bucket)
-        return {"vector": vector.astype(np.uint32), "bucket": bucket.astype(np.uint8)}
+        return by_parts(lambda cells: self._draw(cells.astype(np.uint32), random), self.domain.flatten(values))
 
-    def _rows(self, a: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
-        """a_1 .. a_t: a multiplied by powers of x in GF(2^k)."""
+    def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
+        vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
+        bucket = self.hashed(vector + np.uint32(1), cells)
+        lie = ~random.bernoulli(self.keep, cells.size)
+        shift = random.narrow_below(self.buckets - 1, cells.size) + np.uint8(1) if self.t > 1 else np.uint8(1)
+        bucket = np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket)
+        return {"vector": vector, "bucket": bucket}
+
+    def _rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+        """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""
         rows = [a]
-        top, mask = np.uint64(self.bits - 1), np.uint64(self.characters - 1)
-        low_terms = np.uint64(_LOW_TERMS[self.bits])
+        top, mask = np.uint32(self.bits - 1), np.uint32(self.characters - 1)
+        low_terms = np.uint32(_LOW_TERMS[self.bits])
         for _ in range(self.t - 1):
             last = rows[-1]
-            rows.append(((last << np.uint64(1)) & mask) ^ (low_terms * (last >> top)))
+            rows.append(((last << np.uint32(1)) & mask) ^ (low_terms * (last >> top)))
         return rows
 
-    def _hash(self, a: NDArray[np.uint64], cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        bucket = np.zeros(a.shape, dtype=np.uint64)
+    def hashed(self, a: NDArray[np.uint32], cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
+        """The bucket of every cell under the hash of its vector a."""
+        bucket = np.zeros(a.shape, dtype=np.uint8)
         for place, row in enumerate(self._rows(a)):
-            bucket |= parity(row & cells).astype(np.uint64) << np.uint64(place)
+            bucket |= parity(row & cells) << np.uint8(place)
         return bucket
 
     def fold(self, state: State, reports: Reports) -> State:
         signs = np.zeros(2 * self.characters, dtype=np.int64)  # characters with sign +, then with sign -
-        if self.t == 1:
-            vector = reports["vector"].astype(np.intp)
-            vector += reports["bucket"].astype(np.intp) << np.intp(self.bits)
-            vector += 1
-            count_into(signs, vector)
-        else:
-            rows = self._rows(reports["vector"].astype(np.uint64) + np.uint64(1))
-            bucket = reports["bucket"]
-            for combination in self.combinations:
-                alpha = np.zeros(rows[0].shape, dtype=np.uint64)
-                for place in range(self.t):
-                    if combination >> place & 1:
-                        alpha ^= rows[place]
-                sign = parity(bucket & bucket.dtype.type(combination)).astype(np.uint64)
-                count_into(signs, alpha | (sign << np.uint64(self.bits)))
+        # Parts that stay in the processor's cache, but are worth a histogram of all characters.
+        at_once = max(1 << 15, self.characters // 4)
+        for start in range(0, len(reports["vector"]), at_once):
+            vector = reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1)
+            bucket = reports["bucket"][start : start + at_once]
+            for character, sign in self._shown(vector, bucket):
+                count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
         plus, minus = signs[: self.characters], signs[self.characters :]
         state["sum"] += plus - minus
         state["count"] += plus + minus
         return state
+
+    def _shown(
+        self, vector: NDArray[np.uint32], bucket: NDArray[np.uint8]
+    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
+        """Every character that the reports show, with its sign bit."""
+        rows = self._rows(vector)
+        for combination in self.combinations:
+            chosen = [rows[place] for place in range(self.t) if combination >> place & 1]
+            yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
 
     def reports(self, state: State) -> int:
         return int(state["count"].sum()) // self.seen
@@ -231,10 +236,10 @@ class LinearHashing(FrequencyOracle):
         K, g = self.characters, self.buckets
         p = float(probability(self.keep))
         q = float((1 - probability(self.keep)) / (g - 1))
-        vectors = np.arange(1, K, dtype=np.uint64)
+        vectors = np.arange(1, K, dtype=np.uint32)
         table = np.empty((self.domain.size, K - 1, g))
         for cell, bucket in product(range(self.domain.size), range(g)):
-            hashed = self._hash(vectors, np.full(K - 1, cell, dtype=np.uint64))
+            hashed = self.hashed(vectors, np.full(K - 1, cell, dtype=np.uint32))
             table[cell, :, bucket] = np.where(hashed == bucket, p, q) / (K - 1)
         return table.reshape(self.domain.size, -1)
 

@@ -27,7 +27,7 @@ class Random(ABC):
         """`count` independent uniform 64-bit words."""
 
     def lanes(self, width: int, count: int) -> NDArray[Any]:
-        """`count` independent uniform integers of 16, 32 or 64 bits, cut from words."""
+        """`count` independent uniform integers of 8, 16, 32 or 64 bits, cut from words."""
         per_word = 64 // width
         return self.words(-(-count // per_word)).view(f"u{width // 8}")[:count]
 
@@ -37,28 +37,36 @@ class Random(ABC):
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
         if threshold == WORD:
             return np.ones(count, dtype=bool)
-        # Sixteen bits settle all but one coin in 65536; only a tie with the threshold's first digits needs the others.
-        first, rest = threshold >> 48, threshold & ((1 << 48) - 1)
-        drawn = self.lanes(16, count)
-        coins = drawn < np.uint16(first)
+        # Eight bits settle all but one coin in 256; only a tie with the threshold's first digits needs the others.
+        first, rest = threshold >> 56, threshold & ((1 << 56) - 1)
+        drawn = self.lanes(8, count)
+        coins = drawn < np.uint8(first)
         if rest:
-            tied = np.flatnonzero(drawn == np.uint16(first))
-            coins[tied] = self.words(tied.size) >> np.uint64(16) < np.uint64(rest)
+            tied = np.flatnonzero(drawn == np.uint8(first))
+            coins[tied] = self.words(tied.size) >> np.uint64(8) < np.uint64(rest)
         return coins
 
     def below(self, bound: int, count: int) -> Words:
         """`count` uniform integers in 0..bound-1, exact by rejection (by masking where bound is a power of two)."""
+        return self.narrow_below(bound, count).astype(np.uint64)
+
+    def narrow_below(self, bound: int, count: int) -> NDArray[Any]:
+        """The same, in the narrowest unsigned integers that they can be drawn from: less memory for small bounds."""
         if not 1 <= bound <= WORD:
             raise ValueError(f"bound must be in 1..2^64, got {bound}")
-        # The narrowest words that refuse at most one draw in 256: random bytes are what a draw costs.
-        width = next(width for width in (16, 32, 64) if bound <= 1 << width - 8 or width == 64)
+        # The narrowest words that refuse at most one draw in 16: random bytes are what a draw costs.
+        width = next(
+            width
+            for width in (8, 16, 32, 64)
+            if width == 64 or (bound <= 1 << width and (1 << width) % bound <= 1 << width - 4)
+        )
         drawn = self.lanes(width, count)
         if bound & (bound - 1) == 0:
-            return (drawn & drawn.dtype.type(bound - 1)).astype(np.uint64)
+            return drawn & drawn.dtype.type(bound - 1)
         largest = drawn.dtype.type((1 << width) - (1 << width) % bound - 1)
         while (refused := np.flatnonzero(drawn > largest)).size:
             drawn[refused] = self.lanes(width, refused.size)
-        return (drawn % drawn.dtype.type(bound)).astype(np.uint64)
+        return drawn % drawn.dtype.type(bound)
 
     def choose(self, thresholds: Words, count: int) -> NDArray[np.intp]:
         """`count` indices i, with i drawn when a word falls in [thresholds[i-1], thresholds[i]).

@@ -52,8 +52,8 @@ def test_polynomials_are_irreducible(degree: int) -> None:
 @pytest.mark.parametrize(("size", "t"), [(8, 2), (16, 3), (32, 2)])
 def test_every_pair_of_values_collides_for_the_same_number_of_vectors(size: int, t: int) -> None:
     mechanism = hashing("olh", size, t=t)
-    vectors = np.arange(1, size, dtype=np.uint64)
-    table = np.array([mechanism._hash(vectors, np.full(size - 1, cell, dtype=np.uint64)) for cell in range(size)])
+    vectors = np.arange(1, size, dtype=np.uint32)
+    table = np.array([mechanism.hashed(vectors, np.full(size - 1, cell, dtype=np.uint32)) for cell in range(size)])
     for one in range(size):
         for other in range(one):
             assert (table[one] == table[other]).sum() == size // 2**t - 1

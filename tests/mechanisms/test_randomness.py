@@ -24,13 +24,13 @@ class Scripted(Random):
         return np.array(taken, dtype=np.uint64)
 
 
-def test_a_coin_is_settled_by_its_first_sixteen_bits_and_a_tie_by_the_other_forty_eight() -> None:
-    threshold = (5 << 48) + 7
+def test_a_coin_is_settled_by_its_first_eight_bits_and_a_tie_by_the_other_fifty_six() -> None:
+    threshold = (5 << 56) + 7
     assert Scripted(4).bernoulli(threshold, 1)[0]
     assert not Scripted(6).bernoulli(threshold, 1)[0]
-    assert Scripted(5, 6 << 16 | 0xFFFF).bernoulli(threshold, 1)[0]
-    assert not Scripted(5, 7 << 16).bernoulli(threshold, 1)[0]
-    assert not Scripted(5).bernoulli(5 << 48, 1)[0]
+    assert Scripted(5, 6 << 8 | 0xFF).bernoulli(threshold, 1)[0]
+    assert not Scripted(5, 7 << 8).bernoulli(threshold, 1)[0]
+    assert not Scripted(5).bernoulli(5 << 56, 1)[0]
 
 
 @pytest.mark.parametrize(("threshold", "certain"), [(0, False), (WORD, True)])
@@ -73,7 +73,9 @@ def test_packed_coins_have_zero_padding() -> None:
     assert (seeded(2).bits(WORD // 2, 500, 11)[:, 1] < 8).all()
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 255, 256, 257, 1000, 65_536, (1 << 24) - 1, (1 << 40) + 7, WORD - 1, WORD])
+@pytest.mark.parametrize(
+    "bound", [1, 2, 3, 255, 256, 257, 1000, 65_536, (1 << 24) - 1, (1 << 40) + 7, (1 << 63) + 1, WORD - 1, WORD]
+)
 def test_integers_below_a_bound_are_uniform(bound: int) -> None:
     count = 200_000
     drawn = seeded(bound % 1000).below(bound, count)
@@ -89,8 +91,8 @@ def test_integers_below_a_bound_are_uniform(bound: int) -> None:
 
 
 def test_refused_draws_are_drawn_again() -> None:
-    # Three does not divide 2^16: the value 65535 is refused, the next lane is taken.
-    assert Scripted(0xFFFF, 0x0004).below(3, 1)[0] == 1
+    # Three does not divide 2^8: the value 255 is refused, the next word is asked.
+    assert Scripted(0xFF, 0x04).below(3, 1)[0] == 1
 
 
 def test_choices_follow_their_cumulative_thresholds() -> None:

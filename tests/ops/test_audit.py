@@ -49,8 +49,8 @@ class ForgetfulOLH(OLH):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         reports = super().perturb(values, random)
-        cells = self.domain.flatten(values).astype(np.uint64)
-        honest = self._hash(reports["vector"].astype(np.uint64) + np.uint64(1), cells).astype(np.uint8)
+        cells = self.domain.flatten(values).astype(np.uint32)
+        honest = self.hashed(reports["vector"] + np.uint32(1), cells)
         bare = reports["vector"] % 8 == 0
         return {**reports, "bucket": np.where(bare, honest, reports["bucket"])}
 
