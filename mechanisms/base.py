@@ -38,6 +38,8 @@ class Mechanism(ABC):
     SUMMARY: ClassVar[str]
     KINDS: ClassVar[tuple[str, ...]]
     OPTIONS: ClassVar[tuple[Option, ...]] = ()
+    # Why an error remains that more reports do not remove; empty but for published methods kept for comparison.
+    ERROR_FLOOR: ClassVar[str] = ""
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]]
 

@@ -120,14 +120,21 @@ class Runs:
         assert abs((np.abs(errors) <= 1.96 * stderrs + 1e-12).mean() - 0.95) < coverage
 
 
+def without_floor(mechanism: Mechanism) -> Mechanism:
+    """Comparators with an error that stays are tested over many choices of their hashes, in files of their own."""
+    if mechanism.ERROR_FLOOR:
+        pytest.skip(mechanism.ERROR_FLOOR)
+    return mechanism
+
+
 def test_estimate_is_unbiased_with_the_stated_variance(mechanism: Mechanism) -> None:
-    Runs(mechanism, n=2_000, seed=11).until(400).check(ratio=0.15, coverage=0.02)
+    Runs(without_floor(mechanism), n=2_000, seed=11).until(400).check(ratio=0.15, coverage=0.02)
 
 
 @pytest.mark.slow
 def test_variance_is_within_five_per_cent_and_coverage_within_one(mechanism: Mechanism) -> None:
     """As many runs as make 20,000 independent errors: then 5% of a variance are five standard deviations."""
-    runs = Runs(mechanism, n=4_000, seed=12).until(1_000)
+    runs = Runs(without_floor(mechanism), n=4_000, seed=12).until(1_000)
     runs.until(max(2_000, int(20_000 / runs.independent))).check(ratio=0.05, coverage=0.01)
 
 
