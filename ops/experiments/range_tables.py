@@ -74,7 +74,7 @@ COMPUTED = {
 
 NOTE_2_20 = (
     "the dissertation's panel for 2^20 cells cannot be right: every method's error falls as 1/epsilon from 0.2 to 1.4, "
-    "here by a factor of 7.6, but the printed one falls by 4.3 only and lies above its own values for four times as "
+    "here by a factor of 7.5, but the printed one falls by 4.3 only and lies above its own values for four times as "
     "many cells, as if a constant error of 0.002 had been added"
 )
 
