@@ -85,6 +85,8 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
 
 
 def _create(name: str, epsilon: Any, domain: Domain) -> Mechanism:
+    if name not in REGISTRY:
+        raise SpecificationError(f'mechanism "auto" has no choice for domains of kind {domain.kind}')
     return REGISTRY[name].create(epsilon, domain, {})
 
 

@@ -41,7 +41,7 @@ def test_flipping_a_sign_is_the_least_private_threshold(epsilon: float) -> None:
     assert probability(threshold - 1) < 1 / (e(epsilon) + 1) <= probability(threshold)
 
 
-@pytest.mark.parametrize("mechanism", ["grr", "sue", "oue", "ss", "hrr", "olh"])
+@pytest.mark.parametrize("mechanism", ["grr", "sue", "oue", "ss", "hrr", "olh", "hr", "count-mean-sketch", "shist"])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_spent_epsilon_is_never_above_the_claim_and_close_to_it(mechanism: str, epsilon: float) -> None:
     for size in SIZES:
