@@ -26,6 +26,8 @@ from mechanisms.randomness import WORD
 from mechanisms.registry import register
 from mechanisms.thresholds import down, exponential, up
 
+LEAST_EPSILON = 1e-6  # below it the channel's inverse has no correct digit left
+
 
 def _epsilon(name: str, help: str) -> Option:
     """An epsilon of its own for one direction: a number or "inf"; the survey's epsilon where absent."""
@@ -76,6 +78,11 @@ class Binary(FiniteChannel):
         if self.bounds == (inf, inf):
             raise SpecificationError(
                 'options.epsilon_12 and options.epsilon_21 must not both be "inf": nothing is hidden'
+            )
+        if min(self.bounds) < LEAST_EPSILON:
+            raise SpecificationError(
+                f"epsilon must be at least {LEAST_EPSILON:g} for mechanism binary, got {min(self.bounds)!r}: "
+                "the two values' reports could not be told apart by any number of them"
             )
 
     @property

@@ -114,6 +114,8 @@ class SampledLevels:
         verdict = np.ones(length_of(reports), dtype=bool)
         for index, oracle in enumerate(self.oracles):
             here = np.flatnonzero(reports["level"] == index)
+            if not here.size:
+                continue  # a batch without reports of this level may lack its columns
             own = oracle.valid(self._own_reports(index, select(reports, here)))
             if own is not None:
                 verdict[here] = own

@@ -75,3 +75,11 @@ def test_shares_sum_to_one() -> None:
     result = mechanism.estimate(state)
     assert result.estimate.sum() == pytest.approx(1.0)
     assert result.stderr[0] == pytest.approx(result.stderr[1], rel=0.05)
+
+
+def test_an_epsilon_too_small_to_invert_is_refused() -> None:
+    with pytest.raises(SpecificationError, match="at least 1e-06"):
+        build({"mechanism": "binary", "epsilon": 1e-9, "domain": {"kind": "binary"}})
+    least = build({"mechanism": "binary", "epsilon": 1e-6, "domain": {"kind": "binary"}})
+    state = least.fold(least.empty(), least.perturb(np.array([0, 1]), seeded(1)))
+    assert np.isfinite(least.estimate(state).stderr).all()
