@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 WORD = 1 << 64
 Words = NDArray[np.uint64]
 _TOP_BIT_FIRST = range(63, -1, -1)
+_WHOLE_DIGITS_END = 58  # after six digits one byte in eight has an unsettled coin: only these go on
 _WORDS_AT_ONCE = 1 << 14  # a draw of many coins stays in the processor's cache
 
 
@@ -78,9 +79,9 @@ class Random(ABC):
     def bits(self, threshold: int, rows: int, width: int) -> NDArray[np.uint8]:
         """Packed coins: `rows` x `width` bits, little-endian in each byte, each set with probability threshold / 2^64.
 
-        Sixty-four coins at a time are compared with the threshold's binary digits, most significant first: a lane is
-        settled at the first digit where its random bit differs. After eight digits only words with an unsettled lane
-        go on, so that a coin costs little more than one random byte. Padding bits are zero.
+        Many coins at a time are compared with the threshold's binary digits, most significant first: a coin is settled
+        at the first digit where its random bit differs. After a few digits only bytes with an unsettled coin go on, so
+        that a coin costs little more than six random bits. Padding bits are zero.
         """
         if not 0 <= threshold <= WORD:
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
@@ -97,29 +98,25 @@ class Random(ABC):
         return table
 
     def _coin_words(self, threshold: int, count: int) -> Words:
-        result = np.zeros(count, dtype=np.uint64)
-        open_lanes = np.full(count, WORD - 1, dtype=np.uint64)
-        active: NDArray[np.intp] | None = None  # None: every word still has a lane to settle
+        words = np.zeros(count, dtype=np.uint64)
+        coins, unsettled = words.view(np.uint8), np.full(8 * count, 255, dtype=np.uint8)
+        active: NDArray[np.intp] | slice = slice(None)
         for digit in _TOP_BIT_FIRST:
             if threshold & ((1 << (digit + 1)) - 1) == 0:
                 break  # the remaining digits are zero: no random number can be smaller
-            drawn = self.words(open_lanes.size)
+            drawn = self.lanes(8, unsettled.size)
             if threshold >> digit & 1:
-                smaller = open_lanes & ~drawn
-                if active is None:
-                    result |= smaller
-                else:
-                    result[active] |= smaller
-                open_lanes &= drawn
+                coins[active] |= unsettled & ~drawn
+                unsettled &= drawn
             else:
-                open_lanes &= ~drawn
-            if digit <= 56:
-                unsettled = np.flatnonzero(open_lanes)
-                active = unsettled if active is None else active[unsettled]
-                open_lanes = open_lanes[unsettled]
-                if not active.size:
+                unsettled &= ~drawn
+            if digit <= _WHOLE_DIGITS_END:
+                left = np.flatnonzero(unsettled)
+                active = left if isinstance(active, slice) else active[left]
+                unsettled = unsettled[left]
+                if not left.size:
                     break
-        return result
+        return words
 
 
 class SecureRandom(Random):
