@@ -1,6 +1,8 @@
 """Generalised randomised response: the true value with probability p, each other value with probability q.
 
-Privacy   p/q <= e^eps with p = e/(e + D - 1) and q = (1 - p)/(D - 1), p rounded down to a multiple of 2^-64.
+Device    Tell the truth with probability t = p - q, else report a value drawn from all D, the true one included.
+Privacy   q = (1-t)/D and p/q = 1 + t D/(1-t) <= e^eps with t = (e-1)/(e-1+D), rounded down to a multiple of 2^-64; so
+          p = e/(e + D - 1).
 Estimate  f = (count/n - q)/(p - q), unbiased.
 Variance  [f p(1-p) + (1-f) q(1-q)]/(n (p-q)^2); weighted sums of cells by `moments`.        Kulkarni 2.4.2
 
@@ -8,6 +10,7 @@ The best oracle while D < 3 e^eps + 2; its error grows with the domain.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -17,9 +20,9 @@ from mechanisms.base import State, Values
 from mechanisms.counting import count_into
 from mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from mechanisms.oracle import HitOracle, Moments
-from mechanisms.randomness import Random
+from mechanisms.randomness import WORD, Random
 from mechanisms.registry import register
-from mechanisms.thresholds import keep_threshold, log_ratio, probability
+from mechanisms.thresholds import down, exponential, log_ratio, probability
 
 
 @register
@@ -37,19 +40,23 @@ class GRR(HitOracle):
     )
 
     @cached_property
-    def keep(self) -> int:
-        """Threshold out of 2^64 of reporting the true value."""
-        return keep_threshold(self.epsilon, self.domain.size)
+    def truth(self) -> int:
+        """Threshold out of 2^64 of telling the truth whatever the draw."""
+        gain = exponential(self.epsilon) - 1
+        return min(down(gain / (gain + self.domain.size)), WORD - 1)
+
+    def _exact(self) -> tuple[Fraction, Fraction]:
+        t = probability(self.truth)
+        q = (1 - t) / self.domain.size
+        return t + q, q
 
     def hit_chances(self) -> tuple[float, float, float]:
-        p = probability(self.keep)
-        q = (1 - p) / (self.domain.size - 1)
+        p, q = self._exact()
         return float(p), float(q), float(p - q)
 
     @property
     def spent_epsilon(self) -> float:
-        p = probability(self.keep)
-        return log_ratio(p, (1 - p) / (self.domain.size - 1))
+        return log_ratio(*self._exact())
 
     @cached_property
     def layout(self) -> Layout:
@@ -61,14 +68,11 @@ class GRR(HitOracle):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         size = self.domain.size
-        kind = smallest_unsigned(2 * size)  # holds a cell plus a shift
 
         def draw(cells: NDArray[np.int64]) -> Reports:
-            cells = cells.astype(kind)
-            other = cells + random.narrow_below(size - 1, cells.size).astype(kind) + kind.type(1)
-            other = np.where(other < size, other, other - kind.type(size))
-            told = np.where(random.bernoulli(self.keep, cells.size), cells, other)
-            return {"value": told.astype(smallest_unsigned(size))}
+            drawn = random.narrow_below(size, cells.size)
+            told = np.where(random.bernoulli(self.truth, cells.size), cells.astype(drawn.dtype), drawn)
+            return {"value": told.astype(smallest_unsigned(size), copy=False)}
 
         return by_parts(draw, self.domain.flatten(values))
 
