@@ -1,0 +1,94 @@
+"""The client library: secure unless a test says otherwise by name, and silent about the value."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+import redis
+
+import producer.device
+from collector.reading import read
+from collector.registry import Registry
+from collector.survey import parse
+from collector.wire import codec, decode
+from mechanisms.errors import ValueOutsideDomain
+from mechanisms.randomness import SecureRandom, seeded
+from producer import Device
+from producer.writer import Writer
+from tests.pipeline import fold_all
+from workers.context import Context, set_current
+
+TEA = {
+    "name": "drinks",
+    "mechanism": "hrr",
+    "epsilon": 1.0,
+    "domain": {"kind": "categorical", "categories": ["tea", "coffee", "water"]},
+}
+PLACE = {
+    "name": "place",
+    "mechanism": "metric-l1",
+    "epsilon": 1.0,
+    "domain": {"kind": "grid", "axes": [{"name": "x", "size": 4}, {"name": "y", "low": 0.0, "high": 1.0, "bins": 5}]},
+}
+
+
+def test_the_secure_source_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    real = SecureRandom.words
+
+    def counted(self: SecureRandom, count: int) -> np.ndarray:
+        drawn.append(count)
+        return real(self, count)
+
+    monkeypatch.setattr(SecureRandom, "words", counted)
+    monkeypatch.setattr("mechanisms.randomness.SeededRandom.__init__", lambda *_: pytest.fail("seeded by itself"))
+    np.random.seed(1)
+    first = [Device(TEA).report("tea") for _ in range(60)]
+    np.random.seed(1)
+    second = [Device(TEA).report("tea") for _ in range(60)]
+    assert drawn
+    assert first != second  # no seed of numpy's reaches a device
+
+
+def test_the_seeded_source_must_be_named() -> None:
+    one, two = Device(TEA, random=seeded(5)), Device(TEA, random=seeded(5))
+    assert [one.report("tea") for _ in range(20)] == [two.report("tea") for _ in range(20)]
+    names = {node.id for node in ast.walk(ast.parse(inspect.getsource(producer.device))) if isinstance(node, ast.Name)}
+    assert "secure" in names
+    assert not names & {"seeded", "SeededRandom"}
+
+
+@pytest.mark.parametrize("value", ["cocoa", "", None, 7, float("nan")])
+def test_a_value_outside_is_refused_and_never_shown(value: object) -> None:
+    with pytest.raises(ValueOutsideDomain) as caught:
+        Device(TEA).report(value)
+    assert str(caught.value) == "value must be one of tea, coffee, water"
+
+
+def test_a_grid_takes_coordinates_by_name_or_in_order() -> None:
+    device, survey = Device(PLACE, random=seeded(1)), parse(PLACE)
+    again = Device(PLACE, random=seeded(1))
+    assert device.report({"x": 3, "y": 0.5}) == again.report((3, 0.5))
+    decoded = decode(survey.mechanism, [{b"r": device.report((0, 0.0))}], codec(survey.mechanism))
+    assert decoded.count == 1
+
+
+def test_a_survey_may_be_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "drinks.toml"
+    path.write_text(
+        'name = "drinks"\nmechanism = "hrr"\nepsilon = 1.0\n[domain]\nkind = "categorical"\n'
+        'categories = ["tea", "coffee", "water"]\n'
+    )
+    assert Device(path).survey.tag == Device(str(path)).survey.tag == parse(TEA).tag
+
+
+def test_devices_publish_into_the_stream(client: redis.Redis, prefix: str) -> None:
+    store = Registry(client, prefix).add(parse(TEA)).store(0)
+    set_current(Context(client, prefix))
+    writer = Writer(store)
+    for drink in ("tea", "coffee", "tea"):
+        Device(TEA).publish(drink, writer)
+    fold_all(store)
+    assert read(store, "all").folded == 3
