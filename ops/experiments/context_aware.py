@@ -13,7 +13,7 @@ import numpy as np
 from ops.errors import CheckFailed
 from ops.experiments.context_aware_map import table_1
 from ops.experiments.context_aware_region import figure_1
-from ops.experiments.context_aware_synthetic import figure_2
+from ops.experiments.context_aware_synthetic import GEOMETRIC, figure_2
 from ops.experiments.metric_output import Result
 
 
@@ -27,7 +27,14 @@ from ops.experiments.metric_output import Result
 )
 @click.option("--quick", is_flag=True, help="Fewer reports and runs: a minute instead of several.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=3, show_default=True, help="Seed of all draws.")
-def command(out: Path, quick: bool, seed: int) -> None:
+@click.option(
+    "--geometric",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=GEOMETRIC,
+    show_default=True,
+    help="Lambda of figure 2's geometric distributions, which the paper does not state.",
+)
+def command(out: Path, quick: bool, seed: int, geometric: float) -> None:
     """What block-structured privacy buys over plain local differential privacy.
 
     Exits with 1 where the error does not fall with the number of blocks, or where the gain on the map is off the
@@ -37,7 +44,7 @@ def command(out: Path, quick: bool, seed: int) -> None:
     failures: list[str] = []
     parts: list[Callable[[], Result]] = [
         figure_1,
-        lambda: figure_2(quick, np.random.default_rng(seed)),
+        lambda: figure_2(quick, np.random.default_rng(seed), geometric),
         lambda: table_1(quick, np.random.default_rng(seed + 1)),
     ]
     for part in parts:

