@@ -75,7 +75,10 @@ class Pipeline:
             workers = children(self.processes["workers"].pid)
             if not workers:
                 return
-            os.kill(choice.choice(workers), signal.SIGKILL)
+            try:
+                os.kill(choice.choice(workers), signal.SIGKILL)
+            except ProcessLookupError:
+                return  # it was being replaced just now
         else:
             self.processes[role].kill()
             self.processes[role].wait()
@@ -102,6 +105,14 @@ class Pipeline:
                 return seen
             assert time.monotonic() < deadline, f"not drained: {seen}"
             time.sleep(0.1)
+
+    def wait_for_writers(self, name: str, count: int) -> None:
+        """Until so many producers have published something."""
+        store = self.store(name)
+        deadline = time.monotonic() + 60
+        while store.client.hlen(store.keys.writers) < count:
+            assert time.monotonic() < deadline, "the producers did not start"
+            time.sleep(0.05)
 
     def state(self, name: str) -> State:
         return read(self.store(name), "all").state

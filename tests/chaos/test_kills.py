@@ -51,6 +51,7 @@ def run_under_fire(
             pipeline.start(
                 f"producer-{number}", "produce", "buckets", "--values", str(values), f"--rate={rate / 2}", kind
             )
+        pipeline.wait_for_writers("buckets", 2)  # a producer needs a server when it starts, not afterwards
         while len(pipeline.kills) < kills:
             time.sleep(0.2 + choice.random() * 0.6)
             pipeline.kill_something(choice)
