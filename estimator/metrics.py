@@ -129,7 +129,7 @@ class _Families:
         self.snapshot_reports = self._gauge("snapshot_reports", "Reports in the newest window's snapshot.", "survey")
         self.estimate = self._gauge(
             "estimate",
-            "Unbiased headline answers of the newest window: a fraction of the reports, or a quantile in domain units.",
+            "Unbiased headline answers of the newest window: fractions of reports, quantiles in domain units, areas.",
             "survey",
             "query",
             "item",
@@ -195,8 +195,9 @@ class _Families:
         self.snapshot_time.add_metric([name], datetime.fromisoformat(document["generated_at"]).timestamp())
         self.snapshot_reports.add_metric([name], document["reports"])
         for answer in document["answers"]:
-            # A quantile is the same series wherever it lies; a frequent cell is named.
-            item = "" if "band" in answer else _item_text(answer.get("item", answer.get("cell")))
+            # A quantile is the same series wherever it lies; a frequent cell is named; an area is about all cells.
+            named = None if "band" in answer else answer.get("item", answer.get("cell"))
+            item = "" if named is None else _item_text(named)
             unbiased = answer["raw" if "postprocess" in answer else "value"]
             for family, number in ((self.estimate, unbiased), (self.stderr, answer["stderr"])):
                 if number is not None:

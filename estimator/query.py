@@ -1,11 +1,11 @@
 """Questions in the domain's own units: one grammar for the command line, the interface and the headline answers.
 
-    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...]
+    point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...] | auc
 
-On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does, `linear`
-one coefficient per cell. Ranges are inclusive. Where an axis is continuous, an end inside a bin takes the whole bin, an
-end on the boundary of two bins takes none of the next one, and the answer says which stretch it covers. Values are raw
-and unbiased unless a post-processing method is named.
+On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does, `linear` one coefficient per
+cell; `auc` is about a score and a label. Ranges are inclusive. Where an axis is continuous, an end inside a bin takes the
+whole bin, an end on the boundary of two bins takes none of the next one, and the answer says which stretch it covers.
+Values are raw and unbiased unless a post-processing method is named.
 """
 
 import shlex
@@ -19,11 +19,18 @@ from estimator.answers import Answer
 from estimator.place import covered, locate_range, name_cell, split_range
 from estimator.quantiles import quantiles
 from estimator.shares import Seen, Shares, check_simultaneous, method_for
+from mechanisms.auc import area_under_curve
 from mechanisms.domain import Domain
 from mechanisms.errors import QueryError
 from mechanisms.result import Estimate
 
-GRAMMAR = "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...]"
+GRAMMAR = (
+    "point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...] | auc"
+)
+UNSCALED = {  # queries whose values are no shares of the reports
+    "quantile": "whose values are in the domain's units",
+    "auc": "which is a chance and no share of the reports",
+}
 ORDERED_KINDS = ("ordinal", "grid", "count")
 LARGEST_COEFFICIENT = 1e9
 _LATER = ("marginal", "mean")
@@ -53,7 +60,7 @@ def parse(words: Sequence[str]) -> Query:
         raise QueryError(f"query {kind} is not answered for surveys of this kind; use {GRAMMAR}")
     if kind not in _ANSWERS:
         raise QueryError(f"query must be one of {GRAMMAR}, got {kind!r}")
-    if kind in ("cdf", "frequencies") and arguments:
+    if kind in ("cdf", "frequencies", "auc") and arguments:
         raise QueryError(f"query {kind} takes no argument, got {len(arguments)}")
     if kind in ("prefix", "top") and len(arguments) != 1:
         raise QueryError(f"query {kind} takes one argument, got {len(arguments)}")
@@ -87,8 +94,8 @@ def answer(
     Nothing is said about fewer than `minimum_reports`; more than `limit` answers are refused. `postprocess` names a
     method and is refused where it is not defined; `default` is the survey's, used where it is defined.
     """
-    if count and query.kind == "quantile":
-        raise QueryError("count does not apply to quantile, whose values are in the domain's units")
+    if count and query.kind in UNSCALED:
+        raise QueryError(f"count does not apply to {query.kind}, {UNSCALED[query.kind]}")
     if simultaneous:
         check_simultaneous(query.kind)
     check_reports(estimate.reports, minimum_reports)
@@ -141,6 +148,10 @@ def _linear(query: Query, shares: Shares) -> list[Answer]:
         )
     coefficients = np.array([[_coefficient(text) for text in query.arguments]])
     return shares.show(query.text, Seen(shares.estimate.sums(coefficients), None), [(None, None)])
+
+
+def _auc(query: Query, shares: Shares) -> list[Answer]:
+    return shares.show(query.text, Seen(area_under_curve(shares.estimate), None), [(None, None)])
 
 
 def _coefficient(text: str) -> float:
@@ -243,4 +254,5 @@ _ANSWERS: dict[str, Callable[[Query, Shares], list[Answer]]] = {
     "top": _top,
     "weighted": _weighted,
     "linear": _linear,
+    "auc": _auc,
 }

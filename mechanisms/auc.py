@@ -16,16 +16,23 @@ import numpy as np
 
 from mechanisms.errors import QueryError
 from mechanisms.grid_result import GridEstimate
+from mechanisms.linear_result import LinearEstimate
 from mechanisms.result import Estimate, Measured
 
-LABELS = 2
+LABEL, LABELS = "label", 2  # what an axis is called that is one for sure, and how many cells it has
 
 
 def area_under_curve(estimate: Estimate) -> Measured:
     """AUC with its standard error, one of each."""
     axis = _label_axis(estimate)
-    if not isinstance(estimate, GridEstimate):
-        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical on a grid")
+    if isinstance(estimate, GridEstimate):
+        sums = estimate.linear
+    elif isinstance(estimate, LinearEstimate):
+        sums = estimate.sums
+    else:
+        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical or matrix")
+    if not np.isfinite(estimate.estimate).all():
+        raise QueryError("auc needs a share for every cell, and the survey's strategy leaves some open")
     shares = np.moveaxis(estimate.estimate, axis, 0)
     negative, positive = shares
     below = np.cumsum(negative) - negative / 2
@@ -37,13 +44,13 @@ def area_under_curve(estimate: Estimate) -> Measured:
     value = float(positive @ below) / product
     slope = np.stack([above - value * totals[1], below - value * totals[0]]) / product
     slope = np.moveaxis(slope, 0, axis)
-    return Measured(np.array([value]), estimate.linear(slope.reshape(1, -1)).stderr)
+    return Measured(np.array([value]), sums(slope.reshape(1, -1)).stderr)
 
 
 def _label_axis(estimate: Estimate) -> int:
     """The axis named `label`, or the only one with two cells."""
     axes = estimate.domain.axes
-    named = [index for index, axis in enumerate(axes) if axis.name == "label" and axis.size == LABELS]
+    named = [index for index, axis in enumerate(axes) if axis.name == LABEL and axis.size == LABELS]
     two_cells = [index for index, axis in enumerate(axes) if axis.size == LABELS]
     found = named or two_cells
     if estimate.domain.kind != "grid" or len(axes) != 2 or len(found) != 1:
