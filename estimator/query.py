@@ -2,10 +2,10 @@
 
     point V | range A B | prefix B | quantile Q... | cdf | frequencies | top K | weighted A B | linear [C...] | auc
 
-On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does, `linear` one coefficient per
-cell; `auc` is about a score and a label. Ranges are inclusive. Where an axis is continuous, an end inside a bin takes the
-whole bin, an end on the boundary of two bins takes none of the next one, and the answer says which stretch it covers.
-Values are raw and unbiased unless a post-processing method is named.
+On a grid `point V1 V2 ...` and `range A1:B1 A2:B2 ...`; `weighted` takes what `range` does, `linear` one coefficient
+per cell; `auc` is about a score and a label. Ranges are inclusive. Where an axis is continuous, an end inside a bin
+takes the whole bin, an end on the boundary of two bins takes none of the next one, and the answer says which stretch it
+covers. Values are raw and unbiased unless a post-processing method is named.
 """
 
 import shlex
