@@ -5,18 +5,19 @@ The level is drawn from public probabilities, so a report spends no more than th
 named `1/...` to `h/...`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import State
+from mechanisms.base import Mechanism, State
 from mechanisms.domain import Indices
-from mechanisms.layout import Layout, Reports, length_of, select, smallest_unsigned
+from mechanisms.layout import Layout, Reports, length_of, smallest_unsigned
 from mechanisms.oracle import FrequencyOracle
 from mechanisms.randomness import WORD, Random, Words
 
@@ -45,6 +46,14 @@ class SampledLevels:
 
     oracles: tuple[FrequencyOracle, ...]
     thresholds: Words
+
+    def __post_init__(self) -> None:
+        """Levels with equal oracles share one object, and with it all that it works out from epsilon once."""
+        different: list[FrequencyOracle] = []
+        for oracle in self.oracles:
+            if oracle not in different:
+                different.append(oracle)
+        object.__setattr__(self, "oracles", tuple(different[different.index(oracle)] for oracle in self.oracles))
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -84,8 +93,8 @@ class SampledLevels:
             reports["symbol"] = np.zeros(chosen.size, dtype=smallest_unsigned(alphabet))
         if widths:
             reports["bits"] = np.zeros((chosen.size, max(widths)), dtype=np.uint8)
-        for index, oracle in enumerate(self.oracles):
-            here = np.flatnonzero(chosen == index)
+        for index, here in self._by_level(reports["level"]):
+            oracle = self.oracles[index]
             part = oracle.perturb(coarsen(index + 1, cells[here]), random)
             variant = oracle.layout.single
             if variant.scalars:
@@ -94,29 +103,35 @@ class SampledLevels:
                 reports["bits"][here, : variant.vector.width] = part[variant.vector.name]
         return reports
 
-    def _own_reports(self, index: int, reports: Reports) -> Reports:
+    def _by_level(self, levels: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Every level that has reports, with their places in rising order; one pass, however many levels there are."""
+        order = np.argsort(levels, kind="stable")  # of such narrow integers a radix sort
+        ends = np.cumsum(np.bincount(levels, minlength=len(self.oracles)))[: len(self.oracles)].tolist()
+        for index, (start, end) in enumerate(pairwise([0, *ends])):
+            if start < end:
+                yield index, order[start:end]
+
+    def _own_reports(self, index: int, reports: Reports, here: NDArray[np.intp]) -> Reports:
+        """The reports at some places, all of one level, as its oracle knows them."""
         variant = self.oracles[index].layout.single
-        columns: Reports = variant.unpack(reports["symbol"].astype(np.uint64)) if variant.scalars else {}
+        columns: Reports = variant.unpack(reports["symbol"][here].astype(np.uint64)) if variant.scalars else {}
         if variant.vector is not None:
-            columns[variant.vector.name] = reports["bits"][:, : variant.vector.width]
+            columns[variant.vector.name] = reports["bits"][:, : variant.vector.width].take(here, axis=0)
         return columns
 
     def fold(self, state: State, reports: Reports) -> State:
         """Add every report to its level's arrays."""
-        for index, oracle in enumerate(self.oracles):
-            here = np.flatnonzero(reports["level"] == index)
-            if here.size:
-                oracle.fold(self.state(state, index + 1), self._own_reports(index, select(reports, here)))
+        for index, here in self._by_level(reports["level"]):
+            self.oracles[index].fold(self.state(state, index + 1), self._own_reports(index, reports, here))
         return state
 
     def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
         """What each level's oracle says about its reports."""
+        if all(type(oracle).valid is Mechanism.valid for oracle in self.oracles):
+            return None  # none of them has anything to say
         verdict = np.ones(length_of(reports), dtype=bool)
-        for index, oracle in enumerate(self.oracles):
-            here = np.flatnonzero(reports["level"] == index)
-            if not here.size:
-                continue  # a batch without reports of this level may lack its columns
-            own = oracle.valid(self._own_reports(index, select(reports, here)))
+        for index, here in self._by_level(reports["level"]):
+            own = self.oracles[index].valid(self._own_reports(index, reports, here))
             if own is not None:
                 verdict[here] = own
         return verdict
