@@ -1,11 +1,11 @@
 """How the levels of a tree over one axis of a grid share the work of answering.
 
-On a grid a device reports at a pair of levels, one of each axis' tree, and the root of a tree is a level like any
-other: it carries the other axis' margin. Along one axis the best unbiased way to combine equally uncertain levels is
+On a grid a device reports at a tuple of levels, one of each axis' tree, and the root of a tree is a level like any
+other: it carries the other axes' margin. Along one axis the best unbiased way to combine equally uncertain levels is
 least squares, without a known total. As in `tree_variance`, a prefix of t cells enters node u with
 K_u = (1 - w_p) K_p + q_u - q_p, now starting from K = q at the root, and the node's own estimate with W_u = w_u K_u.
-Along two axes the weights multiply, and the products are unbiased because the factors are: the sum over the levels of
-W at the nodes above a cell is 1 inside the prefix and 0 outside.
+Along several axes the weights multiply, and the products are unbiased because the factors are: the sum over the levels
+of W at the nodes above a cell is 1 inside the prefix and 0 outside.
 """
 
 import numpy as np

@@ -79,6 +79,7 @@ class Hierarchical(Mechanism):
         },
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
         {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}, "options": {"fanout": 2}},
+        {"epsilon": 1.3, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"fanout": 2}},
     )
 
     @classmethod

@@ -1,18 +1,19 @@
-"""Hierarchical histograms over a grid of two axes: a device reports at a pair of levels.
+"""Hierarchical histograms over a grid of two or more axes: a device reports at a tuple of levels.
 
-Device    Draw a level of either axis' tree, roots included but not both, without looking at the value; report the
-          rectangle of the product grid that holds the value by that pair's oracle.
-Privacy   The oracle's: the pair is independent of the value, and a device reports once.
-Estimate  sum over pairs of W1 x W2 applied to the pair's shares (`axis_weights`); the pair of roots is known to be 1.
-Variance  A linear query has weights W on the rectangles of each pair, known exactly, so with the pair's moments
-          Var = sum over pairs of [a sum W^2 + b sum W^2 f + c N^2 + d N m - m^2]/n_pair, N = sum W, m = sum W f,
-          less [sum q^2 f - (sum q f)^2]/n, since a device answers for one pair only.      Kulkarni 7.1.2, MECHANISMS 3
+Device    Draw a level of every axis' tree, roots included but not all of them, without looking at the value; report the
+          box of the product grid that holds the value by that tuple's oracle.
+Privacy   The oracle's: the tuple is independent of the value, and a device reports once.
+Estimate  sum over tuples of W1 x W2 x ... applied to the tuple's shares (`axis_weights`); at the roots all is 1.
+Variance  A linear query has weights W on the boxes of each tuple, known exactly, so with the tuple's moments
+          Var = sum over tuples of [a sum W^2 + b sum W^2 f + c N^2 + d N m - m^2]/n_tuple, N = sum W, m = sum W f,
+          less [sum q^2 f - (sum q f)^2]/n, since a device answers for one tuple only.     Kulkarni 7.1.2, MECHANISMS 3
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from mechanisms.axis_weights import prefix_weights
 from mechanisms.base import Mechanism, State, Values
 from mechanisms.domain import Indices
 from mechanisms.errors import SpecificationError
-from mechanisms.grid_result import GridEstimate, Pair
+from mechanisms.grid_ranges import middle_errors
+from mechanisms.grid_result import GridEstimate, Joint, Weights
 from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.layout import Layout, Reports
 from mechanisms.level_noise import LevelNoise, level_shares
@@ -34,6 +36,8 @@ from mechanisms.tree import Tree
 
 DEFAULT_FANOUT = 4
 MAXIMUM_AXIS = 2048  # the weights of an axis are kept as a dense matrix
+MAXIMUM_TUPLES = 256  # wide reports name their tuple by one byte, and each tuple has its share of the devices only
+MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
 
 
 @dataclass(frozen=True)
@@ -41,17 +45,21 @@ class HierarchicalGrid(Mechanism):
     """What `hierarchical` is on a grid; made by `Hierarchical.create`."""
 
     ID = "hierarchical"
-    SUMMARY = "ranges on a grid: a pair of tree levels a device"
+    SUMMARY = "ranges on a grid: a tuple of tree levels a device"
     KINDS = ("grid",)
 
     OPTIONS = tree_options()
 
     def check(self) -> None:
-        if len(self.domain.axes) != 2:
-            raise SpecificationError(f"domain must have two axes for hierarchical, got {len(self.domain.axes)}")
-        if max(self.domain.shape) > MAXIMUM_AXIS:
-            allowed = f"at most {MAXIMUM_AXIS} cells along an axis for hierarchical"
-            raise SpecificationError(f"domain must have {allowed}, got {max(self.domain.shape)}")
+        if len(self.domain.axes) < 2:
+            raise SpecificationError("domain must have at least two axes for hierarchical on a grid, got 1")
+        for what, limit, got in (
+            ("cells along an axis", MAXIMUM_AXIS, max(self.domain.shape)),
+            ("tuples of levels", MAXIMUM_TUPLES, prod(tree.height + 1 for tree in self.trees) - 1),
+            ("boxes on all tuples of levels", MAXIMUM_BOXES, prod(sum(tree.nodes) for tree in self.trees)),
+        ):
+            if got > limit:
+                raise SpecificationError(f"domain must have at most {limit} {what} for hierarchical, got {got}")
         if not self.options["consistency"]:
             raise SpecificationError("options.consistency must be true on a grid, got false")
         if self.options["levels"] not in (None, "uniform"):
@@ -66,32 +74,35 @@ class HierarchicalGrid(Mechanism):
         return int(self.options["fanout"] or DEFAULT_FANOUT)
 
     @cached_property
-    def trees(self) -> tuple[Tree, Tree]:
-        one, two = self.domain.shape
-        return Tree.regular(one, self.fanout), Tree.regular(two, self.fanout)
+    def trees(self) -> tuple[Tree, ...]:
+        return tuple(Tree.regular(size, self.fanout) for size in self.domain.shape)
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of levels, without the pair of roots."""
-        one, two = self.trees
-        return list(product(range(one.height + 1), range(two.height + 1)))[1:]
+    def tuples(self) -> list[tuple[int, ...]]:
+        """The tuples of levels, without the tuple of roots."""
+        return list(product(*(range(tree.height + 1) for tree in self.trees)))[1:]
+
+    def _boxes(self, levels: tuple[int, ...]) -> tuple[int, ...]:
+        """How many boxes a tuple has along every axis."""
+        return tuple(tree.nodes[level] for tree, level in zip(self.trees, levels, strict=True))
 
     @cached_property
     def levels(self) -> SampledLevels:
-        one, two = self.trees
+        name = self.options["oracle"] or "auto"
         oracles = []
-        for left, right in self.pairs:
-            nodes = one.nodes[left] * two.nodes[right]
-            name = self.options["oracle"] or "auto"
-            chosen = best_oracle(nodes, self.epsilon)[0] if name == "auto" else name
-            oracles.append(oracle_over(chosen, nodes, self.epsilon))
+        for levels in self.tuples:
+            boxes = prod(self._boxes(levels))
+            chosen = best_oracle(boxes, self.epsilon)[0] if name == "auto" else name
+            oracles.append(oracle_over(chosen, boxes, self.epsilon))
         return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(1)] * len(oracles)))
 
-    def _rectangle(self, level: int, cells: Indices) -> Indices:
-        """The rectangle of a pair (numbered from 1, as levels are) that holds each cell."""
-        one, two = self.trees
-        left, right = self.pairs[level - 1]
-        return one.node(left, cells[:, 0]) * two.nodes[right] + two.node(right, cells[:, 1])
+    def _box(self, number: int, cells: Indices) -> Indices:
+        """The box of a tuple (numbered from 1, as levels are) that holds each cell."""
+        levels = self.tuples[number - 1]
+        along = (
+            tree.node(level, cells[:, axis]) for axis, (tree, level) in enumerate(zip(self.trees, levels, strict=True))
+        )
+        return np.ravel_multi_index(tuple(along), self._boxes(levels)).astype(np.int64)
 
     @property
     def layout(self) -> Layout:
@@ -110,7 +121,7 @@ class HierarchicalGrid(Mechanism):
         return self.levels.spent_epsilon
 
     def perturb(self, values: Values, random: Random) -> Reports:
-        return self.levels.perturb(self.domain.check(values), self._rectangle, random)
+        return self.levels.perturb(self.domain.check(values), self._box, random)
 
     def fold(self, state: State, reports: Reports) -> State:
         return self.levels.fold(state, reports)
@@ -122,37 +133,30 @@ class HierarchicalGrid(Mechanism):
         return sum(self.levels.counts(state))
 
     @cached_property
-    def weights(self) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-        """Of the prefixes along either axis."""
-        one, two = self.trees
-        return prefix_weights(one), prefix_weights(two)
+    def weights(self) -> Weights:
+        """Of the prefixes along every axis."""
+        return tuple(prefix_weights(tree) for tree in self.trees)
 
     def estimate(self, state: State) -> Estimate:
         counts = self.levels.counts(state)
-        one, two = self.trees
-        pairs = []
-        for level, ((left, right), oracle) in enumerate(zip(self.pairs, self.levels.oracles, strict=True), start=1):
-            shares = level_shares(oracle, self.levels.state(state, level), own_counts=False)
-            noise = LevelNoise.of(oracle, counts[level - 1], own_counts=False)
-            pairs.append(Pair(left, right, shares.reshape(one.nodes[left], two.nodes[right]), noise))
-        return GridEstimate.of(self.domain, sum(counts), self.weights, tuple(pairs))
+        joints = []
+        for number, (levels, oracle) in enumerate(zip(self.tuples, self.levels.oracles, strict=True), start=1):
+            shares = level_shares(oracle, self.levels.state(state, number), own_counts=False)
+            noise = LevelNoise.of(oracle, counts[number - 1], own_counts=False)
+            joints.append(Joint(levels, shares.reshape(self._boxes(levels)), noise))
+        return GridEstimate.of(self.domain, sum(counts), self.weights, tuple(joints))
 
     def channel(self) -> NDArray[np.float64]:
         cells = np.stack(np.unravel_index(np.arange(self.domain.size), self.domain.shape), axis=1)
-        return self.levels.channel(cells, self._rectangle)
+        return self.levels.channel(cells, self._box)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """For evenly filled cells: the middle cell, and a quarter of the grid around the middle."""
-        one, two = self.trees
-        count = max(1, reports // len(self.pairs))
-        pairs = []
-        for (left, right), oracle in zip(self.pairs, self.levels.oracles, strict=True):
-            shape = (one.nodes[left], two.nodes[right])
+        """For evenly filled cells: the middle cell, and the half of every axis around the middle."""
+        count = max(1, reports // len(self.tuples))
+        joints = []
+        for levels, oracle in zip(self.tuples, self.levels.oracles, strict=True):
+            boxes = self._boxes(levels)
             noise = LevelNoise.of(oracle, count, own_counts=False)
-            pairs.append(Pair(left, right, np.full(shape, 1 / (shape[0] * shape[1])), noise))
+            joints.append(Joint(levels, np.full(boxes, 1 / prod(boxes)), noise))
         shares = np.full(self.domain.shape, 1 / self.domain.size)
-        even = GridEstimate(self.domain, reports, shares, shares, self.weights, tuple(pairs))
-        middle = np.array([self.domain.shape]) // 2
-        quarter = np.array([self.domain.shape]) // 4
-        point, around = even.ranges(middle, middle).stderr, even.ranges(quarter, quarter + middle - 1).stderr
-        return {"point": float(point[0]), "range": float(around[0])}
+        return middle_errors(GridEstimate(self.domain, reports, shares, shares, self.weights, tuple(joints)))
