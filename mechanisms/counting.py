@@ -1,17 +1,60 @@
 """Exact integer counting of many small indices at once."""
 
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+Counters = NDArray[np.int64]
+
 # Below this ratio of indices to cells a full histogram costs more than scattered additions.
 _SCATTER_RATIO = 16
+# A level is worth a histogram where the whole batch has so many reports for each of its symbols.
+_REPORTS_PER_SYMBOL = 8
 
 
-def count_into(counts: NDArray[np.int64], indices: NDArray[Any]) -> None:
+def count_into(counts: Counters, indices: NDArray[Any]) -> None:
     """Add 1 to `counts` (one-dimensional) at every index, repeated indices included."""
     if indices.size * _SCATTER_RATIO < counts.size:
         np.add.at(counts, indices.astype(np.intp), 1)
     else:
         counts += np.bincount(indices.astype(np.intp, copy=False), minlength=counts.size)
+
+
+def add_signs(sums: Sequence[Counters], counts: Sequence[Counters], level: NDArray[Any], symbol: NDArray[Any]) -> None:
+    """At every report's level and character, add its sign to the level's sum and 1 to its count.
+
+    A symbol is twice the character, plus one where the sign is minus. Small levels share one histogram. Of a large one
+    a batch hits few characters: only these are touched, in rising order, since passing over all would cost more than
+    everything else.
+    """
+    sizes = [2 * total.size for total in sums]
+    is_large = [size * _REPORTS_PER_SYMBOL > symbol.size for size in sizes]
+    large = [index for index, found in enumerate(is_large) if found]
+    small = [index for index, found in enumerate(is_large) if not found]
+    below, above = ([0, *accumulate(sizes[index] for index in part)] for part in (large, small))
+    starts = np.empty(len(sizes), dtype=np.intp)  # large levels lie one after the other below 0, small ones from 0 up
+    starts[large], starts[small] = np.array(below[:-1]) - below[-1], above[:-1]
+    places = starts[level]
+    places += symbol
+    if large:
+        scattered = np.flatnonzero(places < 0)
+        rising = (places[scattered] + below[-1]).astype(np.min_scalar_type(below[-1]))
+        rising.sort()
+        bounds = np.searchsorted(rising, np.array(below, dtype=rising.dtype)).tolist()
+        for index, start, (first, last) in zip(large, below[:-1], pairwise(bounds), strict=True):
+            _add_each(sums[index], counts[index], rising[first:last].astype(np.intp) - start)
+        places[scattered] = above[-1]  # counted behind the last level, where nobody looks
+    signs = np.bincount(places, minlength=above[-1])
+    for index, (start, end) in zip(small, pairwise(above), strict=True):
+        plus, minus = signs[start:end:2], signs[start + 1 : end : 2]
+        sums[index] += plus - minus
+        counts[index] += plus + minus
+
+
+def _add_each(total: Counters, count: Counters, symbols: NDArray[np.intp]) -> None:
+    characters = symbols >> 1
+    np.add.at(count, characters, 1)
+    np.add.at(total, characters, 1 - 2 * (symbols & 1))

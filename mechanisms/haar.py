@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import Mechanism, State, Values
-from mechanisms.counting import count_into
+from mechanisms.counting import add_signs
 from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.haar_result import HaarEstimate, HaarLevel
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
@@ -104,14 +104,9 @@ class Haar(Mechanism):
         }
 
     def fold(self, state: State, reports: Reports) -> State:
-        # Levels lie one after the other, finest first, each symbol with its sign: one histogram for all of them.
-        starts = np.array(self.layout.offsets[:-1], dtype=np.intp)
-        signs = np.zeros(self.layout.offsets[-1], dtype=np.int64)
-        count_into(signs, starts[reports["level"]] + reports["symbol"])
-        for level, (start, K) in enumerate(zip(self.layout.offsets[:-1], self.nodes, strict=True), start=1):
-            plus, minus = signs[start : start + 2 * K : 2], signs[start + 1 : start + 2 * K : 2]
-            state[f"{level}/sum"] += plus - minus
-            state[f"{level}/count"] += plus + minus
+        levels = range(1, self.height + 1)
+        sums, counts = ([state[f"{level}/{name}"] for level in levels] for name in ("sum", "count"))
+        add_signs(sums, counts, reports["level"], reports["symbol"])
         return state
 
     def reports(self, state: State) -> int:
