@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import State, Values
-from mechanisms.counting import count_into
+from mechanisms.counting import FEW, add_each, count_into
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from mechanisms.layout import Layout, Reports, Scalar, by_parts
 from mechanisms.options import choice, integer
@@ -147,27 +147,28 @@ class LinearHashing(FrequencyOracle):
         return bucket
 
     def fold(self, state: State, reports: Reports) -> State:
+        if len(reports["vector"]) * self.seen * FEW < 2 * self.characters:
+            symbols = [character << np.uint32(1) | sign for character, sign in self._shown(reports)]
+            add_each(state["sum"], state["count"], np.sort(np.concatenate(symbols or [np.zeros(0, dtype=np.uint32)])))
+            return state
         signs = np.zeros(2 * self.characters, dtype=np.int64)  # characters with sign +, then with sign -
-        # Parts that stay in the processor's cache, but are worth a histogram of all characters.
-        at_once = max(1 << 15, self.characters // 4)
-        for start in range(0, len(reports["vector"]), at_once):
-            vector = reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1)
-            bucket = reports["bucket"][start : start + at_once]
-            for character, sign in self._shown(vector, bucket):
-                count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
+        for character, sign in self._shown(reports):
+            count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
         plus, minus = signs[: self.characters], signs[self.characters :]
         state["sum"] += plus - minus
         state["count"] += plus + minus
         return state
 
-    def _shown(
-        self, vector: NDArray[np.uint32], bucket: NDArray[np.uint8]
-    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
+    def _shown(self, reports: Reports) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
         """Every character that the reports show, with its sign bit."""
-        rows = self._rows(vector)
-        for combination in self.combinations:
-            chosen = [rows[place] for place in range(self.t) if combination >> place & 1]
-            yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
+        # Parts that stay in the processor's cache, but are worth a histogram of all characters.
+        at_once = max(1 << 15, self.characters // 4)
+        for start in range(0, len(reports["vector"]), at_once):
+            rows = self._rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
+            bucket = reports["bucket"][start : start + at_once]
+            for combination in self.combinations:
+                chosen = [rows[place] for place in range(self.t) if combination >> place & 1]
+                yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
 
     def reports(self, state: State) -> int:
         return int(state["count"].sum()) // self.seen

@@ -101,3 +101,15 @@ def test_one_coefficient_is_the_best_of_the_dissertations_variant() -> None:
     """Kulkarni figure 4.10: HRR_1 offers the least variance."""
     errors = [hashing("hrr", 1024, t=t, variant="coefficients").predicted_stderr(100)["point"] for t in (1, 2, 3, 4)]
     assert errors == sorted(errors)
+
+
+@pytest.mark.parametrize("mechanism_id", ["hrr", "olh"])
+def test_few_reports_and_many_are_counted_alike(mechanism_id: str) -> None:
+    """Few are added one by one, many by a histogram: parts must add up to the whole."""
+    mechanism = hashing(mechanism_id, 4_096)
+    reports = mechanism.perturb(np.arange(20_000) % 4_096, seeded(4))
+    whole, parts = mechanism.fold(mechanism.empty(), reports), mechanism.empty()
+    for start in range(0, 20_001, 50):  # the last part is empty
+        mechanism.fold(parts, select(reports, slice(start, start + 50)))
+    assert mechanism.reports(parts) == 20_000
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
