@@ -4,6 +4,7 @@ Alphabets near a power of two take ceil(log2) bits a symbol. For the others (3 s
 1.58) a few symbols are first joined into one larger symbol, so that little more than 4% is lost.
 """
 
+from collections.abc import Sequence
 from math import log2
 
 import numpy as np
@@ -47,9 +48,24 @@ class Packing:
         """Symbols as bytes, the first in the lowest bits."""
         return self.pack_rows(symbols[None, :]).tobytes()
 
-    def unpack(self, packed: bytes, count: int) -> Symbols:
-        """The inverse of `pack`; symbols outside the alphabet are possible in damaged input and left to the caller."""
-        return self.unpack_rows(np.frombuffer(packed, dtype=np.uint8)[None, :], count)[0]
+    def unpack(self, packed: Sequence[bytes], counts: Sequence[int]) -> Symbols:
+        """The inverse of `pack` for several packed runs of symbols at once, one after the other.
+
+        Symbols outside the alphabet are possible in damaged input and left to the caller.
+        """
+        sizes, lengths = np.array([len(run) for run in packed]), np.array(counts)
+        groups = -(-lengths // self.group)
+        ends = np.cumsum(groups)
+        # Of every run: the bit it starts at, less the bits that all groups before it would take side by side.
+        shift = 8 * (np.cumsum(sizes) - sizes) - (ends - groups) * self.bits
+        places = np.arange(ends[-1]) * self.bits + np.repeat(shift, groups)
+        joined = self._fields(np.frombuffer(b"".join(packed), dtype=np.uint8), places)
+        if self.group == 1:
+            return joined
+        symbols = self._digits(joined).reshape(-1)
+        # The last group of a run may be longer than the run.
+        within = np.arange(symbols.size) - np.repeat((ends - groups) * self.group, groups * self.group)
+        return symbols[within < np.repeat(lengths, groups * self.group)]
 
     def pack_rows(self, table: Symbols) -> NDArray[np.uint8]:
         """Every row of symbols packed by itself into whole bytes."""
@@ -72,28 +88,31 @@ class Packing:
 
     def unpack_rows(self, packed: NDArray[np.uint8], count: int) -> Symbols:
         """The inverse of `pack_rows`, under the same proviso."""
-        rows, groups = len(packed), -(-count // self.group)
-        joined = self._fields(packed, groups)
+        rows, width = packed.shape
+        groups = -(-count // self.group)
+        places = 8 * width * np.arange(rows)[:, None] + self.bits * np.arange(groups)
+        joined = self._fields(packed.reshape(-1), places)
         if self.group == 1:
             return joined
-        digits = np.empty((rows, groups, self.group), dtype=np.uint64)
+        return self._digits(joined).reshape(rows, groups * self.group)[:, :count]
+
+    def _digits(self, joined: Symbols) -> Symbols:
+        """The symbols of every group along a new last axis; those of a group that no symbols make are all outside."""
+        digits = np.empty((*joined.shape, self.group), dtype=np.uint64)
         outside = joined >= np.uint64(self.alphabet**self.group)
         for place in range(self.group):
-            joined, digits[:, :, place] = np.divmod(joined, np.uint64(self.alphabet))
+            joined, digits[..., place] = np.divmod(joined, np.uint64(self.alphabet))
         digits[outside] = self.alphabet
-        return digits.reshape(rows, groups * self.group)[:, :count]
+        return digits
 
-    def _fields(self, packed: NDArray[np.uint8], groups: int) -> Symbols:
-        """Fields of `bits` bits from an unaligned eight-byte load each."""
-        rows, width = packed.shape
+    def _fields(self, octets: NDArray[np.uint8], places: NDArray[np.int64]) -> Symbols:
+        """Fields of `bits` bits that start at these bits, from an unaligned eight-byte load each."""
         if self.bits == 0:
-            return np.zeros((rows, groups), dtype=np.uint64)
-        octets = np.zeros(packed.size + 8, dtype=np.uint8)
-        octets[: packed.size] = packed.reshape(-1)
+            return np.zeros(places.shape, dtype=np.uint64)
+        padded = np.zeros(octets.size + 8, dtype=np.uint8)
+        padded[: octets.size] = octets
         at_every_byte: NDArray[np.uint64] = np.ndarray(
-            shape=(packed.size + 1,), dtype="<u8", buffer=octets.data, strides=(1,)
+            shape=(octets.size + 1,), dtype="<u8", buffer=padded.data, strides=(1,)
         )
-        offsets = np.arange(groups, dtype=np.uint64) * np.uint64(self.bits)
-        starts = np.arange(rows, dtype=np.intp) * width
-        words = at_every_byte[starts[:, None] + (offsets >> np.uint64(3)).astype(np.intp)]
-        return (words >> (offsets & np.uint64(7))) & np.uint64((1 << self.bits) - 1)
+        words = at_every_byte[places >> 3]
+        return (words >> (places & 7).astype(np.uint64)) & np.uint64((1 << self.bits) - 1)

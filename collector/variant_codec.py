@@ -1,12 +1,12 @@
 """Reports of one variant as symbols, packed or one by one, or as rows of bytes where a symbol would be too wide."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collector.bitpacking import Packing
-from collector.errors import Rejected
 from mechanisms import Reports
 from mechanisms.layout import Layout, Symbols, Variant, length_of, select, smallest_unsigned
 
@@ -40,28 +40,32 @@ class VariantCodec:
             return self.only_digits.pack(self._matrix(reports).astype(np.uint64).reshape(-1))
         return self.rows(reports).tobytes()
 
-    def unpack(self, packed: bytes, count: int) -> tuple[Reports, int]:
+    def size(self, count: int) -> int:
+        """Bytes that `pack` makes of so many reports."""
         if self.packing is not None:
-            if len(packed) != self.packing.size(count):
-                raise Rejected("wrong-length")
-            symbols = self.packing.unpack(packed, count)
-            if self.packing.exact:
-                return self.columns(symbols), 0
-            inside = symbols < np.uint64(self.outcomes)
-            return self.columns(symbols if inside.all() else symbols[inside]), int(count - inside.sum())
+            return self.packing.size(count)
+        if self.only_digits is not None:
+            assert self.variant.vector is not None
+            return self.only_digits.size(count * self.variant.vector.length)
+        return count * self.row_bytes
+
+    def unpack(self, packed: Sequence[bytes], counts: Sequence[int]) -> tuple[Reports, NDArray[np.bool_]]:
+        """The valid reports of several packed ones, each of the size for its count, and which of them all are valid."""
+        count = sum(counts)
+        if self.packing is not None:
+            symbols = self.packing.unpack(packed, counts)
+            inside = np.ones(count, dtype=bool) if self.packing.exact else symbols < np.uint64(self.outcomes)
+            return self.columns(symbols if inside.all() else symbols[inside]), inside
         vector = self.variant.vector
         assert vector is not None
         if self.only_digits is not None:
-            if len(packed) != self.only_digits.size(count * vector.length):
-                raise Rejected("wrong-length")
-            symbols = self.only_digits.unpack(packed, count * vector.length)
-            digits, inside = self._inside(symbols.reshape(count, vector.length))
-            found = self._selected({vector.name: digits}, count)
-            return select(found, inside), int(count - inside.sum())
-        if len(packed) != count * self.row_bytes:
-            raise Rejected("wrong-length")
-        columns, inside = self.from_rows(np.frombuffer(packed, dtype=np.uint8).reshape(count, -1))
-        return select(columns, inside), int(count - inside.sum())
+            digits = self.only_digits.unpack(packed, [each * vector.length for each in counts])
+            matrix, inside = self._inside(digits.reshape(count, vector.length))
+            found = self._selected({vector.name: matrix}, count)
+        else:
+            rows = np.frombuffer(b"".join(packed), dtype=np.uint8)
+            found, inside = self.from_rows(rows.reshape(count, self.row_bytes))
+        return found if inside.all() else select(found, inside), inside
 
     def symbols(self, reports: Reports) -> Symbols:
         """The whole report as one integer: the scalars, then the vector's digits, first digit least significant."""

@@ -5,6 +5,7 @@ string. A single report is a msgpack integer or a msgpack bin; a frame is the ms
 `[wire version, [variant, count, bin], ...]` whose bins hold the packed symbols or rows of one variant.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -21,6 +22,10 @@ from collector.variant_codec import VariantCodec, from_big_endian
 from mechanisms import Mechanism, Reports
 from mechanisms.layout import Layout, Symbols, length_of, select
 
+BATCH_REPORTS, BATCH_BYTES = (
+    1 << 15,
+    1 << 18,
+)  # unpacked together: enough to pay for the calls, few enough for the cache
 SINGLE_INTEGERS = 1 << 32  # more different reports: msgpack's integers would take 9 bytes, a bin takes fewer
 
 Rejections = dict[str, list[int]]
@@ -40,6 +45,28 @@ class Decoded:
         counts = self.rejected.setdefault(reason, [0, 0])
         counts[0] += entries
         counts[1] += reports
+
+
+@dataclass
+class _Batch:
+    """Sections of one variant that are unpacked together."""
+
+    positions: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    packed: list[bytes] = field(default_factory=list)
+    reports: int = 0
+    size: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.reports >= BATCH_REPORTS or self.size >= BATCH_BYTES
+
+    def add(self, position: int, count: int, packed: bytes) -> None:
+        self.positions.append(position)
+        self.counts.append(count)
+        self.packed.append(packed)
+        self.reports += count
+        self.size += len(packed)
 
 
 class Codec:
@@ -75,8 +102,45 @@ class Codec:
             sections.append([index, len(rows), self.variants[index].pack(select(reports, rows))])
         return msgpack.packb(sections)
 
-    def decode_frame(self, payload: bytes) -> tuple[list[Reports], int]:
-        """The valid reports of a frame, a part for each section, and how many elements were outside their range."""
+    def decode_frames(
+        self, payloads: list[bytes], refuse: Callable[[int, str, int | None], None]
+    ) -> list[tuple[Positions, Reports]]:
+        """The valid reports of frames, with the position of the frame that each came in.
+
+        `refuse` is called in the order of the frames, with each bad one's position, why, and how many of its elements
+        are outside their range; None where it is refused as a whole. Sections of one variant are unpacked together, in
+        batches that stay in the processor's cache: frames of many levels have many small ones.
+        """
+        reasons: dict[int, tuple[str, int | None]] = {}
+        batches: dict[int, list[_Batch]] = {}
+        for position, payload in enumerate(payloads):
+            try:
+                sections = self._sections(payload)
+            except Rejected as rejected:
+                reasons[position] = (rejected.reason, None)
+                continue
+            for index, count, packed in sections:
+                of_variant = batches.setdefault(index, [])
+                if not of_variant or of_variant[-1].full:
+                    of_variant.append(_Batch())
+                of_variant[-1].add(position, count, packed)
+        parts = []
+        outside: Counter[int] = Counter()
+        for index in sorted(batches):
+            for batch in batches[index]:
+                reports, inside = self.variants[index].unpack(batch.packed, batch.counts)
+                origins = np.repeat(np.array(batch.positions, dtype=np.intp), batch.counts)
+                if not inside.all():
+                    outside.update(origins[~inside].tolist())
+                    origins = origins[inside]
+                parts.append((origins, reports))
+        reasons |= {position: ("outside-domain", count) for position, count in outside.items()}
+        for position, (reason, elements) in sorted(reasons.items()):
+            refuse(position, reason, elements)
+        return parts
+
+    def _sections(self, payload: bytes) -> list[tuple[int, int, bytes]]:
+        """A frame's sections as (variant, count, bytes that are as long as they must be)."""
         frame = _unpack(payload, FRAME_BYTES)
         if not isinstance(frame, list) or len(frame) < 1:
             raise Rejected("wrong-type")
@@ -84,9 +148,9 @@ class Codec:
             raise Rejected("wrong-type")
         if frame[0] != WIRE_VERSION:
             raise Rejected("wrong-version")
-        parts, outside, total = [], 0, 0
         if len(frame) < 2 or len(frame) - 1 > len(self.variants):
             raise Rejected("wrong-length")
+        sections, total = [], 0
         for section in frame[1:]:
             if not isinstance(section, list) or len(section) != 3:
                 raise Rejected("wrong-type")
@@ -96,12 +160,10 @@ class Codec:
             if not 0 <= index < len(self.variants):
                 raise Rejected("outside-domain")
             total += count
-            if count < 1 or total > FRAME_REPORTS:
+            if count < 1 or total > FRAME_REPORTS or len(packed) != self.variants[index].size(count):
                 raise Rejected("wrong-length")
-            part, bad = self.variants[index].unpack(packed, count)
-            parts.append(part)
-            outside += bad
-        return parts, outside
+            sections.append((index, count, packed))
+        return sections
 
     def decode_singles(
         self, payloads: list[bytes], refuse: Callable[[int, str], None]
@@ -174,33 +236,36 @@ def codec(mechanism: Mechanism) -> Codec:
 
 def decode(mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec) -> Decoded:
     """All valid reports of stream entries; whatever is malformed is refused by itself and loses nothing else."""
-    parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
     result = Decoded({})
+    frames: list[bytes] = []
+    frame_places: list[int] = []
     singles: list[bytes] = []
     places: list[int] = []
+    refused: list[tuple[int, str]] = []
     for position, entry in enumerate(entries):
-        payload = entry.get(b"f")
-        try:
-            if len(entry) != 1 or (payload is None and b"r" not in entry):
-                raise Rejected("unknown-field")
-            if payload is None:
-                singles.append(entry[b"r"])
-                places.append(position)
-                continue
-            found, outside = codec.decode_frame(payload)
-        except Rejected as rejected:
-            result.refuse(rejected.reason, 1, 0)
-            result.refused_entries.append((position, rejected.reason))
-            continue
-        parts.extend((np.broadcast_to(np.intp(position), length_of(part)), part) for part in found)
-        if outside:
-            result.refuse("outside-domain", 0, outside)
-            result.refused_entries.append((position, "outside-domain"))
+        if len(entry) != 1 or not (b"f" in entry or b"r" in entry):
+            result.refuse("unknown-field", 1, 0)
+            refused.append((position, "unknown-field"))
+        elif b"f" in entry:
+            frames.append(entry[b"f"])
+            frame_places.append(position)
+        else:
+            singles.append(entry[b"r"])
+            places.append(position)
+
+    def refuse_frame(position: int, reason: str, elements: int | None) -> None:
+        result.refuse(reason, 1 if elements is None else 0, elements or 0)
+        refused.append((frame_places[position], reason))
 
     def refuse_single(position: int, reason: str) -> None:
         result.refuse(reason, 1, 1)
         result.refused_entries.append((places[position], reason))
 
+    parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
+    if frames:
+        where = np.array(frame_places, dtype=np.intp)
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, refuse_frame))
+    result.refused_entries.extend(sorted(refused))
     if singles:
         where = np.array(places, dtype=np.intp)
         parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))

@@ -35,7 +35,14 @@ def test_packing_is_the_literal_one_and_comes_back(alphabet: int, count: int) ->
     packed = packing.pack(symbols)
     assert packed == literally(packing, symbols.tolist())
     assert len(packed) == packing.size(count)
-    np.testing.assert_array_equal(packing.unpack(packed, count), symbols)
+    np.testing.assert_array_equal(packing.unpack([packed], [count]), symbols)
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+def test_several_runs_are_read_one_after_the_other(alphabet: int) -> None:
+    packing, runs = Packing(alphabet), [draw(alphabet, count) for count in (3, 1, 64, 0, 7, 1_000)]
+    packed = [packing.pack(run) for run in runs]
+    np.testing.assert_array_equal(packing.unpack(packed, [len(run) for run in runs]), np.concatenate(runs))
 
 
 def test_no_alphabet_loses_more_than_four_percent() -> None:
@@ -61,7 +68,7 @@ def test_damaged_symbols_come_out_outside_the_alphabet_and_leave_their_neighbour
     number = int.from_bytes(packing.pack(np.array(symbols, dtype=np.uint64)), "little")
     damaged = 3
     number |= ((1 << packing.bits) - 1) << damaged * packing.bits  # no valid group has every bit set
-    found = packing.unpack(number.to_bytes(packing.size(count), "little"), count).tolist()
+    found = packing.unpack([number.to_bytes(packing.size(count), "little")], [count]).tolist()
     hit = range(damaged * packing.group, (damaged + 1) * packing.group)
     for place in range(count):
         if place in hit:
@@ -73,4 +80,4 @@ def test_damaged_symbols_come_out_outside_the_alphabet_and_leave_their_neighbour
 def test_a_long_run_is_read_at_every_offset() -> None:
     for alphabet in (2**57, 2**57 - 1, 2**51, 2**9):
         packing, symbols = Packing(alphabet), draw(alphabet, 4_096)
-        np.testing.assert_array_equal(packing.unpack(packing.pack(symbols), 4_096), symbols)
+        np.testing.assert_array_equal(packing.unpack([packing.pack(symbols)], [4_096]), symbols)

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from collector import limits
-from collector.errors import Rejected
-from collector.wire import Codec, Decoded, codec, decode
+from collector.wire import Codec, Decoded, Positions, codec, decode
 from mechanisms import Mechanism, build
-from mechanisms.layout import Layout, Vector, length_of, select
+from mechanisms.layout import Layout, Reports, Vector, length_of, select
 from mechanisms.randomness import seeded
 from tests.collector.layouts import LAYOUTS, draw, rows
 from tests.mechanisms.shared import CASES, Case, skewed_cells
@@ -50,6 +49,15 @@ def entropy_bits(layout: Layout, reports: dict[str, np.ndarray]) -> float:
     chosen = reports[layout.selector] if layout.selector else np.zeros(length_of(reports), dtype=np.uint8)
     counts = np.bincount(chosen, minlength=len(wire.variants)).tolist()
     return sum(count * log2(variant.outcomes) for count, variant in zip(counts, wire.variants, strict=True))
+
+
+def from_frames(
+    wire: Codec, payloads: list[bytes]
+) -> tuple[list[tuple[Positions, Reports]], list[tuple[int, str, int | None]]]:
+    """What frames hold, and what is refused of them."""
+    refused: list[tuple[int, str, int | None]] = []
+    parts = wire.decode_frames(payloads, lambda *refusal: refused.append(refusal))
+    return parts, refused
 
 
 def single(payload: bytes) -> dict[bytes, bytes]:
@@ -103,9 +111,25 @@ def test_every_layout_comes_back_from_singles_in_place(layout: Layout, count: in
 @pytest.mark.parametrize("count", [1, 5, 203])
 def test_every_layout_comes_back_from_a_frame(layout: Layout, count: int) -> None:
     wire, reports = Codec(layout), draw(layout, count)
-    parts, outside = wire.decode_frame(wire.encode_frame(reports))
-    assert outside == 0
-    assert sorted(row for part in parts for row in rows(layout, part)) == sorted(rows(layout, reports))
+    parts, refused = from_frames(wire, [wire.encode_frame(reports)])
+    assert refused == []
+    assert sorted(row for _, part in parts for row in rows(layout, part)) == sorted(rows(layout, reports))
+
+
+@pytest.mark.parametrize("batch", [1, 40, 1 << 15])
+def test_frames_are_decoded_together_and_refused_one_by_one(
+    layout: Layout, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collector.wire.BATCH_REPORTS", batch)
+    wire, reports = Codec(layout), [draw(layout, count) for count in (1, 30, 7, 64, 2)]
+    payloads = [wire.encode_frame(each) for each in reports]
+    payloads[2:2] = [b"\xc1", msgpack.packb([1, [0, 3, b""]])]  # no msgpack, and a section that is too short
+    parts, refused = from_frames(wire, payloads)
+    if wire.variants[0].size(3):
+        assert refused == [(2, "not-msgpack", None), (3, "wrong-length", None)]
+    for position, sent in zip((0, 1, 4, 5, 6), reports, strict=True):
+        found = [row for origins, part in parts for row in rows(layout, select(part, origins == position))]
+        assert sorted(found) == sorted(rows(layout, sent))
 
 
 @pytest.mark.parametrize("name", [name for name, layout in LAYOUTS.items() if layout.outcomes <= limits.FRAME_REPORTS])
@@ -116,9 +140,9 @@ def test_every_single_report_of_a_small_layout_is_different_and_comes_back(name:
     assert len(set(payloads)) == layout.outcomes
     if wire.single_integer:
         assert {msgpack.unpackb(payload) for payload in payloads} == set(range(layout.outcomes))
-    parts, outside = wire.decode_frame(wire.encode_frame(everything))
-    assert outside == 0
-    assert sorted(row for part in parts for row in rows(layout, part)) == sorted(rows(layout, everything))
+    parts, refused = from_frames(wire, [wire.encode_frame(everything)])
+    assert refused == []
+    assert sorted(row for _, part in parts for row in rows(layout, part)) == sorted(rows(layout, everything))
 
 
 def test_a_single_report_is_as_small_as_msgpack_allows(mechanism: Mechanism) -> None:
@@ -157,8 +181,7 @@ def test_a_frame_is_at_most_a_tenth_above_its_entropy(mechanism: Mechanism) -> N
 def test_no_reports_are_no_singles_and_a_frame_that_is_refused(layout: Layout) -> None:
     wire, nothing = Codec(layout), select(draw(layout, 4), slice(0, 0))
     assert wire.encode_singles(nothing) == []
-    with pytest.raises(Rejected, match="wrong-length"):
-        wire.decode_frame(wire.encode_frame(nothing))
+    assert from_frames(wire, [wire.encode_frame(nothing)]) == ([], [(0, "wrong-length", None)])
 
 
 @pytest.mark.parametrize("name", ["many digits", "scalar and many digits"])
@@ -214,8 +237,8 @@ def test_digits_that_run_on_from_report_to_report_are_masked_where_they_are_hit(
     frame = msgpack.unpackb(wire.encode_frame(reports))
     number = int.from_bytes(frame[1][2], "little") | 127 << 7 * 16  # digits 48 and 49 of the first, 0 of the second
     frame[1][2] = number.to_bytes(len(frame[1][2]), "little")
-    (part,), outside = wire.decode_frame(msgpack.packb(frame))
-    assert outside == 2
+    ((_, part),), refused = from_frames(wire, [msgpack.packb(frame)])
+    assert refused == [(0, "outside-domain", 2)]
     assert rows(layout, part) == rows(layout, select(reports, slice(2, None)))
 
 
@@ -229,8 +252,8 @@ def test_rows_of_a_frame_are_masked_one_by_one(name: str) -> None:
     for place in (0, 17, 49):
         packed[(place + 1) * width - 1] = 0xFF  # padding bits, or digits above their bound
     frame[1][2] = bytes(packed)
-    (part,), outside = wire.decode_frame(msgpack.packb(frame))
-    assert outside == 3
+    ((_, part),), refused = from_frames(wire, [msgpack.packb(frame)])
+    assert refused == [(0, "outside-domain", 3)]
     assert rows(layout, part) == rows(layout, select(reports, np.delete(np.arange(50), [0, 17, 49])))
 
 
