@@ -6,7 +6,7 @@ RQ may deliver it never, once or often; COMMIT takes the first delivery and refu
 import hashlib
 import time
 
-from collector.accumulator import encode_delta, flatten
+from collector.accumulator import encode_delta, fresh
 from collector.errors import CollectorError, UnknownSurvey
 from collector.limits import DEAD_LETTERS_PER_COMMIT
 from collector.ranges import Range
@@ -52,7 +52,9 @@ def fold_entries(store: Shard, found: Range, entries: Entries, wire: Codec, keep
     decoded = decode(mechanism, [fields for _, fields in entries], wire)
     delta = b""
     if decoded.count:
-        delta = encode_delta(flatten(mechanism, mechanism.fold(mechanism.empty(), decoded.reports)))
+        vector, state = fresh(mechanism)
+        mechanism.fold(state, decoded.reports)
+        delta = encode_delta(vector)
     letters = _dead_letters(decoded, entries, keep_payloads)
     return Commit(found.window(store.survey.every_s), delta, decoded.count, decoded.rejected, letters)
 

@@ -66,10 +66,44 @@ def test_every_width_holds_its_ends(value: int, cells: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "width"), [(-128, 1), (127, 1), (128, 2), (-129, 2), (32_767, 2), (32_768, 4), (1 << 31, 8)]
+    ("value", "width"), [(-128, 1), (127, 1), (128, 2), (-129, 2), (32_639, 2), (32_640, 3), (1 << 30, 4), (1 << 61, 8)]
 )
-def test_values_take_the_narrowest_type(value: int, width: int) -> None:
-    assert msgpack.unpackb(encode_delta(sparse(1_000, value)))[2] == width
+def test_a_number_takes_as_many_bytes_as_it_needs(value: int, width: int) -> None:
+    _, _, sections = msgpack.unpackb(encode_delta(sparse(1_000, value)))
+    assert [len(values) for _, values in sections] == [1] * width
+
+
+def test_one_large_number_does_not_widen_the_others() -> None:
+    vector = np.zeros(100_000, dtype=np.int64)
+    vector[::10] = 3
+    narrow = len(encode_delta(vector))
+    vector[70] = 1 << 40
+    assert len(encode_delta(vector)) < narrow + 50
+    assert narrow < 3.01 * 10_000
+
+
+@pytest.mark.parametrize("gap", [1, 2, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000])
+def test_steps_of_every_length_come_back(gap: int) -> None:
+    vector = np.zeros(4 * gap + 9, dtype=np.int64)
+    vector[gap::gap] = [5, -300, 70_000, 1, 2, 3, 4, 5, 6, 7, 8, 9][: vector[gap::gap].size]
+    result = np.zeros_like(vector)
+    touched = apply_delta(result, encode_delta(vector))
+    np.testing.assert_array_equal(result, vector)
+    assert set((np.flatnonzero(vector) // CHUNK_CELLS).tolist()) <= touched
+
+
+def test_deltas_of_the_first_layout_are_still_read() -> None:
+    """A server may hold some from before: one width for all values, four bytes for every cell."""
+    vector = np.zeros(1_000, dtype=np.int64)
+    vector[[3, 500, 999]] = [1, -200, 300]
+    cells = np.flatnonzero(vector)
+    old_sparse = msgpack.packb([1, 1_000, 2, cells.astype("<u4").tobytes(), vector[cells].astype("<i2").tobytes()])
+    old_dense = msgpack.packb([1, 1_000, 8, None, vector.astype("<i8").tobytes()])
+    result = np.zeros(1_000, dtype=np.int64)
+    assert apply_delta(result, old_sparse) == {0}
+    np.testing.assert_array_equal(result, vector)
+    apply_delta(result, old_dense)
+    np.testing.assert_array_equal(result, 2 * vector)
 
 
 @pytest.mark.parametrize("density", [0.0, 0.001, 0.1, 0.5, 0.9, 1.0])
@@ -107,10 +141,10 @@ def test_a_delta_of_another_size_is_refused() -> None:
 
 
 def test_a_delta_of_a_newer_layout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accumulator, "LAYOUT_VERSION", 2)
+    monkeypatch.setattr(accumulator, "DELTA_LAYOUT", 3)
     newer = encode_delta(sparse(10, 1))
     monkeypatch.undo()
-    with pytest.raises(StateError, match="delta layout must be at most 1, got 2"):
+    with pytest.raises(StateError, match="delta layout must be at most 2, got 3"):
         apply_delta(np.zeros(10, dtype=np.int64), newer)
 
 
