@@ -109,8 +109,12 @@ def _sections(sections: list[tuple[bytes | None, bytes]]) -> Iterator[tuple[NDAr
     """Cells, None for all of them, and what each section adds to them."""
     for place, (steps, values) in enumerate(sections):
         added = np.frombuffer(values, dtype=np.int8).astype(np.int64) << 8 * place
-        cells = None if steps is None else np.cumsum(np.frombuffer(steps, dtype="<u2").astype(np.int64) + 1) - 1
-        yield cells, added
+        if steps is None:
+            yield None, added
+            continue
+        cells = np.cumsum(np.frombuffer(steps, dtype="<u2").astype(np.int64) + 1) - 1
+        on_the_way = added == 0  # or a byte that is zero, of a number whose other bytes are not
+        yield (cells[~on_the_way], added[~on_the_way]) if on_the_way.any() else (cells, added)
 
 
 def _first_layout(width: int, index: bytes | None, values: bytes) -> Iterator[tuple[NDArray[np.int64] | None, Vector]]:
