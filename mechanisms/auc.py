@@ -15,7 +15,7 @@ stayed below a tenth of the standard error.
 import numpy as np
 
 from mechanisms.errors import QueryError
-from mechanisms.grid_result import GridEstimate
+from mechanisms.grid_ranges import GridRanges
 from mechanisms.linear_result import LinearEstimate
 from mechanisms.result import Estimate, Measured
 
@@ -25,12 +25,12 @@ LABEL, LABELS = "label", 2  # what an axis is called that is one for sure, and h
 def area_under_curve(estimate: Estimate) -> Measured:
     """AUC with its standard error, one of each."""
     axis = _label_axis(estimate)
-    if isinstance(estimate, GridEstimate):
+    if isinstance(estimate, GridRanges):
         sums = estimate.linear
     elif isinstance(estimate, LinearEstimate):
         sums = estimate.sums
     else:
-        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical or matrix")
+        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical, haar or matrix")
     if not np.isfinite(estimate.estimate).all():
         raise QueryError("auc needs a share for every cell, and the survey's strategy leaves some open")
     shares = np.moveaxis(estimate.estimate, axis, 0)

@@ -12,6 +12,7 @@ from mechanisms.result import Estimate, Floats, Measured
 
 Cells = NDArray[np.int64]
 _ENTRIES = 1 << 20  # numbers held at a time
+_SAMPLES = 256
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,16 @@ def spread(share: Floats, reports: int) -> Floats:
     return held * (1 - held) / max(reports, 1)
 
 
-def middle_errors(even: GridRanges) -> dict[str, float]:
-    """What to expect of an estimate with evenly filled cells: `point`, the middle cell, and `range` around it."""
-    middle, quarter = (np.array([even.domain.shape]) // part for part in (2, 4))
-    point, around = even.ranges(middle, middle).stderr, even.ranges(quarter, quarter + middle - 1).stderr
-    return {"point": float(point[0]), "range": float(around[0])}
+def expected_errors(even: GridRanges) -> dict[str, float]:
+    """Of an estimate with evenly filled cells: the middle cell, and the root mean square over ranges of any ends.
+
+    The ends are a fixed sample that covers the grid evenly: multiples of powers of 2^(1/(numbers + 1)), modulo 1.
+    """
+    shape = np.array(even.domain.shape)
+    middle = (shape // 2)[None, :]
+    numbers = 2 * shape.size
+    steps = 2 ** (np.arange(1, numbers + 1) / (numbers + 1))
+    positions = (np.arange(1, _SAMPLES + 1)[:, None] * steps % 1).reshape(_SAMPLES, 2, -1)
+    low, high = np.sort((positions * shape).astype(np.int64), axis=1).transpose(1, 0, 2)
+    point, ranges = even.ranges(middle, middle).stderr, even.ranges(low, high).stderr
+    return {"point": float(point[0]), "range": float(np.sqrt((ranges**2).mean()))}

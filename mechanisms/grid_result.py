@@ -28,6 +28,18 @@ class Joint:
         """The weights of this tuple's level of every axis."""
         return [axis[level] for axis, level in zip(weights, self.levels, strict=True)]
 
+    def means(self, rows: Sequence[Floats]) -> Floats:
+        """For every query the shares weighted with that query's row along each axis."""
+        return _each(rows, self.shares)
+
+
+@dataclass(frozen=True)
+class EvenJoint(Joint):
+    """A tuple of levels whose boxes all have the same share: nothing to go through."""
+
+    def means(self, rows: Sequence[Floats]) -> Floats:
+        return np.asarray(prod(row.sum(axis=1) for row in rows) / self.shares.size)
+
 
 @dataclass(frozen=True)
 class GridEstimate(GridRanges):
@@ -64,7 +76,7 @@ class GridEstimate(GridRanges):
         for joint in self.joints:
             rows = joint.of(weights)
             squares = [row**2 for row in rows]
-            mean, square_f = _each(rows, joint.shares), _each(squares, joint.shares)
+            mean, square_f = joint.means(rows), joint.means(squares)
             square, total = prod(row.sum(axis=1) for row in squares), prod(row.sum(axis=1) for row in rows)
             value = value + mean
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)

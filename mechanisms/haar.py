@@ -13,16 +13,20 @@ Variance  A range has coefficient (overlap with left - overlap with right)/size 
           [sum w^2/c^2 - (sum w d)^2]/n_l. All levels share -f(R)(1 - f(R))/n.        Kulkarni 5.5, MECHANISMS 3
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import Mechanism, State, Values
 from mechanisms.counting import add_signs
+from mechanisms.domain import Domain
 from mechanisms.guarantee import Guarantee, PureLDP
+from mechanisms.haar_grid import HaarGrid
 from mechanisms.haar_result import HaarEstimate, HaarLevel
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
@@ -42,12 +46,19 @@ class Haar(Mechanism):
 
     ID = "haar"
     SUMMARY = "ranges and quantiles: Haar wavelet, a few bytes a report"
-    KINDS = ("ordinal",)
+    KINDS = ("ordinal", "grid")
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
         {"epsilon": 0.6, "domain": {"kind": "ordinal", "size": 5}},
         {"epsilon": 2.0, "domain": {"kind": "ordinal", "low": -1.0, "high": 1.0, "bins": 16}},
+        {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}},
     )
+
+    @classmethod
+    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
+        if domain.kind == "grid":
+            return cast(Self, HaarGrid.create(epsilon, domain, options))
+        return super().create(epsilon, domain, options)
 
     @cached_property
     def height(self) -> int:

@@ -23,8 +23,8 @@ from mechanisms.axis_weights import prefix_weights
 from mechanisms.base import Mechanism, State, Values
 from mechanisms.domain import Indices
 from mechanisms.errors import SpecificationError
-from mechanisms.grid_ranges import middle_errors
-from mechanisms.grid_result import GridEstimate, Joint, Weights
+from mechanisms.grid_ranges import expected_errors
+from mechanisms.grid_result import EvenJoint, GridEstimate, Joint, Weights
 from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.layout import Layout, Reports
 from mechanisms.level_noise import LevelNoise, level_shares
@@ -151,12 +151,12 @@ class HierarchicalGrid(Mechanism):
         return self.levels.channel(cells, self._box)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """For evenly filled cells: the middle cell, and the half of every axis around the middle."""
+        """For evenly filled cells: the middle cell, and the root mean square over a fixed sample of ranges."""
         count = max(1, reports // len(self.tuples))
         joints = []
         for levels, oracle in zip(self.tuples, self.levels.oracles, strict=True):
             boxes = self._boxes(levels)
             noise = LevelNoise.of(oracle, count, own_counts=False)
-            joints.append(Joint(levels, np.full(boxes, 1 / prod(boxes)), noise))
+            joints.append(EvenJoint(levels, np.broadcast_to(1 / prod(boxes), boxes), noise))
         shares = np.full(self.domain.shape, 1 / self.domain.size)
-        return middle_errors(GridEstimate(self.domain, reports, shares, shares, self.weights, tuple(joints)))
+        return expected_errors(GridEstimate(self.domain, reports, shares, shares, self.weights, tuple(joints)))

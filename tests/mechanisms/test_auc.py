@@ -9,10 +9,11 @@ from mechanisms.errors import QueryError
 from mechanisms.randomness import seeded
 
 
-def survey(epsilon: float, scores: int = 16, label_first: bool = True) -> Mechanism:
+def survey(epsilon: float, scores: int = 16, label_first: bool = True, mechanism: str = "hierarchical") -> Mechanism:
     axes = [{"name": "label", "categories": ["no", "yes"]}, {"name": "score", "size": scores}]
     domain = {"kind": "grid", "axes": axes if label_first else axes[::-1]}
-    return build({"mechanism": "hierarchical", "epsilon": epsilon, "domain": domain, "options": {"fanout": 2}})
+    options = {"fanout": 2} if mechanism == "hierarchical" else {}
+    return build({"mechanism": mechanism, "epsilon": epsilon, "domain": domain, "options": options})
 
 
 def labelled(count: int, scores: int = 16) -> np.ndarray:
@@ -28,10 +29,11 @@ def true_area(cells: np.ndarray) -> float:
     return float(above + (positive[:, None] == negative[None, :]).mean() / 2)
 
 
+@pytest.mark.parametrize("name", ["hierarchical", "haar"])
 @pytest.mark.parametrize("label_first", [True, False])
-def test_area_is_found_without_noise(label_first: bool) -> None:
+def test_area_is_found_without_noise(label_first: bool, name: str) -> None:
     cells = labelled(4_000)
-    mechanism = survey(9.0, label_first=label_first)
+    mechanism = survey(9.0, label_first=label_first, mechanism=name)
     values = cells if label_first else cells[:, ::-1]
     state = mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(2)))
     found = area_under_curve(mechanism.estimate(state))
@@ -39,8 +41,9 @@ def test_area_is_found_without_noise(label_first: bool) -> None:
     assert found.stderr[0] < 0.05
 
 
-def test_area_is_as_uncertain_as_stated() -> None:
-    cells, mechanism, random = labelled(6_000), survey(2.0), seeded(3)
+@pytest.mark.parametrize("name", ["hierarchical", "haar"])
+def test_area_is_as_uncertain_as_stated(name: str) -> None:
+    cells, mechanism, random = labelled(6_000), survey(2.0, mechanism=name), seeded(3)
     found = [
         area_under_curve(mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random))))
         for _ in range(200)
