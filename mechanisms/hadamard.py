@@ -4,10 +4,15 @@ Character alpha at value x is (-1)^(number of ones in alpha AND x). The transfor
 it multiplies by the length.
 """
 
+from math import gcd
+
 import numpy as np
 from numpy.typing import NDArray
 
 _RADIX = 16
+# Columns of a matrix product: few enough for the cache, and for the linear algebra library to do it in one thread. Its
+# threads cost more than they bring here: where other processes keep the cores busy, ten times the whole transform.
+_AT_ONCE = 512
 
 
 def _matrix(size: int) -> NDArray[np.float64]:
@@ -32,10 +37,21 @@ def walsh_hadamard(vector: NDArray[np.float64]) -> NDArray[np.float64]:
     stride = 1
     while stride < size:
         radix = min(_RADIX, size // stride)
-        blocks = out.reshape(-1, radix, stride)
-        out = blocks.reshape(-1, radix) @ _matrix(radix) if stride == 1 else np.matmul(_matrix(radix), blocks)
+        matrix, blocks = _matrix(radix), out.reshape(-1, radix, stride)
+        if stride == 1:
+            out = np.matmul(blocks.reshape(-1, gcd(out.size // radix, _AT_ONCE), radix), matrix)
+        else:
+            out = np.empty_like(blocks)
+            width = min(_AT_ONCE, stride)
+            np.matmul(matrix, _pieces(blocks, width), out=_pieces(out, width))
         stride *= radix
     return out.reshape(shape)
+
+
+def _pieces(blocks: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """A view of every block, cut across into matrices of so many columns."""
+    count, radix, stride = blocks.shape
+    return blocks.reshape(count, radix, stride // width, width).transpose(0, 2, 1, 3)
 
 
 def power_of_two_at_least(size: int) -> int:

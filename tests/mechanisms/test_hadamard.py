@@ -31,3 +31,16 @@ def test_parity_and_powers() -> None:
     assert [power_of_two_at_least(size) for size in (1, 2, 3, 4, 5, 1023, 1024, 1025)] == [
         1, 2, 4, 4, 8, 1024, 1024, 2048,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(1 << 15,), (3, 1 << 14), (5, 2, 16), (1 << 11, 4), (0, 8)])
+def test_large_transforms_and_many_at_once_are_the_butterfly(shape: tuple[int, ...]) -> None:
+    """Whatever pieces the steps are cut into."""
+    vectors = np.random.default_rng(2).normal(size=shape)
+    expected = vectors.copy().reshape(-1, shape[-1])
+    step = 1
+    while step < shape[-1]:
+        left, right = np.split(expected.reshape(-1, shape[-1] // (2 * step), 2, step), 2, axis=2)
+        expected = np.concatenate([left + right, left - right], axis=2).reshape(-1, shape[-1])
+        step *= 2
+    np.testing.assert_allclose(walsh_hadamard(vectors), expected.reshape(shape), atol=1e-9)
