@@ -15,6 +15,7 @@ QUESTIONS = {
     "path": "ops.bench.path",
     "freshness": "ops.bench.freshness",
     "materialise": "ops.bench.materialise",
+    "large": "ops.bench.large",
 }
 COLUMNS = ("what", "measured", "ceiling", "ratio", "target", "holds")
 COMPARISONS = {"peers": ("ops.bench.peers", "Compare every shared mechanism with other libraries.")}
@@ -27,6 +28,10 @@ COMPARISONS = {"peers": ("ops.bench.peers", "Compare every shared mechanism with
 @click.pass_context
 def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Measure speed, each figure against a ceiling in the same run.
+
+    fold: decoded reports on one core. path: devices to state through Redis. freshness: how old an answer is.
+    materialise: state to answers. large: domains of 2^22 cells on the whole path, with the size of their deltas, the
+    memory of their estimator, and a check that the accumulator is a single fold of the same reports.
 
     Timings depend on the machine and on what else it does; the ratios to the ceilings travel better.
     """

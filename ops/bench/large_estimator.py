@@ -1,0 +1,71 @@
+"""The estimator's part of the large bench: `python -m ops.bench.large_estimator URL SNAPSHOTS SURVEY` prints JSON.
+
+A process of its own, so that its peak of memory is that of merging, materialising and answering alone.
+"""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from collector.connect import connect
+from collector.reading import compact, read
+from collector.registry import Registered, Registry
+from estimator.cache import EstimateCache
+from estimator.live import live
+from estimator.materialise import Materialiser
+from estimator.query import answer, parse_text
+from mechanisms.result import Estimate
+
+QUERIES = 200
+
+
+def main(url: str, root: str, name: str) -> None:
+    """Merge the survey's deltas, run one pass over it, ask it, and print how long each took."""
+    registry = Registry(connect(url))
+    registered = registry.get(name)
+    found = {"merge_s": _merge(registered)}
+    started = time.perf_counter()
+    done = Materialiser(registry, Path(root)).run_once()
+    found["materialise_s"] = time.perf_counter() - started
+    if (done.materialised, done.failed) != (1, 0):
+        raise RuntimeError(f"the pass must materialise one window, got {done.materialised} and {done.failed} failures")
+    found["memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found["estimate_s"] = _estimate(registered)
+    estimate = EstimateCache().get(registered, "all")
+    started = time.perf_counter()
+    _ask(estimate)
+    found["query_ms"] = 1e3 * (time.perf_counter() - started) / QUERIES
+    files = (Path(root) / name / "all").resolve().iterdir()
+    found["snapshot_mb"] = sum(path.stat().st_size for path in files) / 1e6
+    print(json.dumps(found))
+
+
+def _merge(registered: Registered) -> float:
+    """Of all deltas that wait, reading them included."""
+    started = time.perf_counter()
+    for store in registered.stores:
+        if not compact(read(store, "all")):
+            raise RuntimeError("the merge must succeed: nobody else is there")
+    return time.perf_counter() - started
+
+
+def _estimate(registered: Registered) -> float:
+    current = live(registered)
+    started = time.perf_counter()
+    current.estimate()
+    return time.perf_counter() - started
+
+
+def _ask(estimate: Estimate) -> None:
+    """Ranges as the command line and the interface ask for them, word by word."""
+    ends = np.sort(np.random.default_rng(3).integers(0, estimate.domain.size, size=(QUERIES, 2)), axis=1)
+    for low, high in ends.tolist():
+        answer(parse_text(f"range {low} {high}"), estimate)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])
