@@ -1,15 +1,16 @@
 """Hierarchical histograms: a tree over an ordered domain, one level a device, an oracle a level.
 
-Device    Draw a level of the tree without looking at the value, report the value's node there by the level's oracle.
-Privacy   The oracle's: the level is independent of the value, and a device reports once.
-Estimate  Every level's shares from its own reports, made consistent by weighted least squares with the root known to
-          be 1 (`tree`); a range is a difference of two cumulative shares.
-Variance  exact for every range, `tree_variance`; without consistency, `tree_parts`.  Kulkarni 5.3, 5.4
+Device    Draw a level of the tree, and one of its offsets, without looking at the value; report the value's node there
+          by the level's oracle.
+Privacy   The oracle's: level and offset are independent of the value, and a device reports once.
+Estimate  The shares at every place from its own reports, made consistent by weighted least squares with the total known
+          to be 1 (`crown`, `tree`); a range is a difference of two cumulative shares.
+Variance  exact for every range, `crown_variance` and `tree_variance`; without consistency, `tree_parts`.
+                                                                                                    Kulkarni 5.3, 5.4
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -17,30 +18,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import Mechanism, State, Values
-from mechanisms.domain import Domain
+from mechanisms.crown_variance import CrownVariance
+from mechanisms.domain import Domain, Indices
 from mechanisms.errors import SpecificationError
 from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.hierarchical_grid import HierarchicalGrid
+from mechanisms.hierarchy import Hierarchy
 from mechanisms.layout import Layout, Reports
 from mechanisms.level_noise import LevelNoise, level_shares
 from mechanisms.level_plan import (
     DEFAULT_ORACLE,
-    Plan,
-    PlannedLevel,
     equal,
     optimise,
     oracle_over,
     tree_options,
 )
 from mechanisms.levels import SampledLevels, cumulative_thresholds
+from mechanisms.planned_level import Plan, PlannedLevel
 from mechanisms.randomness import Random
 from mechanisms.range_result import Ends, RangeEstimate, sampled_ranges, standard_error
 from mechanisms.registry import register
 from mechanisms.result import Estimate, Floats
-from mechanisms.tree import Inference, Tree
+from mechanisms.tree import Tree
 from mechanisms.tree_parts import PartsEstimate
 from mechanisms.tree_variance import TreeVariance
-from mechanisms.xor_pairs import NEGLIGIBLE, XorPairs
+from mechanisms.xor_pairs import NEGLIGIBLE, XorPairs, spread_over_pairs
 
 DEFAULT_FANOUT = 4
 
@@ -78,6 +80,11 @@ class Hierarchical(Mechanism):
             "options": {"fanout": 4, "oracle": "hrr", "consistency": False},
         },
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
+        {
+            "epsilon": 0.9,
+            "domain": {"kind": "ordinal", "size": 7},
+            "options": {"levels": ["2 grr 1024 at 4", "2 ss 1024 at 2", "2 olh 2048"]},
+        },
         {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}, "options": {"fanout": 2}},
         {"epsilon": 1.3, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"fanout": 2}},
     )
@@ -95,9 +102,9 @@ class Hierarchical(Mechanism):
                     raise SpecificationError(f'options.{name} goes with levels = "uniform", not with chosen levels')
         if self._levels == "optimised" and not self.options["consistency"]:
             raise SpecificationError('options.consistency must be true with levels = "optimised", got false')
-        if not self.tree.spans[1] < self.domain.size <= self.tree.spans[0]:
-            allowed = f"multiply to at least the domain's {self.domain.size} cells, and less without the first"
-            raise SpecificationError(f"options.levels must have fan-outs that {allowed}, got {self.tree.fanouts}")
+        self.hierarchy.check()
+        if not self.options["consistency"] and len(self.hierarchy.places) > len(self.plan):
+            raise SpecificationError("options.consistency must be true where levels have offsets, got false")
 
     @property
     def _levels(self) -> Any:
@@ -125,14 +132,21 @@ class Hierarchical(Mechanism):
         return {"consistency": consistency, "levels": [str(level) for level in self.plan]}
 
     @cached_property
-    def tree(self) -> Tree:
-        return Tree(self.domain.size, tuple(level.fanout for level in self.plan))
+    def hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.domain.size, self.plan)
 
     @cached_property
     def levels(self) -> SampledLevels:
-        planned = zip(self.plan, self.tree.nodes[1:], strict=True)
-        oracles = tuple(oracle_over(level.oracle, nodes, self.epsilon) for level, nodes in planned)
-        return SampledLevels(oracles, cumulative_thresholds([Fraction(level.parts) for level in self.plan]))
+        """The places, each as a level of its own."""
+        hierarchy = self.hierarchy
+        oracles = (
+            oracle_over(hierarchy.oracle(place), hierarchy.nodes(place), self.epsilon) for place in hierarchy.places
+        )
+        return SampledLevels(tuple(oracles), cumulative_thresholds(hierarchy.shares))
+
+    def _node(self, number: int, cells: Indices) -> Indices:
+        """The node of every cell at a place, numbered from 1."""
+        return self.hierarchy.node(self.hierarchy.places[number - 1], cells)
 
     @property
     def layout(self) -> Layout:
@@ -151,7 +165,7 @@ class Hierarchical(Mechanism):
         return self.levels.spent_epsilon
 
     def perturb(self, values: Values, random: Random) -> Reports:
-        return self.levels.perturb(self.domain.flatten(values), self.tree.node, random)
+        return self.levels.perturb(self.domain.flatten(values), self._node, random)
 
     def fold(self, state: State, reports: Reports) -> State:
         return self.levels.fold(state, reports)
@@ -166,15 +180,25 @@ class Hierarchical(Mechanism):
         counts = self.levels.counts(state)
         noise = self._noise(counts)
         raw = [
-            level_shares(oracle, self.levels.state(state, level), self._own_counts)
-            for level, oracle in enumerate(self.levels.oracles, start=1)
+            level_shares(oracle, self.levels.state(state, place), self._own_counts)
+            for place, oracle in enumerate(self.levels.oracles, start=1)
         ]
         if not self.options["consistency"]:
-            return PartsEstimate.of(self.domain, sum(counts), self.tree, noise, raw)
-        inference = self._inference(noise)
-        pairs = self._pairs(noise, inference, raw)
-        leaves = inference.leaves(raw)
-        uncertainty = TreeVariance(inference, noise, sum(counts), _cumulative(leaves), pairs)
+            return PartsEstimate.of(self.domain, sum(counts), self.hierarchy.tree, noise, raw)
+        variances = self._variances(noise)
+        inference = self.hierarchy.inference(variances)
+        tree, in_crown = inference.tree, len(inference.windows)
+        spectra = tuple(
+            spread_over_pairs(shares, variance) if level.pairs else None
+            for shares, variance, level in zip(raw[:in_crown], variances, noise, strict=False)
+        )
+        pairs = self._pairs(tree, noise[in_crown:], inference.variances, raw[in_crown:])
+        leaves = inference.leaves(raw[:in_crown], raw[in_crown:])
+        cumulative = _cumulative(leaves)
+        units = np.diff(cumulative[np.minimum(np.arange(tree.nodes[1] + 1) * tree.spans[1], tree.size)])
+        of_units = spread_over_pairs(units, np.trace(inference.crown.covariance) / units.size) if any(pairs) else None
+        top = CrownVariance(inference.crown, noise[:in_crown], units, spectra, of_units)
+        uncertainty = TreeVariance(inference, top, noise[in_crown:], sum(counts), cumulative, pairs)
         stderr = standard_error(uncertainty.cells())
         return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
 
@@ -185,36 +209,42 @@ class Hierarchical(Mechanism):
     @property
     def _own_counts(self) -> bool:
         """Whether hashing oracles may divide by own counts: where their exact error can be told."""
-        aligned = all(fanout & (fanout - 1) == 0 for fanout in self.tree.fanouts)
+        aligned = all(fanout & (fanout - 1) == 0 for fanout in self.hierarchy.below.fanouts[1:])
         return aligned and bool(self.options["consistency"])
 
-    def _inference(self, noise: tuple[LevelNoise, ...]) -> Inference:
-        variances = (level.contrast_variance(nodes) for level, nodes in zip(noise, self.tree.nodes[1:], strict=True))
-        return Inference(self.tree, tuple(variances))
+    def _variances(self, noise: tuple[LevelNoise, ...]) -> list[float]:
+        """Of a node's estimate at every place, as least squares weighs it."""
+        places = zip(noise, self.hierarchy.places, strict=True)
+        return [level.contrast_variance(self.hierarchy.nodes(place)) for level, place in places]
 
+    @staticmethod
     def _pairs(
-        self, noise: tuple[LevelNoise, ...], inference: Inference, raw: list[Floats]
+        tree: Tree, noise: tuple[LevelNoise, ...], variances: tuple[float, ...], raw: list[Floats]
     ) -> tuple[XorPairs | None, ...]:
-        """For every level down to the deepest that divides characters by their own counts, where it matters."""
-        share = max(level.pairs / level.a for level in noise)
+        """For level 2..h, down to the deepest that divides characters by their own counts, where it matters."""
+        share = max((level.pairs / level.a for level in noise), default=0.0)
         deepest = max((index for index, level in enumerate(noise) if level.pairs), default=-1)
         return tuple(
-            XorPairs.of(shares, inference.variances[index], self.tree.fanouts[index], NEGLIGIBLE / share)
+            XorPairs.of(shares, variances[index], tree.fanouts[index + 1], NEGLIGIBLE / share)
             if index <= deepest
             else None
             for index, shares in enumerate(raw)
         )
 
     def channel(self) -> NDArray[np.float64]:
-        return self.levels.channel(np.arange(self.domain.size), self.tree.node)
+        return self.levels.channel(np.arange(self.domain.size), self._node)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""
         counts = [max(1, round(reports * share)) for share in self.levels.probabilities]
         noise = self._noise(counts)
-        size = self.domain.size
+        inference = self.hierarchy.inference(self._variances(noise))
+        in_crown, tree, size = len(inference.windows), inference.tree, self.domain.size
         even = np.arange(size + 1) / size
-        uncertainty = TreeVariance(self._inference(noise), noise, reports, even, (None,) * len(counts))
+        units = inference.crown.cells / size
+        top = CrownVariance(inference.crown, noise[:in_crown], units, (None,) * in_crown, None)
+        below = noise[in_crown:]
+        uncertainty = TreeVariance(inference, top, below, reports, even, (None,) * (tree.height - 1))
         x, y = sampled_ranges(size)
         variance = uncertainty.ranges(x, y)
         middle = np.array([size // 2], dtype=np.int64)

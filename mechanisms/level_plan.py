@@ -1,65 +1,52 @@
-"""Choosing a tree's levels, their oracles and how often each is asked, for a workload of ranges.
+"""Choosing a hierarchy's levels, their oracles, offsets and how often each is asked, for a workload of ranges.
 
-For evenly spread devices a consistent tree answers a range with variance sum over levels of kappa_l U_l, where U_l is
-the blended variance of a node (`tree`) and kappa_l how much the range's q differs between siblings: the sum over nodes
-of q_u^2 less B times that of the level above, averaged over the workload. With s_l the workload's mean of sum W^2 on
-level l the same variance is sum V_l s_l / p_l, V_l the oracle's variance per report and p_l the level's probability.
-Both the weights given p (constrained inference) and p given the weights (p_l proportional to sqrt(V_l s_l)) are solved
-in closed form, and W^2/p is convex in both together, so that alternating between them ends at the best p of all.
+For evenly spread devices the variance of a query is sum over places of (V/p) sum W^2: V the oracle's variance per
+report, p the place's probability, W the weights of its nodes. Averaged over the workload this is
 
-A level with p = 0 is as good as absent, so the binary tree holds every tree with fan-outs that are powers of two.
+    trace(C Omega) + sum over the levels below the units of kappa_l U_l
+
+with C the units' covariance (`crown`), Omega the mean of q q' over the workload's queries on the units, U_l the blended
+variance of a node (`tree`) and kappa_l how much q differs between siblings: the mean of the sum over nodes of q_u^2
+less B times that of the level above. Both the weights given p (least squares) and p given the weights (proportional to
+sqrt(V sum W^2), a level's offsets alike) are solved in closed form, and W^2/p is convex in both together, so that
+alternating between them ends at the best p of all.
+
+A level with p = 0 is as good as absent, so the binary tree holds every tree with fan-outs that are powers of two. What
+its levels above the units gain from offsets is as much as choosing oracles and p gains at all: nodes at one offset only
+leave some cuts many nodes away from an answer.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from mechanisms.crown import inverse_at_known_total
+from mechanisms.domain import Indices
 from mechanisms.errors import SpecificationError
+from mechanisms.hierarchy import Hierarchy
 from mechanisms.options import Option, choice, flag, integer
 from mechanisms.oracle import FrequencyOracle
+from mechanisms.planned_level import ORACLES, PARTS, Plan, PlannedLevel
 from mechanisms.registry import REGISTRY
 from mechanisms.result import Floats
 from mechanisms.tree import Inference, Tree
 
-ORACLES = ("grr", "ss", "oue", "olh", "hrr")
 DEFAULT_ORACLE = "olh"
 SHORT_REPORTS = ("grr", "olh", "hrr")  # a few bytes whatever the number of nodes
 BIT_REPORTS = ("ss", "oue")  # a bit a node
 WORKLOADS = ("all", "prefix", "short")
-PARTS = 4096  # probabilities are multiples of 1/PARTS, so that every machine derives the same ones
+LEVELS_TEXT = (
+    "uniform, optimised (the default unless fanout or oracle is given), or a list from the root down: "
+    '"2 grr 200 at 8" is fan-out 2, oracle grr, 200 parts of all devices, nodes at 8 offsets'
+)
+OFFSETS = {"all": 8, "prefix": 2, "short": 2}  # more of them cost prefixes what they save elsewhere
 _WIDEST_BITS = 256
 _WORTH_ITS_BITS = 0.98  # a report of many bits must have less than this share of the variance of a short one
 _SHORT_SHARE = 100  # "short" ranges hold up to 1/100 of the domain
 _SAMPLES = 1 << 14
-_ROUNDS = 400
-
-
-class PlannedLevel(NamedTuple):
-    """One level from the root down: children of a node above, the oracle, and its parts of all devices."""
-
-    fanout: int
-    oracle: str
-    parts: int
-
-    def __str__(self) -> str:
-        return f"{self.fanout} {self.oracle} {self.parts}"
-
-    @classmethod
-    def parse(cls, text: Any) -> "PlannedLevel":
-        """The inverse of `str`."""
-        words = text.split() if isinstance(text, str) else []
-        if len(words) == 3 and words[0].isdecimal() and words[2].isdecimal() and words[1] in ORACLES:
-            made = cls(int(words[0]), words[1], int(words[2]))
-            if made.fanout >= 2 and 1 <= made.parts <= PARTS:
-                return made
-        raise SpecificationError(
-            f'options.levels must hold texts like "4 olh 512" (fan-out, oracle, parts of the devices), got {text!r}'
-        )
-
-
-Plan = tuple[PlannedLevel, ...]
+_ROUNDS = 40  # after ten the variance is within a thousandth of the least
+_ROUNDS_TO_DROP = 8
 
 
 def oracle_option() -> Option:
@@ -85,7 +72,7 @@ def levels_option() -> Option:
         plan = tuple(PlannedLevel.parse(text) for text in value)
         return [str(level) for level in plan]
 
-    return Option("levels", None, check, "uniform, optimised (the default unless fanout or oracle is given), or a list")
+    return Option("levels", None, check, LEVELS_TEXT)
 
 
 def tree_options() -> tuple[Option, ...]:
@@ -122,66 +109,109 @@ def best_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
     return best, variance[best]
 
 
-def spread(tree: Tree, workload: str) -> Floats:
-    """kappa of level 1..h, averaged over an even sample of the workload's ranges."""
-    size = tree.size
-    step = np.arange(_SAMPLES)
-    # Two irrational steps fill the square evenly (the plastic number's sequence, Roberts 2018).
-    one, two = (
-        np.floor((step * irrational + 0.5) % 1 * size) for irrational in (0.7548776662466927, 0.5698402909980532)
-    )
-    if workload == "prefix":
-        x, y = np.zeros(_SAMPLES), two
-    elif workload == "short":
-        x = one
-        y = np.minimum(x + 1 + np.floor((step * 0.5698402909980532 + 0.5) % 1 * max(1, size // _SHORT_SHARE)), size)
-    else:
-        x, y = np.minimum(one, two), np.maximum(one, two)
+class Spread(NamedTuple):
+    """What the mean over a workload needs to know of it: Omega, and kappa of level 2..h of the tree below the units."""
 
-    def squares(span: int) -> Floats:
+    units: Floats
+    below: Floats
+
+
+def spread(tree: Tree, workload: str) -> Spread:
+    """From an even sample of the workload's ranges; level 1 of the tree is that of the units."""
+    x, y = _sample(tree.size, workload)
+    q = np.clip(y[:, None] / tree.spans[1] - np.arange(tree.nodes[1]), 0.0, 1.0)
+    q -= np.clip(x[:, None] / tree.spans[1] - np.arange(tree.nodes[1]), 0.0, 1.0)
+    if tree.size % tree.spans[1]:
+        q[:, -1] *= tree.spans[1] / (tree.size % tree.spans[1])
+
+    def squares(span: int) -> float:
         left, right = np.floor(x / span), np.floor(y / span)
         left_part, right_part = x / span - left, y / span - right
         apart = right - left - 1 + (1 - left_part) ** 2 + right_part**2
-        return np.where(left == right, (right_part - left_part) ** 2, apart)
+        return float(np.where(left == right, (right_part - left_part) ** 2, apart).mean())
 
-    means = [squares(span).mean() for span in tree.spans]
-    pairs = zip(means[1:], means, tree.fanouts, strict=False)
-    return np.array([max(below - fanout * above, 0.0) for below, above, fanout in pairs])
-
-
-def expected_variance(tree: Tree, variances: Sequence[float], kappa: Floats) -> float:
-    """Mean variance over the workload, given each level's variance (V/p of one report, or V/n of n)."""
-    return float(kappa @ np.array(Inference(tree, tuple(variances)).blended[1:]))
+    means = [squares(span) for span in tree.spans[1:]]
+    pairs = zip(means[1:], means, tree.fanouts[1:], strict=False)
+    return Spread(q.T @ q / _SAMPLES, np.array([max(low - fanout * above, 0.0) for low, above, fanout in pairs]))
 
 
-def best_shares(tree: Tree, variance: Floats, kappa: Floats) -> Floats:
-    """p of level 1..h with the least mean variance over the workload."""
-    shares = np.full(tree.height, 1 / tree.height)
-    for _ in range(_ROUNDS):
-        before = shares
-        own = Inference(tree, tuple(variance / np.maximum(shares, 1e-12))).own
-        square, total = np.empty(tree.height), 0.0
-        for level in range(1, tree.height + 1):
-            total = (1 - own[level - 1]) ** 2 * tree.fanouts[level - 1] * total + kappa[level - 1]
-            square[level - 1] = own[level] ** 2 * total
-        shares = np.sqrt(variance * square)
+def _sample(size: int, workload: str) -> tuple[Floats, Floats]:
+    """Ranges x..y-1 of a workload."""
+    step = np.arange(_SAMPLES)
+    # Two irrational steps fill the square evenly (the plastic number's sequence, Roberts 2018).
+    one, two = ((step * irrational + 0.5) % 1 for irrational in (0.7548776662466927, 0.5698402909980532))
+    if workload == "prefix":
+        return np.zeros(_SAMPLES), np.floor(two * size)
+    if workload == "short":
+        x = np.floor(one * size)
+        return x, np.minimum(x + 1 + np.floor(two * max(1, size // _SHORT_SHARE)), size)
+    one, two = np.floor(one * size), np.floor(two * size)
+    return np.minimum(one, two), np.maximum(one, two)
+
+
+def expected_variance(inference: Inference, workload: Spread) -> float:
+    """Mean variance over the workload for evenly spread devices."""
+    units = float((inference.crown.covariance * workload.units).sum())
+    return units + float(workload.below @ np.array(inference.blended[2:]))
+
+
+def best_shares(hierarchy: Hierarchy, variance: Floats, workload: Spread, shares: Floats, rounds: int) -> Floats:
+    """p of level 1..h with the least mean variance over the workload, given each level's V and where to start."""
+    depth, tree = hierarchy.depth, hierarchy.below
+    together = [sum(_same(node) for node in windows) / len(windows) for windows in hierarchy.windows]
+    for _ in range(rounds):
+        before, per_level = shares, np.maximum(shares, 1e-12) / variance
+        below = Inference(tree, tuple(1 / per_level[depth:]), (), ())
+        units = below.crown.below
+        information = np.diag(1 / units) + sum(each * same for each, same in zip(per_level, together, strict=False))
+        inverse, _ = inverse_at_known_total(information)
+        answers = inverse @ workload.units @ inverse
+        # Mean of sum W^2: in the crown by level, below from level to level as in `tree_variance`.
+        squares = [each**2 * (same * answers).sum() for each, same in zip(per_level, together, strict=False)]
+        total = float((np.diag(answers) / units**2).sum())
+        for level in range(2, tree.height + 1):
+            total = (1 - below.own[level - 1]) ** 2 * tree.fanouts[level - 1] * total + workload.below[level - 2]
+            squares.append(below.own[level] ** 2 * total)
+        shares = np.sqrt(variance * np.array(squares))
         shares /= shares.sum()
         if np.abs(shares - before).max() < 0.01 / PARTS:
             break
     return shares
 
 
+def _same(windows: Indices) -> Floats:
+    """1 where two units lie in the same window."""
+    return (windows[:, None] == windows[None, :]).astype(np.float64)
+
+
 @lru_cache(maxsize=64)
-def optimise(size: int, epsilon: float, workload: str) -> Plan:
-    """The best levels for a workload, over all trees with fan-outs that are powers of two."""
-    tree = Tree.regular(size, 2)
+def optimise(size: int, epsilon: float, workload: str, offsets: int | None = None) -> Plan:
+    """The best levels for a workload: any tree with fan-outs that are powers of two, with offsets above the units."""
+    most = offsets or OFFSETS[workload]
+    fanouts = [2] * Tree.regular(size, 2).height
+    units = Hierarchy(size, tuple(PlannedLevel(2, DEFAULT_ORACLE, 1) for _ in fanouts)).depth
+    shares, scarce_below = np.full(len(fanouts), 1 / len(fanouts)), 0.25 / len(fanouts)
     while True:
-        oracles, variances = zip(*(best_oracle(nodes, epsilon) for nodes in tree.nodes[1:]), strict=True)
-        shares = best_shares(tree, np.array(variances), spread(tree, workload))
-        scarce = np.flatnonzero(shares[:-1] < 0.25 / tree.height)
-        if not scarce.size:
-            return _plan(tree, oracles, shares)
-        tree = _without(tree, int(scarce[np.argmin(shares[scarce])]))
+        hierarchy, variance = _with_offsets(size, epsilon, fanouts, units, most)
+        load = spread(hierarchy.below, workload)
+        shares = best_shares(hierarchy, variance, load, shares, _ROUNDS_TO_DROP)
+        scarce = [level for level in range(1, len(fanouts)) if level != units and shares[level - 1] < scarce_below]
+        if not scarce:
+            return _plan(hierarchy.plan, best_shares(hierarchy, variance, load, shares, _ROUNDS))
+        dropped = min(scarce, key=lambda level: float(shares[level - 1]))
+        fanouts[dropped - 1 : dropped + 1] = [fanouts[dropped - 1] * fanouts[dropped]]
+        shares = np.delete(shares, dropped - 1) / (1 - shares[dropped - 1])
+        units -= dropped < units
+
+
+def _with_offsets(size: int, epsilon: float, fanouts: list[int], units: int, most: int) -> tuple[Hierarchy, Floats]:
+    """Every level with its best oracle and, above level `units`, offsets; and each level's V."""
+    tree = Tree(size, tuple(fanouts))
+    oracles, variances = zip(*(best_oracle(nodes, epsilon) for nodes in tree.nodes[1:]), strict=True)
+    offsets = [min(most, max(1, span // tree.spans[units])) for span in tree.spans[1:]]
+    levels = zip(fanouts, oracles, offsets, strict=True)
+    plan = tuple(PlannedLevel(fanout, oracle, 1, offset) for fanout, oracle, offset in levels)
+    return Hierarchy(size, plan), np.array(variances)
 
 
 def equal(size: int, fanout: int, epsilon: float, oracle: str) -> Plan:
@@ -191,17 +221,7 @@ def equal(size: int, fanout: int, epsilon: float, oracle: str) -> Plan:
     return tuple(PlannedLevel(fanout, name, 1) for name in oracles)
 
 
-def _without(tree: Tree, index: int) -> Tree:
-    """The tree without the level `index` + 1: its children become its parent's."""
-    fanouts = list(tree.fanouts)
-    fanouts[index : index + 2] = [fanouts[index] * fanouts[index + 1]]
-    return Tree(tree.size, tuple(fanouts))
-
-
-def _plan(tree: Tree, oracles: Sequence[str], shares: Floats) -> Plan:
+def _plan(levels: Plan, shares: Floats) -> Plan:
     parts = np.maximum(1, np.round(shares * PARTS)).astype(int)
     parts[-1] += PARTS - parts.sum()
-    return tuple(
-        PlannedLevel(fanout, oracle, int(part))
-        for fanout, oracle, part in zip(tree.fanouts, oracles, parts, strict=True)
-    )
+    return tuple(level._replace(parts=int(part)) for level, part in zip(levels, parts, strict=True))

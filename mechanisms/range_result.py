@@ -11,7 +11,7 @@ from mechanisms.errors import QueryError
 from mechanisms.result import Z95, Estimate, Floats, Measured, Quantiles
 
 Ends = NDArray[np.int64]
-_CHUNK = 1 << 12  # queries at a time, so that a walk down the levels stays in cache
+_CHUNK = 1 << 13  # queries at a time, so that a walk down the levels stays in cache
 
 
 @dataclass(frozen=True)

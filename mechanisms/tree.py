@@ -9,6 +9,7 @@ root known to be 1. Upwards, with S the sum of the children's variances U:
     z = w raw + (1 - w) sum z_child,   w = S/(S + V),   U = V S/(S + V)        (leaves: z = raw, U = V)
 
 and downwards out = z + (U/S)(out_parent - sum of z over the siblings). All nodes of a level share w and U but the edge.
+The nodes of level 1, the **units**, are estimated together by `crown`, which takes the place of the levels above them.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from math import prod
 
 import numpy as np
 
+from mechanisms.crown import Crown
 from mechanisms.domain import Indices
 from mechanisms.result import Floats
 
@@ -71,28 +73,29 @@ class Tree:
 
 @dataclass(frozen=True)
 class Inference:
-    """Constrained inference on a tree, given the variance of every level 1..h."""
+    """Constrained inference: the nodes of level 1, the units, by the crown, and the trees below them level by level."""
 
     tree: Tree
-    variances: tuple[float, ...]
+    variances: tuple[float, ...]  # of level 2..h
+    windows: tuple[Indices, ...]  # for every partition of the units the window of each
+    window_variances: tuple[float, ...]
 
     @cached_property
     def _blended(self) -> tuple[list[float], list[float], list[float], list[float], list[float]]:
         tree, height = self.tree, self.tree.height
+        variances = (UNKNOWN, *self.variances)  # the units' own estimates are among the crown's windows
         own = [0.0] * height + [1.0]
-        blended = [0.0] * height + [self.variances[-1]]
+        blended = [0.0] * height + [variances[-1]]
         edge_own, edge_blended, edge_below = list(own), list(blended), [0.0] * (height + 1)
-        for level in range(height - 1, -1, -1):
-            below = tree.fanouts[level] * blended[level + 1]
+        for level in range(height - 1, 0, -1):
+            below, variance = tree.fanouts[level] * blended[level + 1], variances[level - 1]
             ragged_child = level + 1 <= tree.last_ragged
             edge_below[level] = (tree.edge_children[level] - ragged_child) * blended[level + 1]
             edge_below[level] += edge_blended[level + 1] if ragged_child else 0.0
-            if level:
-                variance = self.variances[level - 1]
-                own[level] = below / (below + variance)
-                blended[level] = own[level] * variance
-                edge_own[level] = edge_below[level] / (edge_below[level] + variance)
-                edge_blended[level] = edge_own[level] * variance
+            own[level] = below / (below + variance)
+            blended[level] = own[level] * variance
+            edge_own[level] = edge_below[level] / (edge_below[level] + variance)
+            edge_blended[level] = edge_own[level] * variance
         return own, blended, edge_own, edge_blended, edge_below
 
     @property
@@ -120,20 +123,32 @@ class Inference:
         """S of the edge: the sum of its children's U."""
         return self._blended[4]
 
-    def leaves(self, raw: list[Floats]) -> Floats:
-        """The consistent estimate of every cell from the raw estimates of level 1..h, which it may overwrite."""
+    @cached_property
+    def crown(self) -> Crown:
+        """Least squares on the units."""
+        units, span = self.tree.nodes[1], self.tree.spans[1]
+        below, cells = np.full(units, self.blended[1]), np.full(units, float(span))
+        cells[-1] = self.tree.size - (units - 1) * span
+        if self.tree.last_ragged:
+            below[-1] = self.edge_blended[1]
+        return Crown(self.windows, self.window_variances, below, cells)
+
+    def leaves(self, of_windows: list[Floats], raw: list[Floats]) -> Floats:
+        """The consistent estimate of every cell from the estimates of all windows and those of level 2..h.
+
+        The latter may be overwritten.
+        """
         tree = self.tree
-        z, sums = list(raw), [np.empty(0)] * tree.height
-        for level in range(tree.height - 1, -1, -1):
+        z, sums = [np.zeros(tree.nodes[1]), *raw], [np.empty(0)] * tree.height
+        for level in range(tree.height - 1, 0, -1):
             sums[level] = sum_children(z[level], tree.fanouts[level], tree.nodes[level])
-            if level:
-                blend = self.own[level] * z[level - 1] + (1 - self.own[level]) * sums[level]
-                if level <= tree.last_ragged:
-                    own = self.edge_own[level]
-                    blend[-1] = own * z[level - 1][-1] + (1 - own) * sums[level][-1]
-                z[level - 1] = blend
-        out = np.ones(1)
-        for level in range(tree.height):
+            blend = self.own[level] * z[level - 1] + (1 - self.own[level]) * sums[level]
+            if level <= tree.last_ragged:
+                own = self.edge_own[level]
+                blend[-1] = own * z[level - 1][-1] + (1 - own) * sums[level][-1]
+            z[level - 1] = blend
+        out = self.crown.shares(of_windows, z[0])
+        for level in range(1, tree.height):
             out = self._spread(level, z[level], out - sums[level])
         return out
 

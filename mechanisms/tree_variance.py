@@ -2,8 +2,9 @@
 
 Let q_u be what one unit of node u adds to the answer: 1 inside the range, 0 outside, and for a node that the range cuts
 the mean of its children's q weighted by their blended variances. Unrolling the inference, node u's blend z_u enters the
-answer with K_u = (1 - w_p) K_p + q_u - q_p (p its parent, K = 0 at the root), and its raw estimate with W_u = w_u K_u.
-Below a node that the range does not cut q is constant and K only shrinks, so the sums that a level's noise needs,
+answer with K_u = (1 - w_p) K_p + q_u - q_p (p its parent), and its raw estimate with W_u = w_u K_u; on the units K is
+what the crown gives (`crown_variance`). Below a node that the range does not cut q is constant and K only shrinks, so
+the sums that a level's noise needs,
 
     sum K,   sum K^2,   sum K f,   sum K^2 f,   P = sum over pairs K_u K_v F(u xor v),
 
@@ -22,73 +23,77 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.crown_variance import CrownVariance
 from mechanisms.level_noise import LevelNoise, Number
 from mechanisms.result import Floats
-from mechanisms.tree import Inference
+from mechanisms.tree import UNKNOWN, Inference
 from mechanisms.tree_ranges import range_variances
 from mechanisms.xor_pairs import XorPairs
 
 Ends = NDArray[np.int64]
+_CELLS_AT_A_TIME = 1 << 16  # so that a walk down the levels stays in cache
 
 
 @dataclass(frozen=True)
 class TreeVariance:
-    """Variances of ranges and of single cells, for estimated shares with prefix sums `cumulative` (D + 1 of them)."""
+    """Variances of ranges and of single cells, for estimated shares with prefix sums `cumulative` (D + 1 of them).
+
+    `noise` and `pairs` are those of level 2..h; `top` has all above.
+    """
 
     inference: Inference
+    top: CrownVariance
     noise: tuple[LevelNoise, ...]
     reports: int
     cumulative: Floats
     pairs: tuple[XorPairs | None, ...]
 
     @cached_property
-    def prefixes(self) -> list[Floats]:
-        """Prefix sums over the nodes of level 0..h, each by itself so that the upper levels stay in cache."""
-        return [
-            self.flat[start : start + nodes + 1]
-            for start, nodes in zip(self.offsets, self.inference.tree.nodes, strict=True)
-        ]
-
-    @cached_property
     def spans(self) -> Floats:
-        """Cells under a full node of level 0..h."""
-        return np.array(self.inference.tree.spans, dtype=np.float64)
+        """Cells under a full node of level 1..h."""
+        return np.array(self.inference.tree.spans[1:], dtype=np.float64)
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each level starts in `flat`."""
-        return np.concatenate([[0], np.cumsum(np.array(self.inference.tree.nodes[:-1]) + 1)])
+        """Where level 1..h start in `flat`."""
+        return np.concatenate([[0], np.cumsum(np.array(self.inference.tree.nodes[1:-1], dtype=np.int64) + 1)])
 
     @cached_property
     def flat(self) -> Floats:
-        """The prefix sums of all levels, one level after the other."""
+        """The prefix sums over the nodes of level 1..h, one level after the other."""
         tree = self.inference.tree
         levels = [
             self.cumulative[np.minimum(np.arange(nodes + 1) * span, tree.size)]
-            for nodes, span in zip(tree.nodes[:-1], tree.spans[:-1], strict=True)
+            for nodes, span in zip(tree.nodes[1:-1], tree.spans[1:-1], strict=True)
         ]
         return np.concatenate([*levels, self.cumulative])
 
+    def prefixes(self, level: int) -> Floats:
+        """Prefix sums over the nodes of a level."""
+        start = self.offsets[level - 1]
+        return self.flat[start : start + self.inference.tree.nodes[level] + 1]
+
     @cached_property
     def handed_on(self) -> Floats:
-        """What of the sums of K^2, K^2 f, K f, K and over pairs reaches level 1..h from the level above."""
-        keep = 1 - np.array(self.inference.own[:-1])
-        fanouts = np.array(self.inference.tree.fanouts)
+        """What of the sums of K^2, K^2 f, K f, K and over pairs reaches level 2..h from the level above."""
+        keep = 1 - np.array(self.inference.own[1:-1])
+        fanouts = np.array(self.inference.tree.fanouts[1:])
         return np.stack([keep**2 * fanouts, keep**2, keep, keep * fanouts, keep**2 * fanouts])
 
     @cached_property
     def all_levels(self) -> LevelNoise:
-        """The noise of level 1..h as columns."""
+        """The noise of level 2..h as columns."""
         return LevelNoise(*np.array(self.noise).T[:, :, None])
 
     def edge_share(self, level: int) -> float:
         """f of a level's last node."""
-        return float(self.prefixes[level][-1] - self.prefixes[level][-2])
+        prefixes = self.prefixes(level)
+        return float(prefixes[-1] - prefixes[-2])
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
         """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""
-        levels, share = range_variances(self, x, y)
-        return levels - self._one_level_only(share)
+        places, share = range_variances(self, x, y)
+        return places - self._one_place_only(share)
 
     def cells(self) -> Floats:
         """Variance of every single cell, in O(D)."""
@@ -96,24 +101,29 @@ class TreeVariance:
         result = np.empty(tree.size)
         for departure in range(1, tree.last_ragged + 2):
             first = (tree.nodes[departure - 1] - 1) * tree.fanouts[departure - 1]
-            stop = tree.nodes[departure] - (departure <= tree.last_ragged)
-            if stop > first:
-                span = tree.spans[departure]
-                result[first * span : stop * span] = self._cells_below(departure, first, stop)
+            stop, span = tree.nodes[departure] - (departure <= tree.last_ragged), tree.spans[departure]
+            step = max(1, _CELLS_AT_A_TIME // span)
+            for start in range(first, stop, step):
+                end = min(start + step, stop)
+                result[start * span : end * span] = self._cells_below(departure, start, end)
         return result
 
     def _cells_below(self, departure: int, first: int, stop: int) -> Floats:
         """Cells whose path leaves the tree's edge at level `departure`, at one of its nodes first..stop-1.
 
-        They have q and K in common on their whole path, so these are plain numbers; only what holds f is an array.
+        Their q are alike on their whole path, so these are plain numbers; K differs between units, and arrays have one
+        row a unit: of one column for what is the same below the whole unit, of one a node for what holds f.
         """
         inference, tree = self.inference, self.inference.tree
         q = [1 / span for span in tree.spans]
-        for level in range(departure - 1, -1, -1):
+        for level in range(departure - 1, 0, -1):
             child = inference.blended if level + 1 == departure else inference.edge_blended
             q[level] = q[level + 1] * child[level + 1] / inference.edge_below[level]
-        sums, coefficient, share = _Sums(self), 0.0, np.ones(1)
-        for level in range(1, tree.height + 1):
+        units = np.arange(first, stop) if departure == 1 else np.array([tree.nodes[1] - 1])
+        sums = _Sums(self, units, q[1])
+        coefficient = q[1] * np.diff(self.top.coefficients)[units, units][:, None]
+        share = np.diff(self.prefixes(1))[units][:, None]
+        for level in range(2, tree.height + 1):
             fanout, on_edge = tree.fanouts[level - 1], level - 1 < departure
             if level < departure:
                 start, end = tree.nodes[level] - 1, tree.nodes[level]
@@ -121,12 +131,13 @@ class TreeVariance:
                 start, end = (node * tree.spans[departure] // tree.spans[level] for node in (first, stop))
             own = inference.edge_own if on_edge else inference.own
             pull = (1 - own[level - 1]) * coefficient - q[level - 1]
-            if end - start > share.size:
-                share = np.repeat(share, fanout)[: end - start]
-                sums.widen(fanout, end - start)
-            above, share = share, np.diff(self.prefixes[level][start : end + 1])
+            nodes = (end - start) // units.size
+            if nodes > share.shape[1]:
+                share = np.repeat(share, fanout, axis=1)[:, :nodes]
+                sums.widen(fanout, nodes)
+            above, share = share, np.diff(self.prefixes(level)[start : end + 1]).reshape(units.size, nodes)
             gained = q[level] * share - q[level - 1] * above
-            pairs = self.pairs[level - 1]
+            pairs = self.pairs[level - 2]
             sums.descend(
                 level,
                 squares=q[level] ** 2 - fanout * q[level - 1] ** 2,
@@ -137,37 +148,42 @@ class TreeVariance:
                 paired=0.0 if pairs is None else q[level] ** 2 * pairs.alone,
             )
             coefficient = pull + q[level]
-        variance: Floats = sums.variance - self._one_level_only(share)
+        variance: Floats = (sums.variance - self._one_place_only(share)).reshape(-1)
         return variance
 
-    def _one_level_only(self, share: Floats) -> Floats:
-        """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one level only.
+    def _one_place_only(self, share: Floats) -> Floats:
+        """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one place only.
 
-        MECHANISMS section 3's last term: sum over the levels of W at a cell's nodes is 1 in the range and 0 outside,
-        up to a constant.
+        MECHANISMS section 3's last term: the sum over the places of W at a cell's nodes is 1 in the range and 0
+        outside, up to a constant.
         """
         held = np.clip(np.abs(share), 0.0, 1.0)
         return held * (1 - held) / max(self.reports, 1)
 
 
 class _Sums:
-    """The sums over one level's nodes, and the variance of the levels so far."""
+    """The sums over one level's nodes for queries of q on one unit each, and the variance of all places so far."""
 
-    def __init__(self, context: TreeVariance) -> None:
+    def __init__(self, context: TreeVariance, units: Ends, q: float) -> None:
         self.context = context
-        self.square: Number = 0.0
-        self.square_f: Number = 0.0
-        self.total: Number = 0.0
-        self.total_f: Number = 0.0
-        self.paired: Number = 0.0
-        self.edge: Number = 0.0
-        self.variance: Number = 0.0
+        top = context.top
+        variance, square, square_f, paired = (values[:, None] for values in top.alone(units))
+        self.variance: Number = np.where(variance < UNKNOWN, q**2 * variance, UNKNOWN)
+        self.square: Number = q**2 * square
+        self.square_f: Number = q**2 * square_f
+        self.paired: Number = q**2 * paired
+        total_f, total = (q * np.diff(line)[units][:, None] for line in top.lines.T)
+        self.total_f: Number = total_f
+        self.total: Number = total if context.inference.tree.last_ragged else 0.0
+        last = context.inference.tree.nodes[1] - 1
+        self.edge: Number = q * np.diff(top.coefficients[last])[units][:, None]
 
     def widen(self, fanout: int, count: int) -> None:
         """One entry a child in the place of one a parent."""
         for name in ("square_f", "total_f", "variance"):
-            if isinstance(values := getattr(self, name), np.ndarray):
-                setattr(self, name, np.repeat(values, fanout)[:count])
+            values = getattr(self, name)
+            if values.shape[1] > 1:  # one column stands for all of them
+                setattr(self, name, np.repeat(values, fanout, axis=1)[:, :count])
 
     def descend(
         self,
@@ -203,17 +219,16 @@ class _Sums:
         self.square += self.edge**2 * (edge_keep**2 * children - keep**2 * fanout)
         self.square_f += share * self.edge**2 * (edge_keep**2 - keep**2)
         self.total_f += share * self.edge * (edge_keep - keep)
-        if tree.last_ragged:
-            self.total = keep * fanout * self.total + unbalanced
-            self.total += self.edge * (edge_keep * children - keep * fanout)
+        self.total = keep * fanout * self.total + unbalanced
+        self.total += self.edge * (edge_keep * children - keep * fanout)
         self.edge = edge_keep * self.edge + q_below - q
 
     def _add_variance(self, level: int) -> None:
-        inference, noise = self.context.inference, self.context.noise[level - 1]
+        inference, noise = self.context.inference, self.context.noise[level - 2]
         own = inference.own[level]
         square, square_f = own**2 * self.square, own**2 * self.square_f
         total, total_f = own * self.total, own * self.total_f
-        if 0 < level <= inference.tree.last_ragged:
+        if level <= inference.tree.last_ragged:
             edge_own, share = inference.edge_own[level], self.context.edge_share(level)
             square += (edge_own**2 - own**2) * self.edge**2
             square_f += (edge_own**2 - own**2) * self.edge**2 * share

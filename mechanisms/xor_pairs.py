@@ -24,6 +24,16 @@ from mechanisms.tree import sum_children
 NEGLIGIBLE = 1e-3
 
 
+def spread_over_pairs(shares: Floats, noise: float) -> Floats:
+    """F(x) for every x, from estimated shares, each with the given noise variance, which is taken out."""
+    size = power_of_two_at_least(shares.size)
+    spectrum = np.zeros(size)
+    spectrum[: shares.size] = shares
+    spread = walsh_hadamard(walsh_hadamard(spectrum) ** 2 - noise * shares.size) / size
+    limit = float(np.clip(spread[0], 0.0, 1.0))
+    return np.clip(spread, -limit, limit)
+
+
 @dataclass(frozen=True)
 class XorPairs:
     """E_b(x) of one level as `digits[b - 1, x]`, for a fan-out that is a power of two."""

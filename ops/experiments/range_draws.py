@@ -8,6 +8,7 @@ are normal with their covariance for evenly filled nodes. What follows the draw 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 from mechanisms import State, build
 from mechanisms.haar import Haar
 from mechanisms.hadamard import walsh_hadamard
-from mechanisms.level_plan import Plan, PlannedLevel, contrast_variance, expected_variance, oracle_over, spread
+from mechanisms.hierarchy import Hierarchy, Place
+from mechanisms.level_plan import contrast_variance, expected_variance, oracle_over, spread
+from mechanisms.planned_level import Plan, PlannedLevel
 from mechanisms.result import Floats
-from mechanisms.tree import Inference, Tree, sum_children
+from mechanisms.tree import Tree
 
 Counts = NDArray[np.int64]
 DEVICES = 1 << 26
@@ -34,7 +37,7 @@ def cauchy(size: int, devices: int = DEVICES) -> Counts:
 
 @dataclass(frozen=True)
 class TreeMethod:
-    """A hierarchy with given levels; expected errors by least-squares algebra, estimates by one draw a level."""
+    """A hierarchy with given levels; expected errors by least-squares algebra, estimates by one draw a place."""
 
     name: str
     size: int
@@ -48,33 +51,44 @@ class TreeMethod:
         fanouts = [fanout] * height
         return cls(name, size, epsilon, tuple(PlannedLevel(each, oracle, 1) for each in fanouts))
 
-    @property
-    def tree(self) -> Tree:
-        return Tree(self.size, tuple(level.fanout for level in self.plan))
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.size, self.plan)
 
     @property
     def shares(self) -> Floats:
-        parts = np.array([level.parts for level in self.plan], dtype=np.float64)
+        parts = np.array([float(share) for share in self.hierarchy.shares])
         return parts / parts.sum()
 
     def expected(self, workload: str, devices: int = DEVICES) -> float:
         """Mean squared error over the workload for evenly spread devices."""
-        return expected_variance(self.tree, self._variances(self.shares * devices), spread(self.tree, workload))
+        inference = self.hierarchy.inference(self._variances(self.shares * devices))
+        return expected_variance(inference, spread(self.hierarchy.below, workload))
 
     def _variances(self, reports: Floats) -> list[float]:
-        levels = zip(self.plan, self.tree.nodes[1:], reports, strict=True)
-        return [_variance(level.oracle, nodes, self.epsilon) / count for level, nodes, count in levels]
+        hierarchy = self.hierarchy
+        return [
+            _variance(hierarchy.oracle(place), hierarchy.nodes(place), self.epsilon) / count
+            for place, count in zip(hierarchy.places, reports, strict=True)
+        ]
 
     def draw(self, devices: Counts, generator: np.random.Generator) -> Floats:
         """One estimate of every cell's share."""
-        raw, reports, nodes = [], [], devices
-        tree = self.tree
-        for level in range(tree.height, 0, -1):
-            here = generator.binomial(nodes, self.shares[level - 1])
+        hierarchy, raw, reports = self.hierarchy, [], []
+        for place, share in zip(hierarchy.places, self.shares, strict=True):
+            here = generator.binomial(_devices_at(hierarchy, place, devices), share)
             reports.append(int(here.sum()))
-            raw.append(_draw_shares(self.plan[level - 1].oracle, here, self.epsilon, generator))
-            nodes = sum_children(nodes.astype(float), tree.fanouts[level - 1], tree.nodes[level - 1]).astype(np.int64)
-        return Inference(tree, tuple(self._variances(np.array(reports[::-1])))).leaves(raw[::-1])
+            raw.append(_draw_shares(hierarchy.oracle(place), here, self.epsilon, generator))
+        inference = hierarchy.inference(self._variances(np.array(reports)))
+        in_crown = len(inference.windows)
+        return inference.leaves(raw[:in_crown], raw[in_crown:])
+
+
+def _devices_at(hierarchy: Hierarchy, place: Place, devices: Counts) -> Counts:
+    """How many devices every node of a place holds."""
+    pieces = np.arange(0, devices.size, hierarchy.tree.spans[max(place.level, hierarchy.depth)])
+    held = np.add.reduceat(devices, pieces)
+    return np.bincount(hierarchy.node(place, pieces), weights=held).astype(np.int64)
 
 
 def _variance(oracle: str, nodes: int, epsilon: float) -> float:
@@ -117,8 +131,9 @@ class HaarMethod:
     def expected(self, workload: str, devices: int = DEVICES) -> float:
         """Mean squared error over the workload: a node's two halves differ by what a coefficient carries."""
         mechanism = self.mechanism
-        kappa = spread(Tree.regular(self.size, 2), workload) / 2
-        return float(kappa.sum() * mechanism.height / (devices * mechanism.correlation**2))
+        halves, below = spread(Tree.regular(self.size, 2), workload)
+        kappa = (np.trace(halves) - halves.sum() / 2 + below.sum()) / 2
+        return float(kappa * mechanism.height / (devices * mechanism.correlation**2))
 
     def draw(self, devices: Counts, generator: np.random.Generator) -> Floats:
         """One estimate of every cell's share."""

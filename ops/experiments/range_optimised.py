@@ -1,4 +1,4 @@
-"""What choosing levels, oracles and probabilities for the workload buys over the dissertation's uniform hierarchies."""
+"""What choosing levels, oracles, offsets and shares for the workload buys over the dissertation's hierarchies."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ EPSILONS = (0.2, 0.6, 1.1)
 SIZES = (1 << 8, 1 << 16)
 MEASURES = {"all": PrefixErrors.all_ranges, "prefix": PrefixErrors.prefixes, "short": PrefixErrors.short}
 NOTE = (
-    "saved: root mean squared error below the best uniform oue hierarchy (fan-out 2, 4 or 16); the probabilities are "
-    "the optimum of a convex problem over all trees with fan-outs that are powers of two, so at 2^16 cells none of "
-    "them saves more; isotonic: the cumulative shares of the row above after isotonic regression, biased but closer"
+    "saved: root mean squared error below the best uniform oue hierarchy (fan-out 2, 4 or 16); one offset: optimised "
+    "oracles and shares, but no shifted nodes; isotonic: the cumulative shares of optimised: all after isotonic "
+    "regression, biased but closer"
 )
 
 
@@ -29,7 +29,8 @@ def optimised(runs: int, generator: np.random.Generator) -> Result:
             ]
             plans = {load: optimise(size, epsilon, load) for load in WORKLOADS}
             told = [TreeMethod(f"optimised: {load}", size, epsilon, plan) for load, plan in plans.items()]
-            everyone = [*rivals, HaarMethod(size, epsilon), *told]
+            one_offset = TreeMethod("one offset: all", size, epsilon, optimise(size, epsilon, "all", offsets=1))
+            everyone = [*rivals, HaarMethod(size, epsilon), one_offset, *told]
             errors = {
                 method.name: [PrefixErrors.of(method.draw(devices, generator), devices) for _ in range(runs)]
                 for method in everyone
@@ -56,8 +57,7 @@ def _check(result: Result, size: int, epsilon: float) -> None:
     found = {row[3]: row for row in result.rows if row[:3] == [size, epsilon, "all"]}
     best = found["optimised: all"][5]
     uniform = min(row[5] for name, row in found.items() if name.startswith("uniform"))
-    wanted = 0.9 if size == 1 << 8 else 0.95
-    result.expect(best <= wanted * uniform, f"{size} cells, epsilon {epsilon}: saves too little")
+    result.expect(best <= 0.9 * uniform, f"{size} cells, epsilon {epsilon}: saves too little")
     result.expect(best <= found["haar"][5], f"{size} cells, epsilon {epsilon}: above haar")
     for workload in ("prefix", "short"):
         rows = {row[3]: row[5] for row in result.rows if row[:3] == [size, epsilon, workload]}
