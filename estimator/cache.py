@@ -10,7 +10,7 @@ from mechanisms.result import Estimate
 
 Key = tuple[object, ...]
 HELD = 8
-HELD_CELLS = 1 << 23  # of all estimates together: one of 2^22 cells takes up to 200 MB
+HELD_CELLS = 1 << 22  # of all estimates together: one of so many cells takes 200 MB or more
 
 
 class EstimateCache:

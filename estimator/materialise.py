@@ -23,6 +23,10 @@ RETENTION_EVERY_S = 10.0
 MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
 MERGE_DELTAS = limits.DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them
 MERGE_BYTES = limits.DELTA_BYTES_LIMIT // 8  # and a few huge ones, whose quarter may be above CUT's limit
+# A pass over a large state takes a second, and writes hundreds of megabytes. Such a window is then left alone for three
+# times as long, so that it takes a quarter of the estimator's time at most and does not keep small surveys waiting.
+LARGE_CELLS = 1 << 20
+REST = 3.0
 
 
 @dataclass
@@ -45,6 +49,7 @@ class Materialiser:
         self._readings: dict[tuple[str, int, str], Reading] = {}  # tag, shard, window
         self._done: dict[tuple[str, str], int] = {}  # tag, window: the version last published
         self._settled: set[tuple[str, str]] = set()  # final, merged and published: never looked at again
+        self._resting: dict[tuple[str, str], float] = {}  # tag, window: when a large one is looked at again
         self._server: object = None
         self._next_retention = 0.0
 
@@ -82,6 +87,7 @@ class Materialiser:
             self._readings.clear()
             self._done.clear()
             self._settled.clear()
+            self._resting.clear()
             self._server = server
 
     def _forget_after_deletion(self, registered: Registered) -> None:
@@ -103,6 +109,8 @@ class Materialiser:
         version = version_of((counters_of(store, window) for store in registered.stores), final)
         if self._done.get(key) == version:
             return
+        if not final and time.monotonic() < self._resting.get(key, 0.0):
+            return
         if final and key not in self._done and self._was_settled(registered, window, version):
             self._settled.add(key)
             return
@@ -119,7 +127,10 @@ class Materialiser:
         if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
             self._done[key] = content.version
         result.materialised += 1
-        self._observe(time.monotonic() - started)
+        duration_s = time.monotonic() - started
+        if sum(reading.vector.size for reading in readings) >= LARGE_CELLS:
+            self._resting[key] = time.monotonic() + REST * duration_s
+        self._observe(duration_s)
         if final and not any(reading.deltas for reading in readings):
             self._settled.add(key)
             for store in registered.stores:
@@ -164,6 +175,7 @@ class Materialiser:
             result.purged += 1
             key = (registered.survey.tag, window)
             self._done.pop(key, None)
+            self._resting.pop(key, None)
             self._settled.discard(key)
 
     def _drop_all_but(self, tags: set[str]) -> None:
@@ -172,6 +184,7 @@ class Materialiser:
         self._readings = {key: reading for key, reading in self._readings.items() if key[0] in tags}
         self._done = {key: version for key, version in self._done.items() if key[0] in tags}
         self._settled = {key for key in self._settled if key[0] in tags}
+        self._resting = {key: until for key, until in self._resting.items() if key[0] in tags}
 
 
 def _is_due(reading: Reading, final: bool) -> bool:

@@ -58,6 +58,30 @@ def test_what_did_not_change_is_left_alone(registry: Registry, materialiser: Mat
     assert materialiser.run_once().materialised == 0
 
 
+def test_a_large_window_rests_between_passes_until_it_is_final(
+    registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = registry.add(colours())
+    deliver(registered, 100, seed=1)
+    monkeypatch.setattr("estimator.materialise.LARGE_CELLS", 8)  # two arrays of four cells
+    monkeypatch.setattr("estimator.materialise.REST", 1e6)
+    assert materialiser.run_once().materialised == 1
+    deliver(registered, 100, seed=2)
+    assert materialiser.run_once().materialised == 0
+    registry.close("colours")
+    assert materialiser.run_once().materialised == 1
+
+
+def test_a_small_window_never_rests(
+    registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = registry.add(colours())
+    monkeypatch.setattr("estimator.materialise.REST", 1e6)
+    for seed in range(2):
+        deliver(registered, 100, seed=seed)
+        assert materialiser.run_once().materialised == 1
+
+
 def test_a_closed_survey_becomes_final_once(registry: Registry, materialiser: Materialiser, tmp_path: Path) -> None:
     registered = registry.add(colours())
     deliver(registered, 100)
