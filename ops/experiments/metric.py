@@ -31,8 +31,8 @@ def command(out: Path, quick: bool, seed: int) -> None:
     random = seeded(seed)
     parts: list[Callable[[], Result]] = [
         lambda: figure_1(quick, random),
-        lambda: figure_2(5, random),
-        lambda: figure_2(6, random),
+        lambda: figure_2(5, quick, random),
+        lambda: figure_2(6, quick, random),
         lambda: table_2(quick, random),
         lambda: table_1(random),
         lambda: large_grid(random),

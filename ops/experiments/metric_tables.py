@@ -33,7 +33,7 @@ def table_2(quick: bool, random: Random) -> Result:
         ["task", "size", "mechanism", "error", "times metric-l1", "bound"],
         [],
         "ranges: root mean square error over 300 random ranges; quantiles: mean error in rank of 5 quantiles; "
-        "on grids plain LDP is also olh with its cells summed (hierarchical has up to two axes, haar one)",
+        "plain LDP by hierarchical and haar, on grids also by olh with its cells summed",
     )
     for size in LINE_SIZES:
         cells = _values((size,))
@@ -48,8 +48,7 @@ def table_2(quick: bool, random: Random) -> Result:
     for shape in GRIDS:
         cells = _values(shape)
         domain = {"kind": "grid", "sizes": list(shape)}
-        names = ("metric-l1", *(("hierarchical",) if len(shape) == 2 else ()), "olh")
-        rivals = {name: _mechanism(name, domain) for name in names}
+        rivals = {name: _mechanism(name, domain) for name in ("metric-l1", "hierarchical", "haar", "olh")}
         errors = {name: _range_error(rival, cells, runs, random) for name, rival in rivals.items()}
         _add(result, f"range, {len(shape)} axes", " x ".join(map(str, shape)), errors)
     return result

@@ -1,12 +1,21 @@
 """`hearsay experiment metric`: files, agreement with the paper's numbers, and what happens when they disagree."""
 
+import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from mechanisms import build
+from mechanisms.collector_modes import KeptReports
+from mechanisms.metric_l1 import MetricL1Signs
+from mechanisms.metric_queries import SignEstimate
 from mechanisms.randomness import seeded
+from mechanisms.result import Measured
+from ops.experiments import metric_figures
 from ops.experiments.metric import command
+from ops.experiments.metric_figures import figure_2, largest_variance
 from ops.experiments.metric_output import Result
 from ops.experiments.metric_tables import table_1
 
@@ -29,6 +38,43 @@ def test_collector_modes_agree() -> None:
     assert result.failures == []
 
 
+@pytest.mark.parametrize("anchored", [True, False])
+def test_no_range_is_less_certain_than_one_with_every_device_between_its_ends(anchored: bool) -> None:
+    domain = {"kind": "grid", "sizes": [5, 5, 5]}
+    table = {"mechanism": "metric-l1", "epsilon": 1.2, "domain": domain, "options": {"anchored": anchored}}
+    mechanism = build(table)
+    assert isinstance(mechanism, MetricL1Signs)
+    generator = np.random.default_rng(1)
+    ends = np.sort(generator.integers(0, 5, (400, 2, 3)), axis=1)
+    ends[0] = [[1, 1, 1], [3, 3, 3]]
+    limits = largest_variance(mechanism.correlations[0], 3, ((ends[:, 0] > 0) | (ends[:, 1] < 4)).sum(axis=1))
+    for cells in (np.full((50, 3), 2), generator.integers(0, 5, (50, 3))):
+        signs = mechanism.signs.observe(mechanism.signs.pack(cells)) / 50
+        variance = (
+            50
+            * SignEstimate.of(mechanism.domain, 50, signs, mechanism.noise).ranges(*ends.transpose(1, 0, 2)).stderr ** 2
+        )
+        assert (variance <= limits * (1 + 1e-9)).all()
+        assert (variance[0] == pytest.approx(limits[0])) == (cells == 2).all()
+
+
+def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metric_figures, "EPSILONS_2", (1.0,))
+    assert figure_2(4, True, seeded(2)).failures == []
+
+    class Noisier(KeptReports):
+        def ranges(self, low: np.ndarray, high: np.ndarray) -> Measured:
+            value, stderr = super().ranges(low, high)
+            return Measured(value + 0.5 * stderr, stderr)  # a quarter more squared error
+
+    monkeypatch.setattr(metric_figures, "KeptReports", Noisier)
+    failures = figure_2(4, True, seeded(2)).failures
+    assert [failure.split(": ranges")[0] for failure in failures] == [
+        "figure-2-4d: epsilon 1.0 anchored",
+        "figure-2-4d: epsilon 1.0 literal",
+    ]
+
+
 @pytest.mark.slow
 def test_the_whole_experiment_agrees_with_the_paper(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(command, ["--quick", "--out", str(tmp_path)], catch_exceptions=False)
@@ -36,3 +82,8 @@ def test_the_whole_experiment_agrees_with_the_paper(tmp_path: Path) -> None:
     names = {"figure-1", "figure-2-5d", "figure-2-6d", "table-1", "table-2", "large-grid"}
     assert {path.stem for path in tmp_path.glob("*.csv")} == names
     assert {path.stem for path in tmp_path.glob("*.png")} == {"figure-1", "figure-2-5d", "figure-2-6d"}
+    with (tmp_path / "table-2.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for task in ("range, 1 axis", "quantile", "range, 2 axes", "range, 3 axes"):
+        names = {row["mechanism"] for row in rows if row["task"] == task}
+        assert names == {"metric-l1", "hierarchical", "haar", *(("olh",) if "axes" in task else ())}
