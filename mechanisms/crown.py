@@ -39,21 +39,25 @@ class Crown:
         return self.below.size
 
     @cached_property
+    def sizes(self) -> list[int]:
+        """How many windows every partition has."""
+        return [int(node.max()) + 1 for node in self.windows]
+
+    @cached_property
     def design(self) -> Floats:
         """A of all partitions, one row a window."""
-        rows = [(node[None, :] == np.arange(int(node.max()) + 1)[:, None]) for node in self.windows]
+        rows = [node[None, :] == np.arange(size)[:, None] for node, size in zip(self.windows, self.sizes, strict=True)]
         return np.concatenate([np.zeros((0, self.units)), *rows])
 
     @cached_property
     def precisions(self) -> Floats:
         """1/V of every row of the design."""
-        sizes = [int(node.max()) + 1 for node in self.windows]
-        return np.repeat(1 / np.array(self.variances, dtype=np.float64), sizes)
+        return np.repeat(1 / np.array(self.variances, dtype=np.float64), self.sizes)
 
     @cached_property
     def _solved(self) -> tuple[Floats, Floats, Floats]:
         """H, C, and the projection on what is unknown."""
-        information = np.diag(1 / self.below) + (self.design.T * self.precisions) @ self.design
+        information = np.diag(1 / self.below) + _square(np.sqrt(self.precisions)[:, None] * self.design)
         return information, *inverse_at_known_total(information)
 
     @property
@@ -74,6 +78,11 @@ class Crown:
         told = below / self.below + self.design.T @ (self.precisions * np.concatenate([np.zeros(0), *estimates]))
         shares: Floats = even + covariance @ (told - information @ even)
         return shares
+
+
+def _square(matrix: Floats) -> Floats:
+    """M'M, for which the linear algebra library needs half the work."""
+    return matrix.T @ matrix
 
 
 def inverse_at_known_total(information: Floats) -> tuple[Floats, Floats]:

@@ -54,19 +54,19 @@ class CrownVariance:
         weights = crown.precisions[:, None] * (crown.design @ self.prefixes)
         f = np.maximum(self.f, 0.0)
         f = crown.design @ (f / max(f.sum(), 1e-300))
-        table = np.zeros((crown.units + 1, crown.units + 1))
-        start = 0
-        for noise, node, spectrum in zip(self.noise, crown.windows, self.spectra, strict=True):
-            stop = start + int(node.max()) + 1
-            w, held = weights[start:stop], f[start:stop]
-            total, mean = w.sum(axis=0), held @ w
-            moment = (w.T * (noise.a + noise.b * held)) @ w - noise.mean * np.outer(mean, mean)
-            moment += noise.c * np.outer(total, total) + noise.d / 2 * (np.outer(total, mean) + np.outer(mean, total))
+        starts = np.cumsum([0, *crown.sizes])
+        scale, a, b, c, d, mean, _ = (np.array(field)[:, None] for field in zip(*self.noise, strict=True))
+        squares = np.repeat(scale * a, crown.sizes) + np.repeat(scale * b, crown.sizes) * f
+        rooted = np.sqrt(np.maximum(squares, 0.0))[:, None] * weights
+        totals = np.add.reduceat(weights, starts[:-1])
+        means = np.add.reduceat(f[:, None] * weights, starts[:-1])
+        table = rooted.T @ rooted + totals.T @ (scale * (c * totals + d / 2 * means))
+        table += means.T @ (scale * (d / 2 * totals - mean * means))
+        for noise, start, stop, spectrum in zip(self.noise, starts, starts[1:], self.spectra, strict=False):
             if spectrum is not None:
                 numbers = np.arange(stop - start)
-                moment -= noise.pairs * (w.T @ spectrum[numbers[:, None] ^ numbers[None, :]] @ w)
-            table += noise.scale * moment
-            start = stop
+                w = weights[start:stop]
+                table -= noise.scale * noise.pairs * (w.T @ spectrum[numbers[:, None] ^ numbers[None, :]] @ w)
         return table
 
     @cached_property

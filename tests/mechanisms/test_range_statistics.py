@@ -23,6 +23,9 @@ CASES: list[tuple[str, float, int, dict[str, Any]]] = [
     ("hierarchical", 1.1, 50, {"oracle": "oue", "fanout": 3}),
     ("hierarchical", 1.1, 50, {"oracle": "grr", "fanout": 4}),
     ("hierarchical", 1.1, 50, {"oracle": "olh", "fanout": 4, "consistency": False}),
+    ("hierarchical", 1.1, 64, {}),
+    ("hierarchical", 2.5, 600, {}),
+    ("hierarchical", 3.0, 1024, {"levels": ["4 olh 1 at 8", "8 olh 1 at 4", "8 olh 1", "4 olh 1"]}),
 ]
 
 
