@@ -35,15 +35,15 @@ from mechanisms.tree import Inference, Tree
 DEFAULT_ORACLE = "olh"
 SHORT_REPORTS = ("grr", "olh", "hrr")  # a few bytes whatever the number of nodes
 BIT_REPORTS = ("ss", "oue")  # a bit a node
-WORKLOADS = ("all", "prefix", "short")
+WORKLOADS = ("all", "prefix", "short", "long")
 LEVELS_TEXT = (
     "uniform, optimised (the default unless fanout or oracle is given), or a list from the root down: "
     '"2 grr 200 at 8" is fan-out 2, oracle grr, 200 parts of all devices, nodes at 8 offsets'
 )
-OFFSETS = {"all": 8, "prefix": 2, "short": 2}  # more of them cost prefixes what they save elsewhere
+OFFSETS = {"all": 8, "prefix": 2, "short": 2, "long": 8}  # more of them cost prefixes what they save elsewhere
 _WIDEST_BITS = 256
 _WORTH_ITS_BITS = 0.98  # a report of many bits must have less than this share of the variance of a short one
-_SHORT_SHARE = 100  # "short" ranges hold up to 1/100 of the domain
+_SHORT_SHARE = 100  # "short" ranges hold up to 1/100 of the domain, "long" ones at least half
 _SAMPLES = 1 << 14
 _ROUNDS = 40  # after ten the variance is within a thousandth of the least
 _ROUNDS_TO_DROP = 8
@@ -82,7 +82,12 @@ def tree_options() -> tuple[Option, ...]:
         oracle_option(),
         flag("consistency", True, "make the levels agree by weighted least squares"),
         levels_option(),
-        choice("workload", "all", WORKLOADS, "the ranges that optimised levels are best for"),
+        choice(
+            "workload",
+            "all",
+            WORKLOADS,
+            "the ranges that optimised levels are best for; short: up to 1/100 of the domain, long: at least half",
+        ),
     )
 
 
@@ -145,6 +150,10 @@ def _sample(size: int, workload: str) -> tuple[Floats, Floats]:
     if workload == "short":
         x = np.floor(one * size)
         return x, np.minimum(x + 1 + np.floor(two * max(1, size // _SHORT_SHARE)), size)
+    if workload == "long":
+        length = size - np.floor(one * (size // 2 + 1))
+        x = np.floor(two * (size - length + 1))
+        return x, x + length
     one, two = np.floor(one * size), np.floor(two * size)
     return np.minimum(one, two), np.maximum(one, two)
 

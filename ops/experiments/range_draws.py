@@ -181,6 +181,12 @@ class PrefixErrors:
 
     def short(self) -> float:
         """Mean squared error over ranges of up to a hundredth of the domain, sampled over their lengths."""
-        longest = max(1, (self.errors.size - 1) // 100)
-        lengths = np.unique(np.linspace(1, longest, 40).astype(int))
+        return self._of_lengths(1, max(1, (self.errors.size - 1) // 100))
+
+    def long(self) -> float:
+        """Mean squared error over ranges of at least half the domain, sampled over their lengths."""
+        return self._of_lengths((self.errors.size - 1) // 2, self.errors.size - 1)
+
+    def _of_lengths(self, shortest: int, longest: int) -> float:
+        lengths = np.unique(np.linspace(shortest, longest, 40).astype(int))
         return float(np.mean([self.of_length(int(length)) for length in lengths]))

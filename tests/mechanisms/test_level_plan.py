@@ -141,7 +141,7 @@ def test_wide_levels_send_short_reports() -> None:
         ({"levels": ["4 olh 1 on 2", "64 olh 1"]}, r"options\.levels must hold"),
         ({"levels": "optimised", "fanout": 4}, r"options\.fanout goes with"),
         ({"levels": "optimised", "consistency": False}, r"options\.consistency must be true"),
-        ({"workload": "long"}, r"options\.workload must be one of"),
+        ({"workload": "longest"}, r"options\.workload must be one of"),
     ],
 )
 def test_bad_levels_are_refused(options: dict[str, Any], message: str) -> None:
