@@ -33,16 +33,18 @@ from mechanisms.result import Floats
 from mechanisms.tree import Inference, Tree
 
 DEFAULT_ORACLE = "olh"
-SHORT_REPORTS = ("grr", "olh", "hrr")  # a few bytes whatever the number of nodes
-BIT_REPORTS = ("ss", "oue")  # a bit a node
+# A few bytes whatever the number of nodes: optimised levels use no others, since a bit a node would save 1.5% of their
+# error at most, and make reports of a hundred bits and folding slow.
+SHORT_REPORTS = ("grr", "olh", "hrr")
+BIT_REPORTS = ("ss", "oue")
+_WIDEST_BITS = 256
+_WORTH_ITS_BITS = 0.98  # a report of many bits must have less than this share of the variance of a short one
 WORKLOADS = ("all", "prefix", "short", "long")
 LEVELS_TEXT = (
     "uniform, optimised (the default unless fanout or oracle is given), or a list from the root down: "
     '"2 grr 200 at 8" is fan-out 2, oracle grr, 200 parts of all devices, nodes at 8 offsets'
 )
 OFFSETS = {"all": 8, "prefix": 2, "short": 2, "long": 8}  # more of them cost prefixes what they save elsewhere
-_WIDEST_BITS = 256
-_WORTH_ITS_BITS = 0.98  # a report of many bits must have less than this share of the variance of a short one
 _SHORT_SHARE = 100  # "short" ranges hold up to 1/100 of the domain, "long" ones at least half
 _SAMPLES = 1 << 14
 _ROUNDS = 40  # after ten the variance is within a thousandth of the least
@@ -76,7 +78,7 @@ def levels_option() -> Option:
 
 
 def tree_options() -> tuple[Option, ...]:
-    """The options of hierarchical, on one axis or two."""
+    """The options of hierarchical, on one axis or several."""
     return (
         integer("fanout", None, 2, 1 << 10, "children of a node where levels are uniform; 4 where absent"),
         oracle_option(),
@@ -104,13 +106,19 @@ def contrast_variance(oracle: str, nodes: int, epsilon: float) -> float:
 
 def best_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
     """The oracle with the least variance; one that sends a bit a node only where that is clearly worth it."""
-    variance = {name: contrast_variance(name, nodes, epsilon) for name in SHORT_REPORTS}
-    best = min(variance, key=variance.__getitem__)
+    short, variance = best_short_oracle(nodes, epsilon)
     if nodes <= _WIDEST_BITS:
         bits = {name: contrast_variance(name, nodes, epsilon) for name in BIT_REPORTS}
         wide = min(bits, key=bits.__getitem__)
-        if bits[wide] < _WORTH_ITS_BITS * variance[best]:
+        if bits[wide] < _WORTH_ITS_BITS * variance:
             return wide, bits[wide]
+    return short, variance
+
+
+def best_short_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
+    """The oracle with the least variance among those with short reports; with it, V."""
+    variance = {name: contrast_variance(name, nodes, epsilon) for name in SHORT_REPORTS}
+    best = min(variance, key=variance.__getitem__)
     return best, variance[best]
 
 
@@ -216,7 +224,7 @@ def optimise(size: int, epsilon: float, workload: str, offsets: int | None = Non
 def _with_offsets(size: int, epsilon: float, fanouts: list[int], units: int, most: int) -> tuple[Hierarchy, Floats]:
     """Every level with its best oracle and, above level `units`, offsets; and each level's V."""
     tree = Tree(size, tuple(fanouts))
-    oracles, variances = zip(*(best_oracle(nodes, epsilon) for nodes in tree.nodes[1:]), strict=True)
+    oracles, variances = zip(*(best_short_oracle(nodes, epsilon) for nodes in tree.nodes[1:]), strict=True)
     offsets = [min(most, max(1, span // tree.spans[units])) for span in tree.spans[1:]]
     levels = zip(fanouts, oracles, offsets, strict=True)
     plan = tuple(PlannedLevel(fanout, oracle, 1, offset) for fanout, oracle, offset in levels)

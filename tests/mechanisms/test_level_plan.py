@@ -44,10 +44,10 @@ def rmse(mechanism: Any, workload: str) -> float:
     ("size", "epsilon", "expected", "saved"),
     [
         (1 << 8, 0.2, 3.18, 0.23),
-        (1 << 8, 0.6, 1.05, 0.23),
+        (1 << 8, 0.6, 1.075, 0.22),
         (1 << 8, 1.1, 0.55, 0.23),
         (1 << 16, 0.2, 7.14, 0.12),
-        (1 << 16, 0.6, 2.39, 0.12),
+        (1 << 16, 0.6, 2.41, 0.11),
         (1 << 16, 1.1, 1.23, 0.12),
     ],
 )
@@ -60,9 +60,9 @@ def test_error_is_far_below_that_of_uniform_levels(size: int, epsilon: float, ex
     assert found < (1 - saved) * uniform
 
 
-@pytest.mark.parametrize(("epsilon", "expected"), [(0.2, 3.69), (0.6, 1.21), (1.1, 0.63)])
+@pytest.mark.parametrize(("epsilon", "expected"), [(0.2, 3.69), (0.6, 1.24), (1.1, 0.63)])
 def test_levels_without_offsets_have_the_error_computed_before(epsilon: float, expected: float) -> None:
-    """MECHANISMS section 3."""
+    """MECHANISMS section 3, which has 1.21 at 0.6 with ss, whose reports are too long for what they save."""
     plan = [str(level) for level in optimise(256, epsilon, "all", offsets=1)]
     assert rmse(hierarchical(256, epsilon, levels=plan), "all") == pytest.approx(expected, rel=0.015)
 
@@ -123,7 +123,7 @@ def test_the_canonical_survey_spells_the_levels_out() -> None:
 
 
 def test_wide_levels_send_short_reports() -> None:
-    assert all(level.oracle in ("grr", "olh", "hrr") for level in optimise(1 << 20, 0.6, "all")[8:])
+    assert all(level.oracle in ("grr", "olh", "hrr") for level in optimise(1 << 20, 0.6, "all"))
 
 
 @pytest.mark.parametrize(
