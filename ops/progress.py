@@ -1,6 +1,6 @@
-"""Progress bars on stderr, with reports per second; silent where stderr is not a terminal."""
+"""Progress bars on stderr; silent where stderr is not a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -48,3 +48,13 @@ def reports_bar(label: str, total: int) -> Iterator[ReportsBar]:
     )
     with bar:
         yield ReportsBar(bar, label, total)
+
+
+@contextmanager
+def steps_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar of `total` steps; calling what it gives is one step."""
+    console = notes()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda: bar.advance(task)

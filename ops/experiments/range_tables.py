@@ -10,12 +10,13 @@ import numpy as np
 
 from ops.experiments.metric_output import Result
 from ops.experiments.range_draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
+from ops.progress import steps_bar
 
 EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.1, 1.2, 1.4)
 NAMES = ("HHc2", "HHc4", "HHc16", "haar")
 CHECKED = (1 << 8, 1 << 16)  # sizes where the expectation is compared with the mean of at least FULL_RUNS runs
 FULL_RUNS = 50
-TIMES_RUNS = {1 << 8: 10.0, 1 << 16: 2.0, 1 << 20: 0.1, 1 << 22: 0.1}  # small domains are cheap, large ones are not
+TIMES_RUNS = {1 << 8: 4.0, 1 << 16: 2.0, 1 << 20: 0.4, 1 << 22: 0.2}  # small domains are cheap, large ones are not
 TOLERANCE = 0.05
 COMPUTED_TOLERANCE = 0.025
 
@@ -90,17 +91,19 @@ def tables(sizes: tuple[int, ...], runs: int, generator: np.random.Generator) ->
     columns = ["cells", "epsilon", "method", "runs", "measured", "expected", "ratio", "+-", "printed"]
     ranges = Result("table-5.2", f"All ranges, N = {DEVICES:,}: root of the mean squared error x 1000", columns, [])
     prefixes = Result("table-5.3", f"Prefixes, N = {DEVICES:,}: root of the mean squared error x 1000", columns, [])
-    for size in sizes:
-        devices, repeat = cauchy(size), max(1, round(runs * TIMES_RUNS[size]))
-        for row, epsilon in enumerate(EPSILONS):
-            for column, method in enumerate(methods(size, epsilon)):
-                drawn = [PrefixErrors.of(method.draw(devices, generator), devices) for _ in range(repeat)]
-                for result, printed, workload, measure in (
-                    (ranges, PRINTED_RANGES, "all", PrefixErrors.all_ranges),
-                    (prefixes, PRINTED_PREFIXES, "prefix", PrefixErrors.prefixes),
-                ):
-                    value = printed[size][row][column]
-                    _add(result, size, epsilon, method, workload, [measure(errors) for errors in drawn], value)
+    with steps_bar("tables 5.2 and 5.3", len(sizes) * len(EPSILONS) * len(NAMES)) as step:
+        for size in sizes:
+            devices, repeat = cauchy(size), max(1, round(runs * TIMES_RUNS[size]))
+            for row, epsilon in enumerate(EPSILONS):
+                for column, method in enumerate(methods(size, epsilon)):
+                    drawn = [PrefixErrors.of(method.draw(devices, generator), devices) for _ in range(repeat)]
+                    for result, printed, workload, measure in (
+                        (ranges, PRINTED_RANGES, "all", PrefixErrors.all_ranges),
+                        (prefixes, PRINTED_PREFIXES, "prefix", PrefixErrors.prefixes),
+                    ):
+                        value = printed[size][row][column]
+                        _add(result, size, epsilon, method, workload, [measure(errors) for errors in drawn], value)
+                    step()
     _check_computed(ranges)
     ranges.caption = f"printed: the dissertation's single runs; {NOTE_2_20}"
     yield ranges
