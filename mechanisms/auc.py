@@ -15,8 +15,6 @@ stayed below a tenth of the standard error.
 import numpy as np
 
 from mechanisms.errors import QueryError
-from mechanisms.grid_ranges import GridRanges
-from mechanisms.linear_result import LinearEstimate
 from mechanisms.result import Estimate, Measured
 
 LABEL, LABELS = "label", 2  # what an axis is called that is one for sure, and how many cells it has
@@ -25,11 +23,7 @@ LABEL, LABELS = "label", 2  # what an axis is called that is one for sure, and h
 def area_under_curve(estimate: Estimate) -> Measured:
     """AUC with its standard error, one of each."""
     axis = _label_axis(estimate)
-    if isinstance(estimate, GridRanges):
-        sums = estimate.linear
-    elif isinstance(estimate, LinearEstimate):
-        sums = estimate.sums
-    else:
+    if type(estimate).sums is Estimate.sums:
         raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical, haar or matrix")
     if not np.isfinite(estimate.estimate).all():
         raise QueryError("auc needs a share for every cell, and the survey's strategy leaves some open")
@@ -44,7 +38,7 @@ def area_under_curve(estimate: Estimate) -> Measured:
     value = float(positive @ below) / product
     slope = np.stack([above - value * totals[1], below - value * totals[0]]) / product
     slope = np.moveaxis(slope, 0, axis)
-    return Measured(np.array([value]), sums(slope.reshape(1, -1)).stderr)
+    return Measured(np.array([value]), estimate.sums(slope.reshape(1, -1)).stderr)
 
 
 def _label_axis(estimate: Estimate) -> int:

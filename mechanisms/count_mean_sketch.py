@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism, State, Values
+from mechanisms.base import State, Values
 from mechanisms.counting import count_into
 from mechanisms.errors import SpecificationError
-from mechanisms.guarantee import Guarantee, PureLDP
+from mechanisms.flipped_sign import FlippedSign
 from mechanisms.hadamard import parity, walsh_hadamard
 from mechanisms.layout import Layout, Reports, Scalar, by_parts
 from mechanisms.options import integer
@@ -29,12 +29,12 @@ from mechanisms.public_hash import coefficients, hashed, others_squared
 from mechanisms.randomness import Random
 from mechanisms.registry import register
 from mechanisms.result import Estimate, Floats
-from mechanisms.thresholds import flip_threshold, log_ratio, probability
+from mechanisms.thresholds import probability
 
 
 @register
 @dataclass(frozen=True)
-class CountMeanSketch(Mechanism):
+class CountMeanSketch(FlippedSign):
     """A sketch of k rows and m columns, read through its Hadamard transform."""
 
     ID = "count-mean-sketch"
@@ -63,25 +63,6 @@ class CountMeanSketch(Mechanism):
     def width(self) -> int:
         """m."""
         return int(self.options["width"])
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
-
-    @cached_property
-    def flip(self) -> int:
-        """Threshold out of 2^64 of flipping the sign."""
-        return flip_threshold(self.epsilon)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c of the coin really flipped."""
-        return float(1 - 2 * probability(self.flip))
-
-    @property
-    def spent_epsilon(self) -> float:
-        q = probability(self.flip)
-        return log_ratio(1 - q, q)
 
     @cached_property
     def _functions(self) -> NDArray[np.uint64]:

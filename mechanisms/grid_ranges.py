@@ -42,8 +42,10 @@ class GridRanges(Estimate):
         value[whole], variance[whole] = 1.0, 0.0
         return Measured(value, standard_error(variance - spread(value, self.reports)))
 
-    def linear(self, coefficients: Floats) -> Measured:
+    def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of share times coefficient over all cells, one a row."""
+        if coefficients is None:
+            raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
         held = np.maximum(self.estimate, 0.0)
         held = held / max(held.sum(), 1e-300)
         value, variance = np.zeros(len(coefficients)), np.zeros(len(coefficients))

@@ -22,10 +22,10 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism, State, Values
+from mechanisms.base import State, Values
 from mechanisms.counting import add_signs
 from mechanisms.domain import Domain
-from mechanisms.guarantee import Guarantee, PureLDP
+from mechanisms.flipped_sign import FlippedSign
 from mechanisms.haar_grid import HaarGrid
 from mechanisms.haar_result import HaarEstimate, HaarLevel
 from mechanisms.hadamard import parity, power_of_two_at_least, walsh_hadamard
@@ -35,13 +35,13 @@ from mechanisms.linear_hashing import OWN_COUNT_FROM
 from mechanisms.randomness import Random
 from mechanisms.registry import register
 from mechanisms.result import Estimate, Floats
-from mechanisms.thresholds import flip_threshold, log_ratio, probability
+from mechanisms.thresholds import probability
 from mechanisms.tree import UNKNOWN
 
 
 @register
 @dataclass(frozen=True)
-class Haar(Mechanism):
+class Haar(FlippedSign):
     """Ranges and quantiles from wavelet coefficients."""
 
     ID = "haar"
@@ -73,25 +73,6 @@ class Haar(Mechanism):
     @cached_property
     def _thresholds(self) -> NDArray[np.uint64]:
         return cumulative_thresholds([Fraction(1)] * self.height)
-
-    @cached_property
-    def flip(self) -> int:
-        """Threshold out of 2^64 of flipping the sign."""
-        return flip_threshold(self.epsilon)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c of the coin really flipped."""
-        return float(1 - 2 * probability(self.flip))
-
-    @property
-    def spent_epsilon(self) -> float:
-        q = probability(self.flip)
-        return log_ratio(1 - q, q)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
 
     @cached_property
     def layout(self) -> Layout:

@@ -24,12 +24,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism, State, Values
+from mechanisms.base import State, Values
 from mechanisms.counting import add_signs
 from mechanisms.domain import Indices
 from mechanisms.errors import SpecificationError
+from mechanisms.flipped_sign import FlippedSign
 from mechanisms.grid_ranges import expected_errors
-from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.haar_axis import HaarAxis
 from mechanisms.haar_grid_result import HaarGridEstimate
 from mechanisms.hadamard import parity, walsh_hadamard
@@ -37,7 +37,7 @@ from mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from mechanisms.levels import cumulative_thresholds, probabilities
 from mechanisms.randomness import Random
 from mechanisms.result import Estimate, Floats
-from mechanisms.thresholds import flip_threshold, log_ratio, probability
+from mechanisms.thresholds import probability
 from mechanisms.tree import UNKNOWN
 
 MAXIMUM_TUPLES = 1024  # each tuple has its share of the devices only
@@ -45,7 +45,7 @@ MAXIMUM_CELLS = 1 << 22  # of the padded grid: all tuples together have as many 
 
 
 @dataclass(frozen=True)
-class HaarGrid(Mechanism):
+class HaarGrid(FlippedSign):
     """What `haar` is on a grid; made by `Haar.create`."""
 
     ID = "haar"
@@ -87,25 +87,6 @@ class HaarGrid(Mechanism):
     @cached_property
     def _thresholds(self) -> NDArray[np.uint64]:
         return cumulative_thresholds([Fraction(1)] * len(self.tuples))
-
-    @cached_property
-    def flip(self) -> int:
-        """Threshold out of 2^64 of flipping the sign."""
-        return flip_threshold(self.epsilon)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c of the coin really flipped."""
-        return float(1 - 2 * probability(self.flip))
-
-    @property
-    def spent_epsilon(self) -> float:
-        q = probability(self.flip)
-        return log_ratio(1 - q, q)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
 
     @cached_property
     def layout(self) -> Layout:

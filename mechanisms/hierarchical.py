@@ -15,16 +15,14 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism, State, Values
+from mechanisms.base import State
 from mechanisms.crown_variance import CrownVariance
 from mechanisms.domain import Domain, Indices
 from mechanisms.errors import SpecificationError
-from mechanisms.guarantee import Guarantee, PureLDP
 from mechanisms.hierarchical_grid import HierarchicalGrid
 from mechanisms.hierarchy import Hierarchy
-from mechanisms.layout import Layout, Reports
+from mechanisms.level_mechanism import LevelMechanism
 from mechanisms.level_noise import LevelNoise, level_shares
 from mechanisms.level_plan import (
     DEFAULT_ORACLE,
@@ -35,7 +33,6 @@ from mechanisms.level_plan import (
 )
 from mechanisms.levels import SampledLevels, cumulative_thresholds
 from mechanisms.planned_level import Plan, PlannedLevel
-from mechanisms.randomness import Random
 from mechanisms.range_result import Ends, RangeEstimate, sampled_ranges, standard_error
 from mechanisms.registry import register
 from mechanisms.result import Estimate, Floats
@@ -63,7 +60,7 @@ class TreeEstimate(RangeEstimate):
 
 @register
 @dataclass(frozen=True)
-class Hierarchical(Mechanism):
+class Hierarchical(LevelMechanism):
     """Ranges and quantiles from a tree of shares."""
 
     ID = "hierarchical"
@@ -144,37 +141,8 @@ class Hierarchical(Mechanism):
         )
         return SampledLevels(tuple(oracles), cumulative_thresholds(hierarchy.shares))
 
-    def _node(self, number: int, cells: Indices) -> Indices:
-        """The node of every cell at a place, numbered from 1."""
-        return self.hierarchy.node(self.hierarchy.places[number - 1], cells)
-
-    @property
-    def layout(self) -> Layout:
-        return self.levels.layout
-
-    @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return self.levels.arrays
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
-
-    @property
-    def spent_epsilon(self) -> float:
-        return self.levels.spent_epsilon
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        return self.levels.perturb(self.domain.flatten(values), self._node, random)
-
-    def fold(self, state: State, reports: Reports) -> State:
-        return self.levels.fold(state, reports)
-
-    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
-        return self.levels.valid(reports)
-
-    def reports(self, state: State) -> int:
-        return sum(self.levels.counts(state))
+    def node(self, level: int, cells: Indices) -> Indices:
+        return self.hierarchy.node(self.hierarchy.places[level - 1], cells)
 
     def estimate(self, state: State) -> Estimate:
         counts = self.levels.counts(state)
@@ -230,9 +198,6 @@ class Hierarchical(Mechanism):
             else None
             for index, shares in enumerate(raw)
         )
-
-    def channel(self) -> NDArray[np.float64]:
-        return self.levels.channel(np.arange(self.domain.size), self._node)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""

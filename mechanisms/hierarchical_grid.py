@@ -17,20 +17,17 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechanisms.axis_weights import prefix_weights
-from mechanisms.base import Mechanism, State, Values
+from mechanisms.base import State
 from mechanisms.domain import Indices
 from mechanisms.errors import SpecificationError
 from mechanisms.grid_ranges import expected_errors
 from mechanisms.grid_result import EvenJoint, GridEstimate, Joint, Weights
-from mechanisms.guarantee import Guarantee, PureLDP
-from mechanisms.layout import Layout, Reports
+from mechanisms.level_mechanism import LevelMechanism
 from mechanisms.level_noise import LevelNoise, level_shares
 from mechanisms.level_plan import best_oracle, oracle_over, tree_options
 from mechanisms.levels import SampledLevels, cumulative_thresholds
-from mechanisms.randomness import Random
 from mechanisms.result import Estimate
 from mechanisms.tree import Tree
 
@@ -41,7 +38,7 @@ MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
 
 
 @dataclass(frozen=True)
-class HierarchicalGrid(Mechanism):
+class HierarchicalGrid(LevelMechanism):
     """What `hierarchical` is on a grid; made by `Hierarchical.create`."""
 
     ID = "hierarchical"
@@ -96,41 +93,13 @@ class HierarchicalGrid(Mechanism):
             oracles.append(oracle_over(chosen, boxes, self.epsilon))
         return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(1)] * len(oracles)))
 
-    def _box(self, number: int, cells: Indices) -> Indices:
-        """The box of a tuple (numbered from 1, as levels are) that holds each cell."""
-        levels = self.tuples[number - 1]
+    def node(self, level: int, cells: Indices) -> Indices:
+        """The box of a tuple."""
+        levels = self.tuples[level - 1]
         along = (
-            tree.node(level, cells[:, axis]) for axis, (tree, level) in enumerate(zip(self.trees, levels, strict=True))
+            tree.node(own, cells[:, axis]) for axis, (tree, own) in enumerate(zip(self.trees, levels, strict=True))
         )
         return np.ravel_multi_index(tuple(along), self._boxes(levels)).astype(np.int64)
-
-    @property
-    def layout(self) -> Layout:
-        return self.levels.layout
-
-    @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return self.levels.arrays
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
-
-    @property
-    def spent_epsilon(self) -> float:
-        return self.levels.spent_epsilon
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        return self.levels.perturb(self.domain.check(values), self._box, random)
-
-    def fold(self, state: State, reports: Reports) -> State:
-        return self.levels.fold(state, reports)
-
-    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
-        return self.levels.valid(reports)
-
-    def reports(self, state: State) -> int:
-        return sum(self.levels.counts(state))
 
     @cached_property
     def weights(self) -> Weights:
@@ -145,10 +114,6 @@ class HierarchicalGrid(Mechanism):
             noise = LevelNoise.of(oracle, counts[number - 1], own_counts=False)
             joints.append(Joint(levels, shares.reshape(self._boxes(levels)), noise))
         return GridEstimate.of(self.domain, sum(counts), self.weights, tuple(joints))
-
-    def channel(self) -> NDArray[np.float64]:
-        cells = np.stack(np.unravel_index(np.arange(self.domain.size), self.domain.shape), axis=1)
-        return self.levels.channel(cells, self._box)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """For evenly filled cells: the middle cell, and the root mean square over a fixed sample of ranges."""

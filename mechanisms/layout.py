@@ -147,7 +147,7 @@ class Layout:
             order = np.arange(count, dtype=np.uint64)
             columns: Reports = variant.unpack(order // np.uint64(strings))
             if self.selector is not None:
-                columns[self.selector] = np.full(count, index, dtype=np.uint8)
+                columns[self.selector] = np.full(count, index, dtype=smallest_unsigned(len(self.variants)))
             if variant.vector is not None:
                 columns[variant.vector.name] = _digits(order % np.uint64(strings), variant.vector)
             parts.append(columns)

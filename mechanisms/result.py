@@ -52,7 +52,9 @@ class Estimate:
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of the cells, one per row of coefficients; without them, the survey's own workload."""
-        raise QueryError("query linear needs a mechanism that knows the error of any sum of cells: matrix")
+        raise QueryError(
+            "query linear needs a mechanism that knows the error of any sum of cells: matrix, or haar on a grid"
+        )
 
     def prefixes(self, ends: NDArray[np.int64]) -> Measured:
         """Shares up to and including each end, on one axis."""

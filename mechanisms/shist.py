@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism, State, Values
+from mechanisms.base import State, Values
 from mechanisms.counting import count_into
-from mechanisms.guarantee import Guarantee, PureLDP
+from mechanisms.flipped_sign import FlippedSign
 from mechanisms.layout import Layout, Reports, Scalar, by_parts
 from mechanisms.options import integer
 from mechanisms.oracle import ORACLE_KINDS, standard_errors
@@ -26,7 +26,7 @@ from mechanisms.public_hash import others_squared
 from mechanisms.randomness import Random
 from mechanisms.registry import register
 from mechanisms.result import Estimate, Floats
-from mechanisms.thresholds import flip_threshold, log_ratio, probability
+from mechanisms.thresholds import probability
 
 _ENTRIES_AT_ONCE = 1 << 20
 
@@ -45,7 +45,7 @@ def sign_bits(seed: int, rows: NDArray[Any], cells: NDArray[Any]) -> NDArray[np.
 
 @register
 @dataclass(frozen=True)
-class SHist(Mechanism):
+class SHist(FlippedSign):
     """A bit of a random projection."""
 
     ID = "shist"
@@ -64,25 +64,6 @@ class SHist(Mechanism):
     def rows(self) -> int:
         """m."""
         return int(self.options["rows"])
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
-
-    @cached_property
-    def flip(self) -> int:
-        """Threshold out of 2^64 of flipping the sign."""
-        return flip_threshold(self.epsilon)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c of the coin really flipped."""
-        return float(1 - 2 * probability(self.flip))
-
-    @property
-    def spent_epsilon(self) -> float:
-        q = probability(self.flip)
-        return log_ratio(1 - q, q)
 
     def signs(self, rows: NDArray[Any], cells: NDArray[Any]) -> NDArray[np.uint8]:
         """Entries of the matrix as bits."""

@@ -138,7 +138,7 @@ def test_ranges_are_linear_queries(sizes: list[int]) -> None:
     low, high = np.array([sizes]) // 3, np.array([sizes]) - 1
     query = np.zeros(sizes)
     query[tuple(slice(first, last + 1) for first, last in zip(low[0], high[0], strict=True))] = 1.0
-    one, other = result.ranges(low, high), result.linear(query.reshape(1, -1))
+    one, other = result.ranges(low, high), result.sums(query.reshape(1, -1))
     assert one.value[0] == pytest.approx(other.value[0])
     assert one.stderr[0] == pytest.approx(other.stderr[0], rel=0.01)  # they clip negative shares differently
 

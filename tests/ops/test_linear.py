@@ -8,6 +8,7 @@ import pytest
 
 from collector.survey import parse
 from estimator.query import answer, parse_text
+from mechanisms.errors import QueryError
 from mechanisms.randomness import seeded
 from ops import cli
 from ops.simulation import simulate
@@ -118,7 +119,7 @@ def test_surveys_without_a_workload_say_so(
     Path("values.csv").write_text("value\n" + "1\n2\n" * 50)
     for mechanism, message in (
         ("matrix", "query linear needs one coefficient per cell: the survey has no workload of its own"),
-        ("haar", "query linear needs a mechanism that knows the error of any sum of cells: matrix"),
+        ("haar", "query linear needs a mechanism that knows the error of any sum of cells: matrix, or haar on a grid"),
     ):
         table = f'name = "a"\nmechanism = "{mechanism}"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 4\n'
         Path("a.toml").write_text(table)
@@ -126,3 +127,17 @@ def test_surveys_without_a_workload_say_so(
         capsys.readouterr()
         assert cli.run(["query", "--snapshot", "a", "linear"]) == 2
         assert capsys.readouterr().err == f"hearsay: {message}\n"
+
+
+@pytest.mark.parametrize("mechanism", ["hierarchical", "haar"])
+def test_any_sum_of_a_grid_has_its_error(mechanism: str) -> None:
+    table = {"name": "a", "mechanism": mechanism, "epsilon": 2.0, "domain": {"kind": "grid", "sizes": [3, 4]}}
+    generator = np.random.default_rng(2)
+    cells = np.stack([generator.integers(0, 3, 20_000), generator.integers(0, 4, 20_000)], axis=1)
+    estimate = simulate(parse(table), cells, seeded(3)).estimate
+    coefficients = np.arange(12) - 4.0
+    truth = (coefficients.reshape(3, 4)[tuple(cells.T)]).mean()
+    (found,) = answer(parse_text("linear " + " ".join(map(str, coefficients))), estimate)
+    assert abs(found.value - truth) < 5 * found.stderr < 1.0
+    with pytest.raises(QueryError, match="no workload of its own"):
+        answer(parse_text("linear"), estimate)
