@@ -63,7 +63,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     Fleet(registered, seeded(1)).run(_Crowd(drawn), reports)
     wait_until_folded(registered, reports, WAIT_S)
     seconds = time.perf_counter() - started
-    folding = _fold_seconds(registry.client) - before
+    folding = _fold_seconds(registry.client, before) - before
     yield Row(f"whole path, {title}", reports / seconds, "reports/s", PATH_TARGET)
     yield Row(
         f"one worker (read, decode, fold, commit), {title}",
@@ -118,9 +118,14 @@ class _Crowd:
         return self._cells[self._taken - count : self._taken]
 
 
-def _fold_seconds(client: Client) -> float:
-    """What all jobs took together, as the workers themselves count it."""
-    return float(client.hget(timings(PREFIX), "fold_seconds") or 0)
+def _fold_seconds(client: Client, above: float = -1.0) -> float:
+    """What all jobs took together, as the workers themselves count it, which they do after a job is committed."""
+    give_up = time.monotonic() + WAIT_S
+    while (seconds := float(client.hget(timings(PREFIX), "fold_seconds") or 0)) <= above:
+        if time.monotonic() > give_up:
+            raise RuntimeError("the workers must count the seconds of their jobs, got none")
+        time.sleep(0.05)
+    return seconds
 
 
 def _estimator(pipeline: Pipeline, registered: Registered) -> dict[str, Any]:
