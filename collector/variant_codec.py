@@ -19,6 +19,7 @@ class VariantCodec:
     def __init__(self, layout: Layout, index: int) -> None:
         self.variant: Variant = layout.variants[index]
         self.selector, self.index = layout.selector, index
+        self.selector_type = smallest_unsigned(len(layout.variants))
         vector = self.variant.vector
         self.strings = vector.bound**vector.length if vector else 1
         self.outcomes = self.variant.alphabet * self.strings
@@ -152,7 +153,7 @@ class VariantCodec:
 
     def _selected(self, columns: Reports, count: int) -> Reports:
         if self.selector is not None:
-            columns[self.selector] = np.full(count, self.index, dtype=np.uint8)
+            columns[self.selector] = np.full(count, self.index, dtype=self.selector_type)
         return columns
 
 

@@ -22,10 +22,9 @@ from collector.variant_codec import VariantCodec, from_big_endian
 from mechanisms import Mechanism, Reports
 from mechanisms.layout import Layout, Symbols, length_of, select
 
-BATCH_REPORTS, BATCH_BYTES = (
-    1 << 15,
-    1 << 18,
-)  # unpacked together: enough to pay for the calls, few enough for the cache
+# Unpacked together: enough to pay for the calls, few enough for the cache.
+BATCH_REPORTS = 1 << 15
+BATCH_BYTES = 1 << 18
 SINGLE_INTEGERS = 1 << 32  # more different reports: msgpack's integers would take 9 bytes, a bin takes fewer
 
 Rejections = dict[str, list[int]]

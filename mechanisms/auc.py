@@ -24,7 +24,7 @@ def area_under_curve(estimate: Estimate) -> Measured:
     """AUC with its standard error, one of each."""
     axis = _label_axis(estimate)
     if type(estimate).sums is Estimate.sums:
-        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical, haar or matrix")
+        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical, haar, matrix")
     if not np.isfinite(estimate.estimate).all():
         raise QueryError("auc needs a share for every cell, and the survey's strategy leaves some open")
     shares = np.moveaxis(estimate.estimate, axis, 0)
@@ -38,7 +38,10 @@ def area_under_curve(estimate: Estimate) -> Measured:
     value = float(positive @ below) / product
     slope = np.stack([above - value * totals[1], below - value * totals[0]]) / product
     slope = np.moveaxis(slope, 0, axis)
-    return Measured(np.array([value]), estimate.sums(slope.reshape(1, -1)).stderr)
+    stderr = estimate.sums(slope.reshape(1, -1)).stderr
+    if not np.isfinite(stderr).all():
+        raise QueryError("auc needs more reports: its error is not known yet")
+    return Measured(np.array([value]), stderr)
 
 
 def _label_axis(estimate: Estimate) -> int:

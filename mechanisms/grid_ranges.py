@@ -39,8 +39,9 @@ class GridRanges(Estimate):
             part = slice(start, start + step)
             value[part], variance[part] = self.answer(low[part], after[part])
         whole = (low == 0).all(axis=1) & (after == np.array(self.domain.shape)).all(axis=1)
-        value[whole], variance[whole] = 1.0, 0.0
-        return Measured(value, standard_error(variance - spread(value, self.reports)))
+        value[whole] = 1.0
+        stderr = standard_error(variance - spread(value, self.reports), self.reports)
+        return Measured(value, np.where(whole, 0.0, stderr))
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of share times coefficient over all cells, one a row."""
@@ -53,7 +54,7 @@ class GridRanges(Estimate):
             query = row.reshape(self.domain.shape)
             value[number], variance[number] = self.combine(query)
             variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
-        return Measured(value, standard_error(variance))
+        return Measured(value, np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0))))
 
     def _checked(self, low: Cells, high: Cells) -> tuple[Cells, Cells]:
         """Ranges as first cells and first cells after, refusing what is no range of the grid."""

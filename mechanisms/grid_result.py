@@ -64,7 +64,7 @@ class GridEstimate(GridRanges):
             square, total = _outer([row.sum(axis=1) for row in squares]), _outer([row.sum(axis=1) for row in rows])
             cells = cells + mean
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)
-        return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports)))
+        return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports), reports))
 
     def answer(self, low: Cells, after: Cells) -> tuple[Floats, Floats]:
         weights = tuple(

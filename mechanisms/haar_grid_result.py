@@ -41,7 +41,7 @@ class HaarGridEstimate(GridRanges):
         cells = made._along(lambda axis, rows: axis.rebuild(rows), coefficients)
         of_rows = made._along(HaarAxis.to_row, noise) - made._along(HaarAxis.to_row, square) * coefficients**2
         variance = made._along(lambda axis, rows: axis.rebuild(rows, power=2), of_rows)
-        return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports)))
+        return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports), reports))
 
     def _along(self, change: Callable[[HaarAxis, Floats], Floats], tensor: Floats) -> Floats:
         """The change made along every axis of the tensor."""

@@ -45,7 +45,7 @@ class HaarEstimate(RangeEstimate):
         cells = shares[: domain.size].copy()
         cells[-1] = 1.0 - cumulative[-2]
         variance = variance[: domain.size] - _one_level_only(cells, reports)
-        made = cls(domain, reports, cells, standard_error(variance), levels, cumulative)
+        made = cls(domain, reports, cells, standard_error(variance, reports), levels, cumulative)
         end = np.array([[domain.size - 1]], dtype=np.int64)
         made.stderr[-1:] = made.ranges(end, end).stderr
         return made

@@ -32,6 +32,7 @@ from mechanisms.level_plan import (
     tree_options,
 )
 from mechanisms.levels import SampledLevels, cumulative_thresholds
+from mechanisms.one_thread import in_one_thread
 from mechanisms.planned_level import Plan, PlannedLevel
 from mechanisms.range_result import Ends, RangeEstimate, sampled_ranges, standard_error
 from mechanisms.registry import register
@@ -97,6 +98,8 @@ class Hierarchical(LevelMechanism):
             for name in ("fanout", "oracle"):
                 if self.options[name] is not None:
                     raise SpecificationError(f'options.{name} goes with levels = "uniform", not with chosen levels')
+        if self.options["workload"] != "all" and self._levels != "optimised":
+            raise SpecificationError('options.workload goes with levels = "optimised", not with uniform levels')
         if self._levels == "optimised" and not self.options["consistency"]:
             raise SpecificationError('options.consistency must be true with levels = "optimised", got false')
         self.hierarchy.check()
@@ -148,11 +151,18 @@ class Hierarchical(LevelMechanism):
         counts = self.levels.counts(state)
         noise = self._noise(counts)
         raw = [
-            level_shares(oracle, self.levels.state(state, place), self._own_counts)
-            for place, oracle in enumerate(self.levels.oracles, start=1)
+            level_shares(oracle, self.levels.state(state, place), own_counts)
+            for place, (oracle, own_counts) in enumerate(
+                zip(self.levels.oracles, self._own_counts, strict=True), start=1
+            )
         ]
         if not self.options["consistency"]:
             return PartsEstimate.of(self.domain, sum(counts), self.hierarchy.tree, noise, raw)
+        with in_one_thread():
+            return self._consistent(counts, noise, raw)
+
+    def _consistent(self, counts: list[int], noise: tuple[LevelNoise, ...], raw: list[Floats]) -> Estimate:
+        """The estimate by least squares."""
         variances = self._variances(noise)
         inference = self.hierarchy.inference(variances)
         tree, in_crown = inference.tree, len(inference.windows)
@@ -167,18 +177,23 @@ class Hierarchical(LevelMechanism):
         of_units = spread_over_pairs(units, np.trace(inference.crown.covariance) / units.size) if any(pairs) else None
         top = CrownVariance(inference.crown, noise[:in_crown], units, spectra, of_units)
         uncertainty = TreeVariance(inference, top, noise[in_crown:], sum(counts), cumulative, pairs)
-        stderr = standard_error(uncertainty.cells())
+        stderr = standard_error(uncertainty.cells(), sum(counts))
         return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
 
     def _noise(self, counts: list[int]) -> tuple[LevelNoise, ...]:
-        levels = zip(self.levels.oracles, counts, strict=True)
-        return tuple(LevelNoise.of(oracle, count, self._own_counts) for oracle, count in levels)
+        places = zip(self.levels.oracles, counts, self._own_counts, strict=True)
+        return tuple(LevelNoise.of(oracle, count, own_counts) for oracle, count, own_counts in places)
 
-    @property
-    def _own_counts(self) -> bool:
-        """Whether hashing oracles may divide by own counts: where their exact error can be told."""
-        aligned = all(fanout & (fanout - 1) == 0 for fanout in self.hierarchy.below.fanouts[1:])
-        return aligned and bool(self.options["consistency"])
+    @cached_property
+    def _own_counts(self) -> list[bool]:
+        """Whether a place's hashing oracle may divide by own counts: where its exact error can be told.
+
+        That is everywhere in the crown, and below it where pairs of nodes line up with the characters (`xor_pairs`).
+        """
+        hierarchy, consistent = self.hierarchy, bool(self.options["consistency"])
+        below = hierarchy.below
+        aligned = all(fanout & (fanout - 1) == 0 for fanout in below.fanouts[1:]) and not below.last_ragged
+        return [consistent and (place.level <= hierarchy.depth or aligned) for place in hierarchy.places]
 
     def _variances(self, noise: tuple[LevelNoise, ...]) -> list[float]:
         """Of a node's estimate at every place, as least squares weighs it."""

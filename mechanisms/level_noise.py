@@ -57,11 +57,13 @@ class LevelNoise(NamedTuple):
     def variance(self, square: Number, square_f: Number, total_f: Number, total: Number, paired: Number) -> Number:
         """Of weights with sums W^2, W^2 f, W f, W and P; the fields may be arrays, one entry a level.
 
-        (sum W f)^2 <= sum W^2 f and P <= sum W^2 hold for true shares; estimated ones may be negative, which would hide
-        real noise.
+        (sum W f)^2 <= sum W^2 f <= sum W^2 and P <= sum W^2 hold for true shares. Estimated ones may break them, which
+        would hide real noise, so they are brought to the nearest that true shares allow.
         """
-        squared_mean = total_f**2
-        moment = self.a * square + self.b * np.maximum(square_f, squared_mean) - self.mean * squared_mean
+        square_f = np.clip(square_f, 0.0, square)
+        most = np.sqrt(square_f)
+        total_f = np.clip(total_f, -most, most)
+        moment = self.a * square + self.b * square_f - self.mean * total_f**2
         if np.any(total):
             moment += total * (self.c * total + self.d * total_f)
         if np.any(self.pairs):

@@ -25,6 +25,7 @@ from mechanisms.crown import inverse_at_known_total
 from mechanisms.domain import Indices
 from mechanisms.errors import SpecificationError
 from mechanisms.hierarchy import Hierarchy
+from mechanisms.one_thread import in_one_thread
 from mechanisms.options import Option, choice, flag, integer
 from mechanisms.oracle import FrequencyOracle
 from mechanisms.planned_level import ORACLES, PARTS, Plan, PlannedLevel
@@ -41,7 +42,7 @@ _WIDEST_BITS = 256
 _WORTH_ITS_BITS = 0.98  # a report of many bits must have less than this share of the variance of a short one
 WORKLOADS = ("all", "prefix", "short", "long")
 LEVELS_TEXT = (
-    "uniform, optimised (the default unless fanout or oracle is given), or a list from the root down: "
+    "uniform, optimised (the default unless fanout, oracle or consistency is given), or a list from the root down: "
     '"2 grr 200 at 8" is fan-out 2, oracle grr, 200 parts of all devices, nodes at 8 offsets'
 )
 OFFSETS = {"all": 8, "prefix": 2, "short": 2, "long": 8}  # more of them cost prefixes what they save elsewhere
@@ -132,10 +133,6 @@ class Spread(NamedTuple):
 def spread(tree: Tree, workload: str) -> Spread:
     """From an even sample of the workload's ranges; level 1 of the tree is that of the units."""
     x, y = _sample(tree.size, workload)
-    q = np.clip(y[:, None] / tree.spans[1] - np.arange(tree.nodes[1]), 0.0, 1.0)
-    q -= np.clip(x[:, None] / tree.spans[1] - np.arange(tree.nodes[1]), 0.0, 1.0)
-    if tree.size % tree.spans[1]:
-        q[:, -1] *= tree.spans[1] / (tree.size % tree.spans[1])
 
     def squares(span: int) -> float:
         left, right = np.floor(x / span), np.floor(y / span)
@@ -145,7 +142,21 @@ def spread(tree: Tree, workload: str) -> Spread:
 
     means = [squares(span) for span in tree.spans[1:]]
     pairs = zip(means[1:], means, tree.fanouts[1:], strict=False)
-    return Spread(q.T @ q / _SAMPLES, np.array([max(low - fanout * above, 0.0) for low, above, fanout in pairs]))
+    below = np.array([max(low - fanout * above, 0.0) for low, above, fanout in pairs])
+    return Spread(_omega(tree.size, tree.spans[1], workload), below)
+
+
+@lru_cache(maxsize=8)
+def _omega(size: int, span: int, workload: str) -> Floats:
+    """The mean of q q' for units of `span` cells."""
+    x, y = _sample(size, workload)
+    units = np.arange(-(-size // span))
+    q = np.clip(y[:, None] / span - units, 0.0, 1.0) - np.clip(x[:, None] / span - units, 0.0, 1.0)
+    if size % span:
+        q[:, -1] *= span / (size % span)
+    omega: Floats = q.T @ q / _SAMPLES
+    omega.setflags(write=False)
+    return omega
 
 
 def _sample(size: int, workload: str) -> tuple[Floats, Floats]:
@@ -204,12 +215,17 @@ def _same(windows: Indices) -> Floats:
 @lru_cache(maxsize=64)
 def optimise(size: int, epsilon: float, workload: str, offsets: int | None = None) -> Plan:
     """The best levels for a workload: any tree with fan-outs that are powers of two, with offsets above the units."""
-    most = offsets or OFFSETS[workload]
+    with in_one_thread():
+        return _optimise(size, epsilon, workload, offsets or OFFSETS[workload])
+
+
+def _optimise(size: int, epsilon: float, workload: str, offsets: int) -> Plan:
+    """Begin with the binary tree, and drop the scarcest level until none is scarce."""
     fanouts = [2] * Tree.regular(size, 2).height
     units = Hierarchy(size, tuple(PlannedLevel(2, DEFAULT_ORACLE, 1) for _ in fanouts)).depth
     shares, scarce_below = np.full(len(fanouts), 1 / len(fanouts)), 0.25 / len(fanouts)
     while True:
-        hierarchy, variance = _with_offsets(size, epsilon, fanouts, units, most)
+        hierarchy, variance = _with_offsets(size, epsilon, fanouts, units, offsets)
         load = spread(hierarchy.below, workload)
         shares = best_shares(hierarchy, variance, load, shares, _ROUNDS_TO_DROP)
         scarce = [level for level in range(1, len(fanouts)) if level != units and shares[level - 1] < scarce_below]

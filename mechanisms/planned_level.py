@@ -1,5 +1,6 @@
 """One level of a hierarchy as a survey spells it out."""
 
+import re
 from typing import Any, NamedTuple
 
 from mechanisms.errors import SpecificationError
@@ -7,6 +8,7 @@ from mechanisms.errors import SpecificationError
 ORACLES = ("grr", "ss", "oue", "olh", "hrr")
 PARTS = 4096  # probabilities are multiples of 1/PARTS, so that every machine derives the same ones
 MOST_OFFSETS = 64
+_PATTERN = re.compile(rf"([0-9]{{1,7}}) ({'|'.join(ORACLES)}) ([0-9]{{1,4}})(?: at ([0-9]{{1,2}}))?")
 
 
 class PlannedLevel(NamedTuple):
@@ -24,12 +26,10 @@ class PlannedLevel(NamedTuple):
     @classmethod
     def parse(cls, text: Any) -> "PlannedLevel":
         """The inverse of `str`."""
-        words = text.split() if isinstance(text, str) else []
-        if len(words) == 5 and words[3] == "at":
-            del words[3]
-        numbers = [word for index, word in enumerate(words) if index != 1]
-        if len(words) in (3, 4) and all(map(str.isdecimal, numbers)) and words[1] in ORACLES:
-            made = cls(int(words[0]), words[1], *map(int, words[2:]))
+        found = _PATTERN.fullmatch(text) if isinstance(text, str) else None
+        if found is not None:
+            fanout, oracle, parts, offsets = found.groups()
+            made = cls(int(fanout), oracle, int(parts), int(offsets or 1))
             if made.fanout >= 2 and 1 <= made.parts <= PARTS and 1 <= made.offsets <= MOST_OFFSETS:
                 return made
         raise SpecificationError(

@@ -32,7 +32,8 @@ class RangeEstimate(Estimate):
         for start in range(0, x.size, _CHUNK):
             part = slice(start, start + _CHUNK)
             value[part], variance[part] = self.answer(x[part], y[part])
-        return Measured(value, standard_error(variance))
+        whole = y - x == self.domain.size
+        return Measured(value, np.where(whole, 0.0, standard_error(variance, self.reports)))
 
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.
@@ -54,9 +55,14 @@ class RangeEstimate(Estimate):
         return Quantiles(cell, first(ranks - Z95 * stderr), first(ranks + Z95 * stderr), stderr)
 
 
-def standard_error(variance: Floats) -> Floats:
-    """The square root; what no report tells anything about is infinite, rounding below zero is cut off."""
-    return np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0)))
+def standard_error(variance: Floats, reports: int) -> Floats:
+    """The square root; what no report tells anything about is infinite.
+
+    Variances plug estimated shares in. Where these are so wild that nothing is left, as a handful of reports can be, an
+    answer is taken to be as uncertain as one report more or less.
+    """
+    least = 1 / max(reports, 1) ** 2
+    return np.sqrt(np.where(variance > 1e30, np.inf, np.where(variance > 0, variance, least)))
 
 
 def checked_ends(low: Ends, high: Ends, size: int) -> tuple[Ends, Ends]:

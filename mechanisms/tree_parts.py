@@ -36,7 +36,7 @@ class PartsEstimate(RangeEstimate):
         # The last cell may be all there is of a larger node, whose level has better things to say about it.
         end = np.array([domain.size], dtype=np.int64)
         cells[-1:], variance[-1:] = made.answer(end - 1, end)
-        return replace(made, stderr=standard_error(variance))
+        return replace(made, stderr=standard_error(variance, reports))
 
     def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
         tree = self.tree
@@ -61,7 +61,7 @@ class PartsEstimate(RangeEstimate):
 
     def _level_variance(self, level: int, count: Floats, share: Floats) -> Floats:
         """Of the sum of `count` nodes with the given share."""
-        noise, share = self.noise[level - 1], np.maximum(share, 0.0)
+        noise, share = self.noise[level - 1], np.clip(share, 0.0, 1.0)
         moment = noise.a * count + noise.b * share + noise.c * count**2 + noise.d * count * share
         variance: Floats = noise.scale * (moment - noise.mean * share**2)
         return variance

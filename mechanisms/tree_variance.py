@@ -157,7 +157,7 @@ class TreeVariance:
         MECHANISMS section 3's last term: the sum over the places of W at a cell's nodes is 1 in the range and 0
         outside, up to a constant.
         """
-        held = np.clip(np.abs(share), 0.0, 1.0)
+        held = np.clip(share, 0.0, 1.0)
         return held * (1 - held) / max(self.reports, 1)
 
 

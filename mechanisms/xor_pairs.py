@@ -7,7 +7,7 @@ pairs of the level's own differences: only children of cut parents have any. By 
     Z = (1/B) sum over b = 1..B-1 of  d_b^2 E_b(0) + d'_b^2 E_b(0) - 2 d_b d'_b E_b(p xor p'),
 
 d_b = sum_i (-1)^<b,i> q_i over the children i of the parent p that one end cuts, d' and p' for the other end, and
-E_b(x) = sum_i (-1)^<b,i> F(x B + i). The absent nodes of a ragged tree count as if they had no devices.
+E_b(x) = sum_i (-1)^<b,i> F(x B + i). On ragged trees this is not so, and characters have their expected counts there.
 """
 
 from dataclasses import dataclass

@@ -55,6 +55,13 @@ def test_area_is_as_uncertain_as_stated(name: str) -> None:
     assert (np.abs(error) <= 1.96 * stderr).mean() > 0.87
 
 
+def test_with_a_handful_of_reports_there_is_no_area() -> None:
+    mechanism = survey(1.0)
+    state = mechanism.fold(mechanism.empty(), mechanism.perturb(labelled(3), seeded(4)))
+    with pytest.raises(QueryError, match="auc needs"):
+        area_under_curve(mechanism.estimate(state))
+
+
 def test_other_surveys_have_no_area() -> None:
     one_axis = build({"mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 8}})
     with pytest.raises(QueryError, match="auc needs a grid"):

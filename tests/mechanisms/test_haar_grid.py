@@ -6,6 +6,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
+from collector.wire import codec, decode
 from mechanisms import Mechanism, build
 from mechanisms.errors import QueryError, SpecificationError
 from mechanisms.haar_grid import HaarGrid
@@ -225,3 +226,19 @@ def test_bad_ranges_are_refused() -> None:
     for low, high in [([0, 3], [1, 2]), ([0, 0], [4, 1]), ([-1, 0], [1, 1])]:
         with pytest.raises(QueryError, match="range along axis"):
             result.ranges(np.array([low]), np.array([high]))
+
+
+def test_reports_of_more_than_256_tuples_pass_the_wire() -> None:
+    mechanism = build({"mechanism": "haar", "epsilon": 2.0, "domain": {"kind": "grid", "sizes": [64, 64, 64]}})
+    assert len(mechanism.layout.variants) > 256
+    cells = np.random.default_rng(5).integers(0, 64, (3_000, 3))
+    reports = mechanism.perturb(cells, seeded(6))
+    assert reports["level"].max() > 255
+    wire, expected = codec(mechanism), mechanism.fold(mechanism.empty(), reports)
+    entries = [{b"f": wire.encode_frame(reports)}], [{b"r": payload} for payload in wire.encode_singles(reports)]
+    for sent in entries:
+        decoded = decode(mechanism, sent, wire)
+        assert not decoded.rejected
+        state = mechanism.fold(mechanism.empty(), decoded.reports)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(state[name], array)

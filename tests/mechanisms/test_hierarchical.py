@@ -120,3 +120,22 @@ def test_quantiles_bracket_the_truth(consistency: bool) -> None:
     assert (found.low <= found.cell).all()
     assert (found.cell <= found.high).all()
     assert (np.diff(found.cell) > 0).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"fanout": 1024}, {"fanout": 3}, {"fanout": 4, "consistency": False}], ids=str)
+@pytest.mark.parametrize(("epsilon", "reports"), [(8.0, 100), (8.0, 1_000), (0.05, 10), (1.0, 10)])
+def test_no_answer_is_certain_however_few_the_reports(options: dict[str, Any], epsilon: float, reports: int) -> None:
+    mechanism = hierarchical(300, epsilon, **options)
+    result = estimated(mechanism, np.random.default_rng(8).integers(0, 40, reports))
+    assert result.stderr.min() > 0
+    ends = np.sort(np.random.default_rng(9).integers(0, 300, (400, 2)), axis=1)
+    ends = ends[ends[:, 1] - ends[:, 0] < 299]
+    assert result.ranges(ends[:, :1], ends[:, 1:]).stderr.min() > 0
+
+
+@pytest.mark.parametrize("size", [257, 513])
+def test_the_last_cell_of_a_ragged_tree_has_the_error_of_its_range(size: int) -> None:
+    mechanism = hierarchical(size, epsilon=4.0)
+    result = estimated(mechanism, np.r_[np.full(40_000, 3), np.arange(40_000) % size])
+    last = np.array([[size - 1]])
+    assert result.ranges(last, last).stderr[0] == pytest.approx(result.stderr[-1], rel=1e-9)
