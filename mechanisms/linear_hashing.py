@@ -181,7 +181,9 @@ class LinearHashing(FrequencyOracle):
         return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
 
     def shares(self, state: State, own_counts: bool = True) -> Floats:
-        return walsh_hadamard(self.spectrum(state, own_counts))[: self.domain.size] / self.characters
+        shares = walsh_hadamard(self.spectrum(state, own_counts))[: self.domain.size]
+        shares /= self.characters
+        return shares
 
     def expected_count(self, reports: int) -> float:
         """lambda: how often a character is seen among so many reports."""
@@ -190,10 +192,10 @@ class LinearHashing(FrequencyOracle):
     def spectrum(self, state: State, own_counts: bool = True) -> Floats:
         """theta: the estimated Walsh-Hadamard transform of the shares; without own counts always by lambda."""
         expected = self.expected_count(self.reports(state))
-        norm = np.full(self.characters, max(expected, 1e-300))
+        norm: Floats | float = max(expected, 1e-300)
         if own_counts and expected >= OWN_COUNT_FROM:
             norm = np.where(state["count"] > 0, state["count"], norm)
-        theta = state["sum"] / (norm * self.correlation)
+        theta: Floats = state["sum"] / (norm * self.correlation)
         theta[0] = 1.0
         return theta
 

@@ -61,8 +61,10 @@ def standard_error(variance: Floats, reports: int) -> Floats:
     Variances plug estimated shares in. Where these are so wild that nothing is left, as a handful of reports can be, an
     answer is taken to be as uncertain as one report more or less.
     """
-    least = 1 / max(reports, 1) ** 2
-    return np.sqrt(np.where(variance > 1e30, np.inf, np.where(variance > 0, variance, least)))
+    result = np.where(variance > 0, variance, 1 / max(reports, 1) ** 2)
+    np.sqrt(result, out=result)
+    result[variance > 1e30] = np.inf
+    return result
 
 
 def checked_ends(low: Ends, high: Ends, size: int) -> tuple[Ends, Ends]:

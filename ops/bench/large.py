@@ -93,7 +93,8 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
         "s",
         MATERIALISE_S,
         at_most=True,
-        note=f"estimate alone {found['estimate_s']:.2g} s, snapshot of {found['snapshot_mb']:.0f} MB; "
+        note=f"a new process' first pass {found['first_s']:.2g} s; estimate alone {found['estimate_s']:.2g} s, "
+        f"snapshot of {found['snapshot_mb']:.0f} MB; "
         f"server up to {memory['used_memory_peak'] / 1e6:.0f} MB",
     )
     yield Row(f"memory of that process, {title}", found["memory_mb"], "MB", MEMORY_MB, at_most=True)
