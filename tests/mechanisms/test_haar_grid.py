@@ -13,6 +13,7 @@ from mechanisms.haar_grid import HaarGrid
 from mechanisms.haar_grid_result import HaarGridEstimate
 from mechanisms.randomness import seeded
 from tests.mechanisms import test_every_mechanism as laws
+from tests.mechanisms.grids import random_ranges, run_many, skewed
 from tests.mechanisms.test_haar_axis import padded_weights
 
 SHAPES = [[4, 8], [5, 6], [3, 5, 4], [2, 3, 2, 3]]
@@ -28,19 +29,6 @@ def estimated(mechanism: HaarGrid, cells: np.ndarray, seed: int = 1) -> HaarGrid
     result = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, seeded(seed))))
     assert isinstance(result, HaarGridEstimate)
     return result
-
-
-def skewed(sizes: list[int], count: int) -> np.ndarray:
-    """Half of the devices in one cell: then (sum w d)^2 and f(1 - f) matter."""
-    generator = np.random.default_rng(3)
-    cells = np.stack([generator.integers(0, size, count) for size in sizes], axis=1)
-    cells[: count // 2] = [1, *(size // 2 for size in sizes[1:])]
-    return cells
-
-
-def random_ranges(sizes: list[int], count: int) -> np.ndarray:
-    """First and last cells, shape (count, 2, axes)."""
-    return np.sort(np.random.default_rng(6).integers(0, sizes, (count, 2, len(sizes))), axis=1)
 
 
 def test_arrays_are_a_sum_and_a_count_for_every_character_of_a_tuple() -> None:
@@ -144,29 +132,12 @@ def test_ranges_are_linear_queries(sizes: list[int]) -> None:
     assert one.stderr[0] == pytest.approx(other.stderr[0], rel=0.01)  # they clip negative shares differently
 
 
-def run_many(sizes: list[int], epsilon: float, runs: int) -> tuple[float, float, float]:
-    """Largest bias in standard errors, mean squared error over stated variance, and coverage, of random ranges."""
-    n, mechanism, random = 4_000, haar(sizes, epsilon), seeded(4)
-    cells = skewed(sizes, n)
-    ends = random_ranges(sizes, 150)
-    low, high = ends[:, 0], ends[:, 1]
-    truth = np.array([((cells >= first) & (cells <= last)).all(axis=1).mean() for first, last in ends])
-    errors, stderrs = np.empty((runs, 150)), np.empty((runs, 150))
-    for run in range(runs):
-        state = mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random))
-        value, stderrs[run] = mechanism.estimate(state).ranges(low, high)
-        errors[run] = value - truth
-    bias = np.abs(errors.mean(axis=0)) / (stderrs.mean(axis=0) / np.sqrt(runs) + 1e-12)
-    ratio = (errors**2).mean() / (stderrs**2).mean()
-    return float(bias.max()), float(ratio), float((np.abs(errors) <= 1.96 * stderrs).mean())
-
-
 CASES = [([9, 12], 1.1), ([8, 16], 2.5), ([4, 5, 6], 1.1)]
 
 
 @pytest.mark.parametrize(("sizes", "epsilon"), CASES, ids=str)
 def test_ranges_are_unbiased_with_the_stated_errors(sizes: list[int], epsilon: float) -> None:
-    bias, ratio, covered = run_many(sizes, epsilon, 200)
+    bias, ratio, covered = run_many(haar(sizes, epsilon), 200)
     assert bias < 6
     assert 0.85 < ratio < 1.15
     assert 0.93 < covered < 0.97
@@ -175,7 +146,7 @@ def test_ranges_are_unbiased_with_the_stated_errors(sizes: list[int], epsilon: f
 @pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "epsilon"), CASES, ids=str)
 def test_variance_is_within_five_percent_and_intervals_cover(sizes: list[int], epsilon: float) -> None:
-    bias, ratio, covered = run_many(sizes, epsilon, 4_000)
+    bias, ratio, covered = run_many(haar(sizes, epsilon), 4_000)
     assert bias < 6
     assert 0.95 < ratio < 1.05
     assert 0.94 < covered < 0.96

@@ -11,6 +11,7 @@ from mechanisms.errors import QueryError, SpecificationError
 from mechanisms.grid_result import GridEstimate
 from mechanisms.randomness import seeded
 from mechanisms.tree import Tree
+from tests.mechanisms.grids import run_many, skewed
 from tests.mechanisms.test_tree import node_matrix
 
 
@@ -23,13 +24,6 @@ def estimated(mechanism: Mechanism, cells: np.ndarray, seed: int = 1) -> GridEst
     result = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, seeded(seed))))
     assert isinstance(result, GridEstimate)
     return result
-
-
-def skewed(sizes: list[int], count: int) -> np.ndarray:
-    generator = np.random.default_rng(3)
-    cells = np.stack([generator.integers(0, size, count) for size in sizes], axis=1)
-    cells[: count // 2] = [1, *(size // 2 for size in sizes[1:])]
-    return cells
 
 
 @pytest.mark.parametrize(("size", "fanout"), [(8, 2), (16, 4), (11, 3), (5, 2), (2, 4)])
@@ -88,26 +82,9 @@ def test_many_ranges_at_once_are_the_same_as_one_at_a_time() -> None:
         assert together.stderr[query] == pytest.approx(alone.stderr[0], abs=1e-12)
 
 
-def run_many(sizes: list[int], runs: int) -> tuple[float, float, float]:
-    """Largest bias in standard errors, mean squared error over stated variance, and coverage, of random ranges."""
-    n, mechanism, random = 4_000, grid(sizes, fanout=3), seeded(4)
-    cells = skewed(sizes, n)
-    ends = np.sort(np.random.default_rng(6).integers(0, sizes, (150, 2, len(sizes))), axis=1)
-    low, high = ends[:, 0], ends[:, 1]
-    truth = np.array([((cells >= first) & (cells <= last)).all(axis=1).mean() for first, last in ends])
-    errors, stderrs = np.empty((runs, 150)), np.empty((runs, 150))
-    for run in range(runs):
-        state = mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random))
-        value, stderrs[run] = mechanism.estimate(state).ranges(low, high)
-        errors[run] = value - truth
-    bias = np.abs(errors.mean(axis=0)) / (stderrs.mean(axis=0) / np.sqrt(runs) + 1e-12)
-    ratio = (errors**2).mean() / (stderrs**2).mean()
-    return float(bias.max()), float(ratio), float((np.abs(errors) <= 1.96 * stderrs).mean())
-
-
 @pytest.mark.parametrize("sizes", [[9, 12], [4, 5, 9]], ids=str)
 def test_ranges_are_unbiased_with_the_stated_errors(sizes: list[int]) -> None:
-    bias, ratio, covered = run_many(sizes, 150)
+    bias, ratio, covered = run_many(grid(sizes, fanout=3), 150)
     assert bias < 6
     assert 0.85 < ratio < 1.15
     assert 0.93 < covered < 0.97
@@ -116,7 +93,7 @@ def test_ranges_are_unbiased_with_the_stated_errors(sizes: list[int]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[9, 12], [4, 5, 9]], ids=str)
 def test_variance_is_within_five_percent_and_intervals_cover(sizes: list[int]) -> None:
-    bias, ratio, covered = run_many(sizes, 3_000)
+    bias, ratio, covered = run_many(grid(sizes, fanout=3), 3_000)
     assert bias < 6
     assert 0.95 < ratio < 1.05
     assert 0.94 < covered < 0.96
