@@ -227,10 +227,13 @@ def _optimise(size: int, epsilon: float, workload: str, offsets: int) -> Plan:
     while True:
         hierarchy, variance = _with_offsets(size, epsilon, fanouts, units, offsets)
         load = spread(hierarchy.below, workload)
-        shares = best_shares(hierarchy, variance, load, shares, _ROUNDS_TO_DROP)
-        scarce = [level for level in range(1, len(fanouts)) if level != units and shares[level - 1] < scarce_below]
-        if not scarce:
-            return _plan(hierarchy.plan, best_shares(hierarchy, variance, load, shares, _ROUNDS))
+        for rounds in (_ROUNDS_TO_DROP, _ROUNDS):
+            shares = best_shares(hierarchy, variance, load, shares, rounds)
+            scarce = [level for level in range(1, len(fanouts)) if level != units and shares[level - 1] < scarce_below]
+            if scarce:
+                break
+        else:
+            return _plan(hierarchy.plan, shares)
         dropped = min(scarce, key=lambda level: float(shares[level - 1]))
         fanouts[dropped - 1 : dropped + 1] = [fanouts[dropped - 1] * fanouts[dropped]]
         shares = np.delete(shares, dropped - 1) / (1 - shares[dropped - 1])
