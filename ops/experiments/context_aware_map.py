@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechanisms import Mechanism
 from ops.errors import OperationError
 from ops.experiments.context_aware_blocks import EPSILON, errors, in_blocks, plain
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 
 ROWS, COLUMNS = 125, 350  # 25..50 degrees north and 130..60 west in cells of 0.2 degrees
 REPORTS = 3_671_812

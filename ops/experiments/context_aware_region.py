@@ -7,7 +7,7 @@ import numpy as np
 
 from mechanisms import build
 from mechanisms.region import achieved, boundary, unavoidable
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 
 PAIRS = ((1.0, 1.0), (0.5, 2.0), (inf, 1.0), (0.2, 0.2))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mechanisms.result import Floats
 from ops.experiments.context_aware_blocks import EPSILON, errors, in_blocks, plain
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 
 SIZE = 1000
 BLOCKS = (10, 20, 50, 100)

@@ -14,7 +14,7 @@ from mechanisms.metric_queries import SignEstimate
 from mechanisms.metrics import distances
 from mechanisms.randomness import Random
 from mechanisms.scales import CONTINUOUS, LATTICE, Noise, optimise
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 
 VALUES = 100
 # Total squared error / n by number of sensitive values: the paper's continuous noise, and ours on the integers.

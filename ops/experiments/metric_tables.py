@@ -13,7 +13,7 @@ from mechanisms.collector_modes import KeptReports, SingleFrequencies
 from mechanisms.metric_bounds import rank_bound
 from mechanisms.metric_l1 import MetricL1Signs
 from mechanisms.randomness import Random
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 
 EPSILON = 1.0
 REPORTS = 100_000

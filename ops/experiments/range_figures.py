@@ -6,7 +6,7 @@ import numpy as np
 
 from mechanisms.level_plan import optimise
 from mechanisms.unary import OUE
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 from ops.experiments.range_draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from ops.experiments.range_tables import EPSILONS
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from mechanisms.level_plan import WORKLOADS, optimise
 from mechanisms.postprocess import isotonic
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 from ops.experiments.range_draws import Counts, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from ops.progress import steps_bar
 

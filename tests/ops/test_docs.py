@@ -26,7 +26,7 @@ def test_surveys_shown_can_be_used(page: Path) -> None:
     for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         table = tomllib.loads(block)
         if {"name", "mechanism", "domain"} <= set(table):
-            parse(table)
+            assert parse(table).name == table["name"]
 
 
 def test_the_device_of_the_readme() -> None:

@@ -16,8 +16,8 @@ from mechanisms.result import Measured
 from ops.experiments import metric_figures
 from ops.experiments.metric import command
 from ops.experiments.metric_figures import figure_2, largest_variance
-from ops.experiments.metric_output import Result
 from ops.experiments.metric_tables import table_1
+from ops.experiments.output import Result
 
 
 def test_a_part_leaves_a_table_and_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

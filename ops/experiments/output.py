@@ -1,11 +1,14 @@
-"""What a part of the metric experiment leaves behind: a table, a CSV file, a figure, and what disagrees."""
+"""What experiments share: their options, and what each part leaves behind: a table, a CSV file, a figure, failures."""
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
+from ops.errors import CheckFailed
 from ops.present import print_table
 
 Draw = Callable[[Any], None]
@@ -49,3 +52,31 @@ def _save(draw: Draw, path: Path) -> None:
     draw(figure)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
+
+
+def out_option(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`--out` of the experiment with this name."""
+    return click.option(
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=Path("var/experiments") / name,
+        show_default=True,
+        help="Directory for CSV files and figures.",
+    )
+
+
+def seed_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`--seed`."""
+    seeds = click.IntRange(0, 2**63 - 1)
+    return click.option("--seed", type=seeds, default=default, show_default=True, help="Seed of all draws.")
+
+
+def publish_all(results: Iterable[Result], out: Path) -> None:
+    """Publish each result as soon as it is there; at the end, fail with all that disagrees."""
+    out.mkdir(parents=True, exist_ok=True)
+    failures = []
+    for result in results:
+        result.publish(out)
+        failures += result.failures
+    if failures:
+        raise CheckFailed("; ".join(failures))
