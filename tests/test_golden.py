@@ -1,0 +1,108 @@
+"""Golden files: what the surveys of the first version meant, byte by byte.
+
+`golden/surveys.json` holds, for every example survey that ships, its tag, the bytes of its frames, of its single
+reports and of its state under a seeded generator, and the snapshot's document; `golden/examples.json` the hashes of
+the same for every example of every mechanism. `python -m tests.test_golden` writes what is not there yet and never
+touches the rest. Floating-point figures of a document are compared to ten digits: processors differ in the last ones.
+"""
+
+import hashlib
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from collector.survey import Survey, load, parse
+from collector.wire import codec
+from mechanisms import REGISTRY
+from mechanisms.randomness import seeded
+from ops.simulation import simulate
+from producer.fleet import frames, singles
+
+GOLDEN = Path(__file__).parent / "golden"
+SURVEYS = sorted((Path(__file__).parent.parent / "ops" / "surveys").glob("*.toml"))
+DEVICES = 3_000
+DIGITS = 10
+
+
+def people(survey: Survey) -> Any:
+    """Fixed cells, more of the first ones than of the last."""
+    domain = survey.mechanism.domain
+    draws = np.random.default_rng(zlib.crc32(survey.name.encode())).random((DEVICES, len(domain.shape))) ** 2
+    cells = (draws * np.array(domain.shape)).astype(np.int64)
+    return cells[:, 0] if len(domain.shape) == 1 else cells
+
+
+def hashed(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def golden(survey: Survey) -> dict[str, Any]:
+    """All of a survey that must not change."""
+    mechanism, wire, cells = survey.mechanism, codec(survey.mechanism), people(survey)
+    content = simulate(survey, cells, seeded(7))
+    return {
+        "tag": survey.tag,
+        "frames": hashed(*(frame for frame, _ in frames(mechanism, wire, cells, seeded(7)))),
+        "singles": hashed(*singles(mechanism, wire, cells[:500], seeded(7))),
+        "state": {name: hashed(array.tobytes()) for name, array in content.state.items()},
+        "document": {key: value for key, value in content.document().items() if key != "generated_at"},
+    }
+
+
+def examples() -> dict[str, Survey]:
+    """Every example of every mechanism that ships, as a survey."""
+    return {
+        f"{name}-{number}": parse({"name": f"{name}-{number}", "mechanism": name, **table})
+        for name, mechanism in sorted(REGISTRY.items())
+        for number, table in enumerate(mechanism.EXAMPLES, start=1)
+    }
+
+
+def example(survey: Survey) -> dict[str, Any]:
+    """The exact part as it is, and the snapshot's answers to ten digits."""
+    found = golden(survey)
+    return {**found, "state": hashed(*(digest.encode() for digest in found["state"].values()))}
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: rounded(part) for key, part in value.items()}
+    return [rounded(part) for part in value] if isinstance(value, list) else value
+
+
+def held(name: str) -> dict[str, Any]:
+    path = GOLDEN / name
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+@pytest.mark.parametrize("path", SURVEYS, ids=lambda path: path.stem)
+def test_an_example_survey_is_what_it_was(path: Path) -> None:
+    assert rounded(golden(load(path))) == rounded(held("surveys.json")[path.stem])
+
+
+@pytest.mark.parametrize("name", sorted(examples()))
+def test_an_example_of_a_mechanism_is_what_it_was(name: str) -> None:
+    assert rounded(example(examples()[name])) == rounded(held("examples.json")[name])
+
+
+def main() -> None:
+    """Write what is missing."""
+    GOLDEN.mkdir(exist_ok=True)
+    made = {
+        "surveys.json": {path.stem: golden(load(path)) for path in SURVEYS},
+        "examples.json": {name: example(survey) for name, survey in examples().items()},
+    }
+    for name, found in made.items():
+        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted({**found, **held(name)}.items())]
+        (GOLDEN / name).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
