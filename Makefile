@@ -12,12 +12,12 @@ help:  ## Show this list
 
 setup: $(INSTALLED)  ## Make .venv and install everything into it (quick when nothing changed)
 
-$(INSTALLED): pyproject.toml ops/setup.sh
-	@ops/setup.sh
+$(INSTALLED): pyproject.toml hearsay/ops/setup.sh
+	@hearsay/ops/setup.sh
 	@touch $@
 
 demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes)
-	@$(BIN)/python -m ops.demo
+	@$(BIN)/python -m hearsay.ops.demo
 
 run: setup  ## Run the Procfile: server, collector, workers, estimator
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
@@ -41,7 +41,7 @@ bench: setup  ## Measure speed, each figure against a ceiling in the same run
 	@$(BIN)/hearsay bench
 
 docs: setup  ## Write the reference pages that are made from the code
-	@$(BIN)/python -m ops.docs
+	@$(BIN)/python -m hearsay.ops.pages.docs
 
 clean:  ## Remove the environment, caches and var/
 	@rm -rf .venv var .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 import redis
 
-from ops.embedded import EmbeddedServer
+from hearsay.ops.server.embedded import EmbeddedServer
 
 # The same examples every time, and no deadline: a busy machine is not a bug.
 hypothesis.settings.register_profile("hearsay", deadline=None, derandomize=True)

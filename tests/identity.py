@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mechanisms import REGISTRY
-from mechanisms.base import State, Values
-from mechanisms.counting import count_into
-from mechanisms.layout import Layout, Reports, Scalar
-from mechanisms.oracle import FrequencyOracle, Moments
-from mechanisms.randomness import Random
-from mechanisms.result import Estimate
+from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.layout import Layout, Reports, Scalar
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 
 POISON = 13
 

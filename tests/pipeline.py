@@ -4,19 +4,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from collector.connect import Client
-from collector.ranges import Range
-from collector.reading import read
-from collector.registry import Registered, Registry
-from collector.store import Shard
-from collector.survey import parse
-from collector.wire import codec
-from mechanisms import State
-from mechanisms.randomness import seeded
-from producer.writer import Entry
+from hearsay.collector.store.connect import Client
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.reading import read
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.shard import Shard
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.writer import Entry
+from hearsay.mechanisms import State
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.workers.context import Context, set_current
+from hearsay.workers.fold import fold_range
 from tests.identity import survey_table
-from workers.context import Context, set_current
-from workers.fold import fold_range
 
 
 def buckets(client: Client, prefix: str, size: int, **more: object) -> Registered:

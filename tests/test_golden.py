@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collector.survey import Survey, load, parse
-from collector.wire import codec
-from mechanisms import REGISTRY
-from mechanisms.randomness import seeded
-from ops.simulation import simulate
-from producer.fleet import frames, singles
+from hearsay.collector.survey.survey import Survey, load, parse
+from hearsay.collector.wire.codec import codec
+from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.simulate.simulation import simulate
+from hearsay.producer.fleet import frames, singles
 
 GOLDEN = Path(__file__).parent / "golden"
 SURVEYS = sorted((Path(__file__).parent.parent / "ops" / "surveys").glob("*.toml"))

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from collector.connect import connect
-from collector.reading import read
-from collector.registry import Registry
-from collector.status import Status, status
-from collector.store import Shard
-from mechanisms import State
-from ops.embedded import EmbeddedServer
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.reading import read
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.status import Status, status
+from hearsay.mechanisms import State
+from hearsay.ops.server.embedded import EmbeddedServer
 
 ROOT = Path(__file__).parents[2]
 LEASE_S = 2.0

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.connect import connect
-from collector.registry import Registry
-from collector.survey import parse
-from mechanisms import REGISTRY
-from mechanisms.randomness import seeded
-from ops.embedded import EmbeddedServer, free_port
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline, write_values
 from tests.identity import Identity, survey_table
 

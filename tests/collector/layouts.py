@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
 
 LAYOUTS = {
     "one outcome": Layout.of(Scalar("a", 1)),

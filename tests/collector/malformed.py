@@ -10,9 +10,9 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from collector.wire import Codec, codec
-from mechanisms import Mechanism, Reports
-from mechanisms.layout import select
+from hearsay.collector.wire.codec import Codec, codec
+from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms.layout import select
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import redis
 
-from collector import limits, scripts
-from collector.dispatcher import Dispatcher
-from collector.reading import compact, read
-from estimator import published
-from producer.writer import Writer
+from hearsay.collector import limits
+from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.store import scripts
+from hearsay.collector.store.reading import compact, read
+from hearsay.collector.writer import Writer
+from hearsay.estimator.snapshots import in_redis as published
 from tests.pipeline import buckets, cut_all, fold, singles
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-model.md").read_text(encoding="utf-8")

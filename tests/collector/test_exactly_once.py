@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import redis
 
-from collector import limits
-from collector.connect import connect
-from collector.reading import compact, read
-from collector.registry import Registry
-from collector.status import set_pressure, status
-from collector.wire import codec
-from ops.embedded import EmbeddedServer
-from producer.writer import Writer
+from hearsay.collector import limits
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.status import set_pressure, status
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.writer import Writer
+from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.workers.context import Context, set_current
+from hearsay.workers.fold import fold_entries
 from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
-from workers.context import Context, set_current
-from workers.fold import fold_entries
 
 
 def test_a_repeated_publish_is_stored_once(client: redis.Redis, prefix: str) -> None:
@@ -153,7 +153,7 @@ def test_what_was_read_before_a_loss_never_comes_back(client: redis.Redis, prefi
 
 
 def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collector.limits.PART_BYTES", 1_000)
+    monkeypatch.setattr("hearsay.collector.limits.PART_BYTES", 1_000)
     store = buckets(client, prefix, 5_000).store(0)
     Writer(store).publish(frame(store, range(5_000)), 5_000)
     (found,) = cut_all(store)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from collector import logs
+from hearsay.collector import logs
 
 
 @pytest.fixture(autouse=True)

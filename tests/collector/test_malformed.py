@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import redis
 
-from collector import limits
-from collector.reading import read
-from collector.registry import Registry
-from collector.store import Shard
-from collector.survey import parse
-from collector.wire import codec, decode
-from mechanisms import Mechanism, Reports, build
-from mechanisms.randomness import seeded
-from producer.writer import Entry, Writer
+from hearsay.collector import limits
+from hearsay.collector.store.reading import read
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.shard import Shard
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.writer import Entry, Writer
+from hearsay.mechanisms import Mechanism, Reports, build
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.workers.context import Context, set_current
 from tests.collector.malformed import Bad, Workshop
 from tests.mechanisms.shared import CASES, Case, skewed_cells
 from tests.pipeline import cut_all, fold
-from workers.context import Context, set_current
 
 SURVEYS: dict[str, dict[str, Any]] = {
     "integers": {"mechanism": "hrr", "domain": {"kind": "categorical", "size": 1_000}},

@@ -3,10 +3,10 @@
 import pytest
 import redis
 
-from collector import limits
-from collector.reading import compact, read
-from collector.status import purge_window, status
-from producer.writer import Writer
+from hearsay.collector import limits
+from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.status import purge_window, status
+from hearsay.collector.writer import Writer
 from tests.pipeline import buckets, fold_all, singles
 
 

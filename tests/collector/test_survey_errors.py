@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from collector.errors import SurveyError
-from collector.survey import parse
-from mechanisms import REGISTRY
-from mechanisms.domain import _PARSERS
+from hearsay.collector.errors import SurveyError
+from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms.domains.domain import _PARSERS
 from tests.collector.tables import BINNED, SIZED, changed, complete
 from tests.mechanisms.shared import CASES, Case
 

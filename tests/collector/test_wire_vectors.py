@@ -17,19 +17,19 @@ import msgpack
 import numpy as np
 import pytest
 
-from collector import variant_codec as variant_code
-from collector import wire as wire_code
-from collector.survey import parse
-from collector.wire import codec, decode
-from mechanisms import REGISTRY, Mechanism, Reports, build
-from mechanisms.domain import parse as domain_of
-from mechanisms.randomness import seeded
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.wire import codec as wire_code
+from hearsay.collector.wire import variant as variant_code
+from hearsay.collector.wire.codec import codec, decode
+from hearsay.mechanisms import REGISTRY, Mechanism, Reports, build
+from hearsay.mechanisms.domains.domain import parse as domain_of
+from hearsay.mechanisms.exact.randomness import seeded
 from tests.collector.layouts import rows
-from tests.collector.test_wire import LARGE
+from tests.collector.wire.test_codec import LARGE
 from tests.mechanisms.shared import CASES, skewed_cells
 
 VECTORS = Path(__file__).parent / "vectors"
-SHIPPED = sorted(name for name, mechanism in REGISTRY.items() if mechanism.__module__.startswith("mechanisms."))
+SHIPPED = sorted(name for name, mechanism in REGISTRY.items() if mechanism.__module__.startswith("hearsay.mechanisms."))
 
 HASHED = {"mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 6}}  # 14 different reports
 WIDER = {"mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 1_000}}  # 2046, in 11 bits

@@ -2,10 +2,10 @@
 
 import pytest
 
-from collector.connect import Client
-from collector.registry import Registry
+from hearsay.collector.store.connect import Client
+from hearsay.collector.store.registry import Registry
+from hearsay.workers.context import Context, set_current
 from tests.identity import known_to_this_process
-from workers.context import Context, set_current
 
 __all__ = ["known_to_this_process"]
 

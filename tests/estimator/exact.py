@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.domain import parse
-from mechanisms.result import Estimate, Measured
+from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.estimates.estimate import Estimate, Measured
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx
 
-from collector.registry import Registry
-from estimator.service import serve
-from ops.embedded import free_port
+from hearsay.collector.store.registry import Registry
+from hearsay.estimator.serving.service import serve
+from hearsay.ops.server.embedded import free_port
 
 WAIT_S = 20.0
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from collector.registry import Registered
-from collector.survey import Survey, parse
-from collector.wire import codec
-from mechanisms import State
-from mechanisms.randomness import seeded
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.collector.wire.codec import codec
+from hearsay.mechanisms import State
+from hearsay.mechanisms.exact.randomness import seeded
 from tests.mechanisms.shared import skewed_cells
 from tests.pipeline import fold_all
 

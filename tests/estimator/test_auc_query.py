@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from collector.registry import Registered, Registry
-from collector.survey import Survey, parse
-from collector.wire import codec
-from estimator.answers import Answer
-from estimator.headline import headline
-from estimator.live import live, windows_of
-from estimator.materialise import Materialiser
-from estimator.query import answer, parse_text
-from mechanisms import build
-from mechanisms.errors import QueryError
-from mechanisms.randomness import seeded
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.collector.wire.codec import codec
+from hearsay.estimator.live import live, windows_of
+from hearsay.estimator.materialise import Materialiser
+from hearsay.mechanisms import build
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.headline import headline
+from hearsay.mechanisms.queries.query import answer, parse_text
 from tests.estimator.exact import exact
 from tests.estimator.running import estimator
-from tests.estimator.test_snapshot import VALIDATOR
-from tests.mechanisms.test_auc import labelled, true_area
+from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.mechanisms.queries.test_auc import labelled, true_area
 from tests.pipeline import fold_all
 
 HOUR_MS = 3_600_000

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.survey import Survey, parse
-from estimator.content import compose
-from estimator.query import ORDERED_KINDS, answer, parse_text
-from estimator.snapshot import load, write
-from mechanisms.errors import QueryError
-from mechanisms.postprocess import NAMES
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.snapshots.content import compose
+from hearsay.estimator.snapshots.directory import load, write
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.postprocess import NAMES
+from hearsay.mechanisms.queries.query import ORDERED_KINDS, answer, parse_text
+from tests.estimator.snapshots.test_directory import VALIDATOR
 from tests.estimator.surveys import state_of
-from tests.estimator.test_snapshot import VALIDATOR
 from tests.mechanisms.shared import CASES, Case
 
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from collector.reading import compact, read
-from collector.registry import Registered, Registry
-from estimator.live import live, live_estimate, windows_of
-from mechanisms import merge
-from mechanisms.errors import QueryError
+from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.estimator.live import live, live_estimate, windows_of
+from hearsay.mechanisms import merge
+from hearsay.mechanisms.errors import QueryError
 from tests.estimator.surveys import colours, deliver, state_of
 from tests.pipeline import singles
 

@@ -7,23 +7,25 @@ import jsonschema
 import numpy as np
 import pytest
 
-from collector import keys, limits
-from collector.connect import connect
-from collector.keys import PREFIX
-from collector.ranges import Range
-from collector.reading import read
-from collector.registry import Registered, Registry
-from collector.status import GONE, now_ms, status
-from estimator import published, snapshot
-from estimator.materialise import Materialiser
-from estimator.retention import forget
-from mechanisms import merge
-from ops.embedded import EmbeddedServer
+from hearsay.collector import limits
+from hearsay.collector.store import keys
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.keys import PREFIX
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.reading import read
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.status import GONE, now_ms, status
+from hearsay.estimator.materialise import Materialiser
+from hearsay.estimator.retention import forget
+from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import in_redis as published
+from hearsay.mechanisms import merge
+from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.workers.context import Context, set_current
+from tests.estimator.snapshots.test_directory import VALIDATOR
 from tests.estimator.surveys import colours, deliver, state_of
-from tests.estimator.test_snapshot import VALIDATOR
 from tests.identity import survey_table
 from tests.pipeline import cut_all, singles
-from workers.context import Context, set_current
 
 HOUR_MS = 3_600_000
 
@@ -63,8 +65,8 @@ def test_a_large_window_rests_between_passes_until_it_is_final(
 ) -> None:
     registered = registry.add(colours())
     deliver(registered, 100, seed=1)
-    monkeypatch.setattr("estimator.materialise.LARGE_CELLS", 8)  # two arrays of four cells
-    monkeypatch.setattr("estimator.materialise.REST", 1e6)
+    monkeypatch.setattr("hearsay.estimator.materialise.LARGE_CELLS", 8)  # two arrays of four cells
+    monkeypatch.setattr("hearsay.estimator.materialise.REST", 1e6)
     assert materialiser.run_once().materialised == 1
     deliver(registered, 100, seed=2)
     assert materialiser.run_once().materialised == 0
@@ -76,7 +78,7 @@ def test_a_small_window_never_rests(
     registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered = registry.add(colours())
-    monkeypatch.setattr("estimator.materialise.REST", 1e6)
+    monkeypatch.setattr("hearsay.estimator.materialise.REST", 1e6)
     for seed in range(2):
         deliver(registered, 100, seed=seed)
         assert materialiser.run_once().materialised == 1
@@ -140,7 +142,7 @@ class TestCompaction:
         deliver(registered, 100, seed=2)
         store.publish("more", 1, singles(store, [0]), 1)
         with monkeypatch.context() as patched:
-            patched.setattr("estimator.materialise.compact", lambda reading: False)
+            patched.setattr("hearsay.estimator.materialise.compact", lambda reading: False)
             materialiser.run_once()
         assert store.cut(age_ms=0) == "deltas"
         assert materialiser.run_once().merged == 1
@@ -170,7 +172,7 @@ class TestCompaction:
     def test_many_small_deltas_are_merged_before_cut_has_to_wait(
         self, registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("estimator.materialise.MERGE_DELTAS", 3)
+        monkeypatch.setattr("hearsay.estimator.materialise.MERGE_DELTAS", 3)
         registered = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14}))
         for seed, merged in ((1, 0), (2, 0), (3, 1), (4, 0)):
             deliver(registered, 20, seed=seed)

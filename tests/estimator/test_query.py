@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.answers import Answer
-from estimator.query import answer, parse, parse_text
-from mechanisms import build
-from mechanisms.errors import QueryError
-from mechanisms.randomness import seeded
+from hearsay.mechanisms import build
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import answer, parse, parse_text
 from tests.estimator.exact import Exact, exact
 
 FIVE = exact({"kind": "ordinal", "size": 5}, [0.1, 0.2, 0.4, 0.2, 0.1])

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimator.answers import Answer
-from estimator.content import compose
-from estimator.query import answer, parse_text
-from estimator.shares import CELL_QUERIES, SUM_QUERIES
-from estimator.snapshot import load, write
-from mechanisms import build
-from mechanisms.errors import QueryError
-from mechanisms.postprocess import METHODS, NAMES, isotonic
-from mechanisms.randomness import seeded
-from mechanisms.result import Z95, Estimate
-from mechanisms.simultaneous import critical_value
+from hearsay.estimator.snapshots.content import compose
+from hearsay.estimator.snapshots.directory import load, write
+from hearsay.mechanisms import build
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Z95, Estimate
+from hearsay.mechanisms.estimates.postprocess import METHODS, NAMES, isotonic
+from hearsay.mechanisms.estimates.simultaneous import critical_value
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.mechanisms.queries.view import CELL_QUERIES, SUM_QUERIES
 from tests.estimator.exact import Exact, exact
+from tests.estimator.snapshots.test_directory import SCHEMA, VALIDATOR
 from tests.estimator.surveys import colours, state_of
-from tests.estimator.test_snapshot import SCHEMA, VALIDATOR
 
 # Raw shares of a line: one below zero, one above one, and a sum that is not one.
 RAW = [-0.2, 1.1, 0.05, 0.15]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mechanisms import Mechanism
-from mechanisms.randomness import seeded
+from hearsay.mechanisms import Mechanism
+from hearsay.mechanisms.exact.randomness import seeded
 
 
 def skewed(sizes: list[int], count: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import REGISTRY, Mechanism, build
+from hearsay.mechanisms import REGISTRY, Mechanism, build
 
 
 @dataclass(frozen=True)

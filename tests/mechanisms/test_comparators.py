@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import Mechanism, build
-from mechanisms.errors import SpecificationError
-from mechanisms.public_hash import coefficients, hashed
-from mechanisms.randomness import seeded
-from mechanisms.rappor import RAPPOR
-from mechanisms.shist import sign_bits
+from hearsay.mechanisms import Mechanism, build
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.exact.public_hash import coefficients, hashed
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.oracles.rappor import RAPPOR
+from hearsay.mechanisms.oracles.shist import sign_bits
 
 SKETCHES: dict[str, dict[str, Any]] = {
     "count-mean-sketch": {"hashes": 4, "width": 16},

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms import Mechanism, merge
-from mechanisms.errors import ValueOutsideDomain
-from mechanisms.layout import length_of, select
-from mechanisms.randomness import seeded
+from hearsay.mechanisms import Mechanism, merge
+from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.layout import length_of, select
 from tests.mechanisms.shared import CASES, Case, skewed_cells, true_shares
 
 ONE_IN_A_MILLION = stats.norm.isf(0.5e-6)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechanisms.layout import Layout, Scalar, Variant, Vector, length_of, select, smallest_unsigned
+from hearsay.mechanisms.layout import Layout, Scalar, Variant, Vector, length_of, select, smallest_unsigned
 
 
 @pytest.mark.parametrize("bounds", [(5,), (3, 4), (7, 1, 6), (16, 2, 8), (1 << 40, 1 << 20)])

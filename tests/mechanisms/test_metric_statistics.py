@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechanisms import build
-from mechanisms.layout import select
-from mechanisms.randomness import seeded
+from hearsay.mechanisms import build
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.layout import select
 
 # Ranges by kind along each axis: interior, prefix, suffix and trivial, on grids with unequal sizes.
 GRIDS: dict[str, tuple[list[int], list[list[tuple[int, int]]]]] = {

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mechanisms.errors import SpecificationError
-from mechanisms.options import Option, choice, complete, flag, integer, number
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.options import Option, choice, complete, flag, integer, number
 
 DECLARED = (
     integer("fanout", 4, 2, 16, ""),

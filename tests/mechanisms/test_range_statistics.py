@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import build
-from mechanisms.randomness import seeded
+from hearsay.mechanisms import build
+from hearsay.mechanisms.exact.randomness import seeded
 
 CASES: list[tuple[str, float, int, dict[str, Any]]] = [
     ("haar", 1.1, 64, {}),

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ops import cli
-from ops.demo.processes import ROOT
-from tests.mechanisms.test_auc import labelled, true_area
+from hearsay.ops import cli
+from hearsay.ops.server.processes import ROOT
+from tests.mechanisms.queries.test_auc import labelled, true_area
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from ops import cli
-from ops.embedded import EmbeddedServer, free_port
+from hearsay.ops import cli
+from hearsay.ops.server.embedded import EmbeddedServer, free_port
 
 GOOD = 'name = "ages"\nmechanism = "hrr"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 8\n'
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mechanisms.randomness import seeded
-from ops.bench import large
-from ops.bench.row import Row
-from ops.commands.bench import QUESTIONS
-from ops.pipeline import Pipeline, wait_until_folded
-from producer.distributions import Population
-from producer.fleet import Fleet
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.bench import large
+from hearsay.ops.bench.row import Row
+from hearsay.ops.commands.bench import QUESTIONS
+from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.producer.fleet import Fleet
+from hearsay.producer.populations import Population
 
 CELLS, REPORTS, QUERIES = 1 << 14, 70_000, 1_000
 

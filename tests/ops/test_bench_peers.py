@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ops.bench import peers
-from ops.bench.libraries import SHARED, Cells, Clock, Run
-from ops.bench.peers import Comparison, compare
-from ops.cli import run
+from hearsay.ops.bench import peers
+from hearsay.ops.bench.libraries import SHARED, Cells, Clock, Run
+from hearsay.ops.bench.peers import Comparison, compare
+from hearsay.ops.cli import run
 
 GOOD = Comparison("grr", 1024, 0.01, 0.01, "other", 2.0, 200_000, error=1.0, their_error=1.0, of_ceiling=None)
 
@@ -81,7 +81,7 @@ def test_a_missing_library_is_named_with_how_to_get_it(
     monkeypatch.setitem(sys.modules, "pure_ldp", None)
     monkeypatch.setitem(sys.modules, "pure_ldp.frequency_oracles", None)
     assert run(["bench", "peers"]) == 2
-    assert "pip install 'hearsay[peers]'" in capsys.readouterr().err
+    assert "pip install 'hearsay-ldp[peers]'" in capsys.readouterr().err
 
 
 def test_a_missed_target_fails_only_where_a_check_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

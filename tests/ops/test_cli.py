@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 import pytest
 
-from ops import cli, docs
-from ops.errors import CheckFailed, OperationError
-from ops.lazy import LazyGroup
+from hearsay.ops import cli
+from hearsay.ops.errors import CheckFailed, OperationError
+from hearsay.ops.pages import docs
+from hearsay.ops.terminal.lazy import LazyGroup
 
 ALL = list(docs.commands(cli.cli, docs.root_context()))
 
@@ -96,15 +97,15 @@ def test_usage_errors_are_one_line_and_two(arguments: list[str], capsys: pytest.
 def test_endings(
     error: BaseException, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ops.overview.overview", _raising(error))
-    monkeypatch.setattr("ops.commands.status.overview", _raising(error))
-    monkeypatch.setattr("ops.commands.status.open_registry", lambda settings: None)
+    monkeypatch.setattr("hearsay.ops.operate.overview.overview", _raising(error))
+    monkeypatch.setattr("hearsay.ops.commands.status.overview", _raising(error))
+    monkeypatch.setattr("hearsay.ops.commands.status.open_registry", lambda settings: None)
     assert cli.run(["status"]) == code
     assert capsys.readouterr().err.strip() == message
 
 
 def test_a_bug_is_logged_and_three(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("ops.commands.status.open_registry", _raising(ZeroDivisionError("oops")))
+    monkeypatch.setattr("hearsay.ops.commands.status.open_registry", _raising(ZeroDivisionError("oops")))
     assert cli.run(["status"]) == 3
     log, line = capsys.readouterr().err.splitlines()
     assert "ZeroDivisionError: oops" in json.loads(log)["traceback"]

@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from ops.config import TABLE, Settings, without_password
-from ops.errors import ConfigurationError
+from hearsay.ops.config import TABLE, Settings, without_password
+from hearsay.ops.errors import ConfigurationError
 
 
 def test_flag_wins_over_environment_over_default() -> None:

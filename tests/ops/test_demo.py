@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.survey import load
-from estimator.query import answer, parse_text
-from mechanisms.domain import parse
-from ops.demo import processes
-from ops.demo.exact import exact
-from ops.demo.scene import acts
+from hearsay.collector.survey.survey import load
+from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.ops.demo.exact import exact
+from hearsay.ops.demo.scene import acts
+from hearsay.ops.server import processes
 
 SURVEYS = sorted((processes.ROOT / "ops" / "surveys").glob("*.toml"))
 
@@ -46,7 +46,12 @@ def test_the_demo_shows_several_kinds() -> None:
 @pytest.mark.slow
 def test_the_demo_runs(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "ops.demo"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "hearsay.ops.demo"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "var" / "demo" / "summary.json").read_text())

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from collector.survey import Survey, parse
-from mechanisms.domain import Axis
-from ops import cli, toml
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.mechanisms.domains.domain import Axis
+from hearsay.ops import cli
+from hearsay.ops.terminal import toml
 from tests.mechanisms.shared import CASES, Case
 
 REPORTS = 20_000

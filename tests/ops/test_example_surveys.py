@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ops import cli
-from ops.demo.processes import ROOT
+from hearsay.ops import cli
+from hearsay.ops.server.processes import ROOT
 
 SURVEYS = sorted((ROOT / "ops" / "surveys").glob("*.toml"))
 

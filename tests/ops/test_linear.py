@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.survey import parse
-from estimator.query import answer, parse_text
-from mechanisms.errors import QueryError
-from mechanisms.randomness import seeded
-from ops import cli
-from ops.simulation import simulate
+from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.ops import cli
+from hearsay.ops.simulate.simulation import simulate
 
 HALVES = [[1, 1, 0, 0], [0, 0, 1, 1]]
 WORKLOAD = [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, -1.0, -1.0], [2.0, 2.0, 0.5, 0.5]]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ops import cli
+from hearsay.ops import cli
 
 MATRIX = """
 name = "metric"

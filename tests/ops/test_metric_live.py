@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ops import cli
-from ops.pipeline import Pipeline, wait_until_folded
+from hearsay.ops import cli
+from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
 
 WEIGHTED = """
 name = "spending-{weights}"

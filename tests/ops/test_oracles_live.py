@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from collector.survey import load
-from ops import cli
-from ops.demo.processes import ROOT
-from ops.pipeline import Pipeline, wait_until_folded
+from hearsay.collector.survey.survey import load
+from hearsay.ops import cli
+from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.ops.server.processes import ROOT
 
 BIT_VECTORS = """
 name = "drinks"

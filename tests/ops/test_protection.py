@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collector.survey import load
-from mechanisms import Mechanism, build
-from ops import cli
-from ops.demo.processes import ROOT
-from ops.protection import Protection, protection
+from hearsay.collector.describe.protection import Protection, protection
+from hearsay.collector.survey.survey import load
+from hearsay.mechanisms import Mechanism, build
+from hearsay.ops import cli
+from hearsay.ops.server.processes import ROOT
 from tests.mechanisms.shared import CASES, Case
 
 SURVEYS = ROOT / "ops" / "surveys"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ops import cli
+from hearsay.ops import cli
 
 SURVEY = """
 name = "people"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mechanisms.metric_bounds import advised_bins
-from ops import cli
+from hearsay.mechanisms.metric.bounds import advised_bins
+from hearsay.ops import cli
 
 SURVEY = """
 name = "{name}"

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.survey import Survey, parse
-from estimator import snapshot
-from estimator.query import answer, parse_text
-from mechanisms.randomness import seeded
-from ops import cli
-from ops.simulation import simulate
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.ops import cli
+from hearsay.ops.simulate.simulation import simulate
 
 AXES = [{"name": "age", "size": 6}, {"name": "spent", "low": 10.0, "high": 50.0, "bins": 8}]
 SURVEY = """

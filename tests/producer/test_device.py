@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import redis
 
-import producer.device
-from collector.reading import read
-from collector.registry import Registry
-from collector.survey import parse
-from collector.wire import codec, decode
-from mechanisms.errors import ValueOutsideDomain
-from mechanisms.randomness import SecureRandom, seeded
-from producer import Device
-from producer.writer import Writer
+from hearsay.collector.store.reading import read
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.writer import Writer
+from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.mechanisms.exact.randomness import SecureRandom, seeded
+from hearsay.producer import Device
+from hearsay.producer import device as device_module
+from hearsay.workers.context import Context, set_current
 from tests.pipeline import fold_all
-from workers.context import Context, set_current
 
 TEA = {
     "name": "drinks",
@@ -43,7 +43,9 @@ def test_the_secure_source_is_the_default(monkeypatch: pytest.MonkeyPatch) -> No
         return real(self, count)
 
     monkeypatch.setattr(SecureRandom, "words", counted)
-    monkeypatch.setattr("mechanisms.randomness.SeededRandom.__init__", lambda *_: pytest.fail("seeded by itself"))
+    monkeypatch.setattr(
+        "hearsay.mechanisms.exact.randomness.SeededRandom.__init__", lambda *_: pytest.fail("seeded by itself")
+    )
     np.random.seed(1)
     first = [Device(TEA).report("tea") for _ in range(60)]
     np.random.seed(1)
@@ -55,7 +57,7 @@ def test_the_secure_source_is_the_default(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_seeded_source_must_be_named() -> None:
     one, two = Device(TEA, random=seeded(5)), Device(TEA, random=seeded(5))
     assert [one.report("tea") for _ in range(20)] == [two.report("tea") for _ in range(20)]
-    names = {node.id for node in ast.walk(ast.parse(inspect.getsource(producer.device))) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(ast.parse(inspect.getsource(device_module))) if isinstance(node, ast.Name)}
     assert "secure" in names
     assert not names & {"seeded", "SeededRandom"}
 

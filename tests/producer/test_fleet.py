@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import redis
 
-from collector.keys import FIELD_FRAME, FIELD_SINGLE
-from collector.registry import Registered, Registry
-from collector.survey import parse
-from collector.wire import codec, decode
-from mechanisms.randomness import seeded
-from producer import fleet
-from producer.distributions import Population
-from producer.fleet import Fleet
-from producer.values import Rows
+from hearsay.collector.store.keys import FIELD_FRAME, FIELD_SINGLE
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.wire.codec import codec, decode
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.producer import fleet
+from hearsay.producer.fleet import Fleet
+from hearsay.producer.populations import Population
+from hearsay.producer.values import Rows
 
 SURVEY = {"name": "ages", "mechanism": "hrr", "epsilon": 2.0, "domain": {"kind": "categorical", "size": 16}}
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechanisms.domain import Domain, parse
-from producer import values
-from producer.errors import ValuesError
+from hearsay.mechanisms.domains.domain import Domain, parse
+from hearsay.producer import values
+from hearsay.producer.errors import ValuesError
 
 COLOURS = parse({"kind": "categorical", "categories": ["red", "green", "blue, dark"]})
 MINUTES = parse({"kind": "ordinal", "size": 64})

@@ -3,8 +3,8 @@
 import signal
 import threading
 
-from workers.context import WorkerSettings
-from workers.supervisor import supervise
+from hearsay.workers.context import WorkerSettings
+from hearsay.workers.supervisor import supervise
 
 if __name__ == "__main__":
     stop = threading.Event()

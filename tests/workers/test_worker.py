@@ -16,16 +16,16 @@ import redis
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from collector.dispatcher import Dispatcher
-from collector.registry import Registry
-from collector.status import status
-from collector.survey import parse
-from ops.embedded import EmbeddedServer
-from producer.writer import Writer
+from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.status import status
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.writer import Writer
+from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.workers.context import WorkerSettings
+from hearsay.workers.fold import fold_range
 from tests.identity import POISON, survey_table
 from tests.pipeline import buckets, cut_all, singles, state_of
-from workers.context import WorkerSettings
-from workers.fold import fold_range
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads child processes from /proc")
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, clien
     (found,) = cut_all(store)
     for attempt in range(3):
         dispatcher.enqueue(store, type(found)(**{**vars(found), "attempt": attempt}))
-    with running(server, prefix, "workers.worker"), running(server, prefix, "workers.worker"):
+    with running(server, prefix, "hearsay.workers.worker"), running(server, prefix, "hearsay.workers.worker"):
         wait_for(lambda: dispatcher.queue.count == 0 and store.ranges() == [])
         time.sleep(0.3)
     assert (state_of(store)["hist"] == 1).all()
@@ -82,7 +82,7 @@ def test_workers_log_in_json_lines(server: EmbeddedServer, client: redis.Redis, 
     client.xtrim(store.keys.stream, maxlen=0)
     dispatcher = Dispatcher(client, client, prefix, queue=prefix)
     dispatcher.enqueue(store, found)
-    with (tmp_path / "log").open("wb") as log, running(server, prefix, "workers.worker", stderr=log):
+    with (tmp_path / "log").open("wb") as log, running(server, prefix, "hearsay.workers.worker", stderr=log):
         wait_for(lambda: dispatcher.queue.failed_job_registry.count == 1)
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [(line["level"], line["process"]) for line in lines] == [("error", "worker")]
@@ -98,7 +98,7 @@ def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix:
     evil = queue.enqueue_call("os.system", args=(f"touch {trace}",), failure_ttl=60)
     queue.enqueue_call("builtins.print", args=("never",), failure_ttl=60)
     Dispatcher(client, client, prefix, queue=prefix).enqueue(store, found)
-    with running(server, prefix, "workers.worker"):
+    with running(server, prefix, "hearsay.workers.worker"):
         wait_for(lambda: store.ranges() == [])
     assert not trace.exists()
     assert evil.is_failed

@@ -1,0 +1,1 @@
+"""A streaming collector for local differential privacy."""

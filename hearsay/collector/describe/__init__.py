@@ -1,0 +1,1 @@
+"""A survey in words and numbers."""

@@ -1,0 +1,57 @@
+"""A survey in words and numbers: definition, promise to the devices, error to expect."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hearsay.collector.describe.advice import advice
+from hearsay.collector.describe.protection import protection
+from hearsay.collector.errors import SurveyError
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.wire.codec import codec
+from hearsay.mechanisms.guarantees.promises import in_sequence
+
+EXAMPLE_REPORTS = (10_000, 1_000_000)
+
+
+def describe(survey: Survey) -> dict[str, Any]:
+    """What `survey show` prints."""
+    mechanism = survey.mechanism
+    by_value = protection(mechanism)
+    return {
+        "name": survey.name,
+        "tag": survey.tag,
+        "definition": survey.canonical(),
+        **({} if survey.reason is None else {"reason": survey.reason}),
+        "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
+        **({} if by_value is None else {"protection": by_value.table()}),
+        **advice(mechanism),
+        "cells": mechanism.domain.size,
+        "report_bytes": max(variant.row_bytes for variant in codec(mechanism).variants),
+        "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
+        "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
+    }
+
+
+def composed(surveys: Sequence[Survey]) -> dict[str, Any]:
+    """What is promised to a device that takes part in several surveys about the same value: the bounds add."""
+    first, *others = (survey.mechanism.domain for survey in surveys)
+    for survey, domain in zip(surveys[1:], others, strict=True):
+        if domain != first:
+            raise SurveyError(
+                f"surveys shown together must have the same domain, got another one in {survey.name} than in "
+                f"{surveys[0].name}"
+            )
+    together = in_sequence(*(survey.mechanism.guarantee for survey in surveys))
+    return {
+        "surveys": [survey.name for survey in surveys],
+        "guarantee": {**together.table(), "words": together.words()},
+    }
+
+
+def predicted_rows(description: dict[str, Any]) -> list[list[Any]]:
+    """Rows of (reports, kind of query, standard error)."""
+    return [
+        [int(reports), kind, stderr]
+        for reports, kinds in description["predicted_stderr"].items()
+        for kind, stderr in kinds.items()
+    ]

@@ -1,0 +1,168 @@
+"""From streams to jobs: cut ranges, enqueue them, re-enqueue what is overdue, trim what is done.
+
+RQ is only a hint that there is work. Everything that must not be forgotten stands in the shard's ledger, so this
+process may die at any moment.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+
+import redis
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+from hearsay.collector import limits
+from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.store.connect import Client
+from hearsay.collector.store.keys import PREFIX, QUEUE, heartbeat
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.status import now_ms, set_pressure, status
+
+_LOG = logging.getLogger("hearsay.collector")
+FOLD_JOB = "hearsay.workers.fold.fold_range"
+CUTS_PER_PASS = 32  # then the other shards get their turn
+IDLE_S = 0.05
+CHORES_S = 0.5
+ERROR_PAUSE_S = 0.5
+JOB_TIMEOUT_S = 120
+FAILURE_TTL_S = 3_600
+
+
+class Dispatcher:
+    """One pass after the other over all surveys and shards."""
+
+    def __init__(
+        self,
+        client: Client,
+        queue_connection: Client,
+        prefix: str = PREFIX,
+        queue: str = QUEUE,
+        lease_s: float = limits.LEASE_S,
+    ) -> None:
+        self.client, self.prefix, self.lease_s = client, prefix, lease_s
+        self.registry = Registry(client, prefix)
+        self.queue = Queue(queue, connection=queue_connection, serializer=JSONSerializer)
+        self._identity = f"{socket.gethostname()}-{os.getpid()}"
+        self._next_chores = 0.0
+        self._turn = 0
+        self._unreadable: set[str] = set()
+
+    def run(self, stop: threading.Event) -> None:
+        """Dispatch until told to stop; a server that is away for a while is waited for."""
+        while not stop.is_set():
+            try:
+                busy = self.dispatch()
+                if time.monotonic() >= self._next_chores:
+                    self.chores()
+                    self._next_chores = time.monotonic() + CHORES_S
+            except redis.exceptions.RedisError as error:
+                _LOG.warning("server trouble, trying again: %s", type(error).__name__)
+                stop.wait(ERROR_PAUSE_S)
+                continue
+            if not busy:
+                stop.wait(IDLE_S)
+
+    def dispatch(self) -> bool:
+        """Cut what is ready in every shard and enqueue it; answers whether there was anything."""
+        busy = False
+        stores = [store for registered in self._surveys() for store in registered.stores]
+        for number in range(len(stores)):
+            # Begin with another one each time: a busy shard that fills the queue must not starve those behind it.
+            store = stores[(self._turn + number) % len(stores)]
+            for _ in range(CUTS_PER_PASS):
+                if self.queue.count >= limits.QUEUE_SHORT:
+                    self._turn += number or 1
+                    return False
+                found = store.cut()
+                if not isinstance(found, Range):
+                    break
+                self.enqueue(store, found)
+                busy = True
+        self._turn += 1
+        return busy
+
+    def _surveys(self) -> list[Registered]:
+        """Every survey that this version can read; another one must not stop them, and is mentioned once."""
+        found = []
+        for name in self.registry.names():
+            try:
+                found.append(self.registry.get(name))
+                self._unreadable.discard(name)
+            except UnknownSurvey:
+                continue  # deleted in the meantime
+            except CollectorError as error:
+                if name not in self._unreadable:
+                    self._unreadable.add(name)
+                    _LOG.error("survey %s cannot be read and is not collected: %s", name, error)
+        return found
+
+    def enqueue(self, store: Shard, found: Range) -> None:
+        """Tell the workers about a range."""
+        survey = store.survey
+        self.queue.enqueue_call(
+            FOLD_JOB,
+            args=(survey.name, survey.tag8, store.shard, found.seq, found.nonce),
+            job_id=job_id(store, found),
+            result_ttl=0,
+            failure_ttl=FAILURE_TTL_S,
+            timeout=JOB_TIMEOUT_S,
+        )
+
+    def chores(self) -> None:
+        """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
+        memory = self._memory_is_short()
+        for registered in self._surveys():
+            for store in registered.stores:
+                self.reconcile(store)
+                store.trim()
+                seen = status(store)
+                cause = None
+                if memory:
+                    cause = "memory"
+                elif seen.deltas >= limits.DELTAS_LIMIT or seen.delta_bytes >= limits.DELTA_BYTES_LIMIT:
+                    cause = "deltas"
+                elif seen.quarantined >= limits.QUARANTINED_LIMIT:
+                    cause = "quarantine"
+                if cause is not None or seen.pressure in ("memory", "deltas", "quarantine"):
+                    set_pressure(store, cause)
+        self.client.set(heartbeat(self.prefix, "collector", self._identity), "1", ex=limits.HEARTBEAT_TTL_S)
+
+    def reconcile(self, store: Shard) -> int:
+        """Give overdue ranges their next attempt, few at a time and only while the queue is short.
+
+        A range whose job still waits in the queue is not overdue, however long the queue takes.
+        """
+        reissued = 0
+        overdue_before = now_ms(store) - int(self.lease_s * 1_000)
+        overdue = [found for found in store.ranges() if not found.quarantined and found.time_ms <= overdue_before]
+        waiting = set(self.queue.job_ids) if overdue else set()
+        for found in overdue:
+            if job_id(store, found) in waiting:
+                continue
+            if reissued >= limits.REISSUE_BATCH or self.queue.count >= limits.QUEUE_SHORT:
+                break
+            answer, _ = store.reissue(found, self.lease_s)
+            if answer == "quarantined":
+                _LOG.error("range %d of %s quarantined after %d attempts", found.seq, store.survey.name, found.attempt)
+            elif answer == "reissued":
+                again = store.range(found.seq)
+                if again is not None:
+                    self.enqueue(store, again)
+                    reissued += 1
+        return reissued
+
+    def _memory_is_short(self) -> bool:
+        memory = self.client.info("memory")
+        limit = int(memory.get("maxmemory", 0))
+        return limit > 0 and int(memory["used_memory"]) >= limits.MEMORY_SHARE * limit
+
+
+def job_id(store: Shard, found: Range) -> str:
+    """A job's name. It has the attempt, since RQ refuses an id that a dead worker still holds."""
+    survey = store.survey
+    return f"{survey.name}-{survey.tag8}-{store.shard}-{found.seq}-{found.nonce}-{found.attempt}"

@@ -1,0 +1,1 @@
+"""All that stands in Redis: nobody else knows its keys."""

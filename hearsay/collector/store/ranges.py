@@ -1,0 +1,41 @@
+"""A range: the stretch of a stream that one job folds."""
+
+from dataclasses import dataclass
+
+from hearsay.collector.survey.windows import window_of
+
+
+@dataclass(frozen=True)
+class Range:
+    """What CUT wrote down. The nonce tells it from an earlier range of the same number on a server that lost data."""
+
+    seq: int
+    first: str
+    last: str
+    entries: int
+    size: int
+    nonce: str
+    attempt: int
+    time_ms: int
+    window_start_ms: int
+    quarantined: bool
+
+    @classmethod
+    def parse(cls, seq: bytes | int, record: bytes) -> "Range":
+        first, last, entries, size, nonce, attempt, time_ms, window_start_ms, state = record.decode().split()
+        return cls(
+            int(seq),
+            first,
+            last,
+            int(entries),
+            int(size),
+            nonce,
+            int(attempt),
+            int(time_ms),
+            int(window_start_ms),
+            state == "quarantined",
+        )
+
+    def window(self, every_s: int | None) -> str:
+        """The window that all its entries belong to."""
+        return window_of(self.window_start_ms, every_s)

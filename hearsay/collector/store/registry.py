@@ -1,0 +1,121 @@
+"""Which surveys exist. A name is bound to one definition until it is deleted."""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from hearsay.collector.errors import CollectorError, SurveyConflict, UnknownSurvey
+from hearsay.collector.store import keys
+from hearsay.collector.store.connect import Client
+from hearsay.collector.store.scripts import Scripts
+from hearsay.collector.store.shard import Shard
+from hearsay.collector.survey.survey import Survey, parse
+
+MAXIMUM_SHARDS = 1_024
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A survey and where it is collected."""
+
+    survey: Survey
+    stores: tuple[Shard, ...]
+
+    @property
+    def shards(self) -> int:
+        return len(self.stores)
+
+    def store(self, shard: int) -> Shard:
+        return self.stores[shard]
+
+    @property
+    def birth(self) -> bytes | None:
+        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
+        first = self.stores[0]
+        found: bytes | None = first.client.hget(first.keys.meta, "birth")
+        return found
+
+    @property
+    def closed(self) -> bool:
+        first = self.stores[0]
+        return first.client.hget(first.keys.meta, "open") != b"1"
+
+
+class Registry:
+    """The surveys of one server and prefix."""
+
+    def __init__(self, client: Client, prefix: str = keys.PREFIX) -> None:
+        self.client, self.prefix = client, prefix
+        self.scripts = Scripts(client)
+        self._parsed: dict[bytes, Registered] = {}
+
+    def add(self, survey: Survey, shards: int = 1) -> Registered:
+        """Register a survey; the same definition again is welcome, another one under the same name is not."""
+        if not 1 <= shards <= MAXIMUM_SHARDS:
+            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
+        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, shards)):
+            known = self.get(survey.name)
+            if known.survey.tag != survey.tag:
+                raise SurveyConflict(
+                    f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
+                    f"this one is {survey.tag8}); delete it first or choose another name"
+                )
+            if known.shards != shards:
+                raise SurveyConflict(f"survey {survey.name} exists with {known.shards} shards, got {shards}")
+            survey = replace(survey, reason=survey.reason or known.survey.reason)
+            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, shards))  # `retain` may be new
+        registered = self.get(survey.name)
+        for store in registered.stores:
+            store.open()
+        return registered
+
+    def get(self, name: str) -> Registered:
+        record = self.client.hget(keys.surveys(self.prefix), name)
+        if record is None:
+            raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
+        return self._registered(record)
+
+    def names(self) -> list[str]:
+        """Every registered name, whether or not this version can read its survey."""
+        return sorted(name.decode() for name in self.client.hkeys(keys.surveys(self.prefix)))
+
+    def list(self) -> list[Registered]:
+        """Every survey that this version can read, by name; one that it cannot must not hide the others."""
+        found = []
+        for name in self.names():
+            with suppress(CollectorError):
+                found.append(self.get(name))
+        return found
+
+    def close(self, name: str) -> None:
+        """Take no more reports for a survey."""
+        for store in self.get(name).stores:
+            store.close()
+
+    def delete(self, name: str) -> int:
+        """Forget a survey with all it holds in Redis; answers how many keys went."""
+        if not self.client.hexists(keys.surveys(self.prefix), name):
+            raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
+        found = [*self.client.scan_iter(match=f"{self.prefix}:{{{name}.*", count=1_000)]
+        found.sort(key=lambda key: not key.endswith(b":meta"))  # first: without it no script adds anything more
+        deleted = sum(int(self.client.unlink(key)) for key in found)
+        # Whatever a script was adding while the keys were listed stands by now, and nothing can follow it.
+        deleted += sum(int(self.client.unlink(key)) for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*"))
+        self.client.hdel(keys.surveys(self.prefix), name)
+        return deleted
+
+    def _registered(self, record: bytes) -> Registered:
+        found = self._parsed.get(record)
+        if found is None:
+            table = json.loads(record)
+            survey = replace(parse(table["survey"]), reason=table.get("reason"))
+            stores = tuple(
+                Shard(self.client, self.scripts, self.prefix, survey, number) for number in range(table["shards"])
+            )
+            found = self._parsed[record] = Registered(survey, stores)
+        return found
+
+
+def _record(survey: Survey, shards: int) -> bytes:
+    why = {} if survey.reason is None else {"reason": survey.reason}
+    return json.dumps({"survey": survey.canonical(), "shards": shards, **why}, sort_keys=True).encode()

@@ -1,0 +1,217 @@
+"""One shard in Redis: what may be done to it, each as one script, and what can be read from it.
+
+Everything that changes a count goes through a script, so that any mixture of retries, duplicates and crashes leaves
+accumulator plus deltas equal to a single fold of the accepted entries.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hearsay.collector import limits
+from hearsay.collector.errors import CollectorError
+from hearsay.collector.store.connect import Client
+from hearsay.collector.store.keys import ShardKeys
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.scripts import Scripts
+from hearsay.collector.store.state import LAYOUT_VERSION, Vector, cells_of
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.wire.codec import Rejections
+
+PRESSURE_TTL_S = 30  # a pressure mark that nobody renews is void: its writer may be dead
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A refused entry: why, how long, which; the payload only where the operator asked to keep it."""
+
+    entry: str
+    reason: str
+    length: int
+    sha256: str
+    payload: bytes = b""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What PUBLISH answered: ok, duplicate, gap, closed, pressure or unknown, and the writer's last stored number."""
+
+    status: str
+    last: int
+    cause: str = ""
+
+
+@dataclass
+class Commit:
+    """All that a folded range adds."""
+
+    window: str
+    delta: bytes
+    folded: int
+    rejected: Rejections = field(default_factory=dict)
+    dead_letters: Sequence[DeadLetter] = ()
+
+
+class Shard:
+    """One stream of one survey with its ledger and accumulators."""
+
+    def __init__(self, client: Client, scripts: Scripts, prefix: str, survey: Survey, shard: int) -> None:
+        self.client, self.scripts, self.survey, self.shard = client, scripts, survey, shard
+        self.keys = ShardKeys(prefix, survey.name, survey.tag8, shard)
+        self.cells = cells_of(survey.mechanism)
+
+    def open(self) -> None:
+        """Let PUBLISH in; does nothing where the shard exists already."""
+        pipeline = self.client.pipeline(transaction=True)
+        pipeline.hsetnx(self.keys.meta, "birth", secrets.token_hex(8))
+        pipeline.hsetnx(self.keys.meta, "open", "1")
+        pipeline.execute()
+
+    def publish(self, writer: str, number: int, entries: Sequence[tuple[bytes, bytes]], reports: int) -> Published:
+        """Append a writer's batch of (field, payload) once."""
+        arguments: list[object] = [
+            writer,
+            number,
+            reports,
+            limits.BACKLOG_ENTRIES,
+            limits.BACKLOG_BYTES,
+            PRESSURE_TTL_S * 1_000,
+            limits.MEMORY_SHARE,
+        ]
+        for name, payload in entries:
+            arguments += (name, payload)
+        reply = self.scripts("publish", [self.keys.stream, self.keys.writers, self.keys.meta], arguments)
+        return Published(reply[0].decode(), int(reply[1]), reply[2].decode() if len(reply) > 2 else "")
+
+    def cut(self, age_ms: int = limits.CUT_AGE_MS) -> Range | str:
+        """The next range, or why there is none: empty, young, deltas."""
+        keys = self.keys
+        reply = self.scripts(
+            "cut",
+            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta],
+            [
+                secrets.token_hex(8),
+                (self.survey.every_s or 0) * 1_000,
+                limits.RANGE_FRAMES,
+                limits.RANGE_SINGLES,
+                limits.RANGE_BYTES,
+                age_ms,
+                limits.DELTAS_LIMIT,
+                limits.DELTA_BYTES_LIMIT,
+            ],
+        )
+        if reply[0] != b"cut":
+            return str(reply[0].decode())
+        found = self.range(int(reply[1]))
+        return found if found is not None else "empty"
+
+    def range(self, seq: int) -> Range | None:
+        """A range that is still outstanding or quarantined."""
+        record = self.client.hget(self.keys.ranges, str(seq))
+        return None if record is None else Range.parse(seq, record)
+
+    def ranges(self) -> list[Range]:
+        """Every outstanding or quarantined range, oldest first."""
+        records = self.client.hgetall(self.keys.ranges)
+        return sorted((Range.parse(seq, record) for seq, record in records.items()), key=lambda found: found.seq)
+
+    def entries(self, found: Range) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        """A range's entries; an error where the server does not hold them all."""
+        entries = self.client.xrange(self.keys.stream, found.first, found.last)
+        if len(entries) != found.entries:
+            raise CollectorError(
+                f"range {found.seq} of {self.survey.name} must have {found.entries} entries, got {len(entries)}"
+            )
+        return entries
+
+    def commit(self, found: Range, commit: Commit) -> str:
+        """Store what a range adds, once: ok, or gone, stale or parts, after which nothing was stored."""
+        keys = self.keys
+        parts: list[str] = []
+        delta = commit.delta
+        if len(delta) > limits.PART_BYTES:
+            nonce = secrets.token_hex(8)
+            for start in range(0, len(delta), limits.PART_BYTES):
+                parts.append(keys.part(nonce, len(parts)))
+                self.client.set(parts[-1], delta[start : start + limits.PART_BYTES], ex=limits.STAGED_TTL_S)
+            delta = b"parts " + " ".join(parts).encode()
+        counters: list[object] = ["folded", commit.folded]
+        for reason, (entries, reports) in commit.rejected.items():
+            counters += (f"rejected:{reason}:entries", entries, f"rejected:{reason}:reports", reports)
+        arguments: list[object] = [
+            found.seq,
+            found.nonce,
+            commit.window,
+            delta,
+            len(commit.delta),
+            limits.DEAD_LETTERS_KEPT,
+            len(counters) // 2,
+            *counters,
+        ]
+        for letter in commit.dead_letters[: limits.DEAD_LETTERS_PER_COMMIT]:
+            arguments += (letter.entry, letter.reason, letter.length, letter.sha256, letter.payload)
+        names = [keys.ranges, keys.deltas, keys.counters(commit.window), keys.meta, keys.dead, keys.windows]
+        answer = self.scripts("commit", names + parts, arguments)
+        return str(answer.decode())
+
+    def reissue(self, found: Range, lease_s: float, retry: bool = False) -> tuple[str, int]:
+        """Take the next attempt at an overdue range; `retry` takes a quarantined one back."""
+        arguments = [found.seq, found.nonce, found.attempt, limits.ATTEMPTS, int(lease_s * 1_000), int(retry)]
+        reply = self.scripts("reissue", [self.keys.ranges, self.keys.meta], arguments)
+        return reply[0].decode(), int(reply[1]) if len(reply) > 1 else found.attempt
+
+    def trim(self) -> int:
+        """Drop entries that no range can need any more; answers how many."""
+        keys = self.keys
+        names = [keys.stream, keys.cursor, keys.ranges, keys.writers]
+        return int(self.scripts("trim", names, [limits.DEDUP_WINDOW_S * 1_000]))
+
+    def close(self) -> None:
+        """Take no more reports; what was accepted is still folded."""
+        self._close("survey", 0, "all")
+
+    def skip_backlog(self, window: str) -> int:
+        """Give up entries that are not cut yet, counted as skipped in `window`; answers how many."""
+        return self._close("backlog", 0, window)
+
+    def skip_range(self, found: Range) -> int:
+        """Give up one range; answers its entries, 0 where it was gone."""
+        return self._close("range", found.seq, found.window(self.survey.every_s))
+
+    def _close(self, what: str, seq: int, window: str) -> int:
+        keys = self.keys
+        names = [keys.stream, keys.cursor, keys.ranges, keys.meta, keys.skipped, keys.counters(window), keys.windows]
+        reply = self.scripts("close", names, [what, seq, window])
+        return int(reply[1]) if what != "survey" else 0
+
+    def merge(
+        self, window: str, version: int, vector: Vector, dirty: set[int], deltas: dict[str, bytes]
+    ) -> dict[bytes, bytes] | None:
+        """Compact: `vector` replaces accumulator and named deltas, if version and deltas are still those read.
+
+        Only dirty chunks are written; `deltas` are the fields merged, with what COMMIT stored there. Answers where the
+        new chunks stand, or None where another process was first or the server lost what was read.
+        """
+        keys, nonce = self.keys, secrets.token_hex(8)
+        chunks = sorted(dirty)
+        staged = [keys.chunk(window, number, nonce) for number in chunks]
+        for number, name in zip(chunks, staged, strict=True):
+            cells = vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
+            self.client.set(name, cells.astype("<i8").tobytes(), ex=limits.STAGED_TTL_S)
+        parts = [part.decode() for blob in deltas.values() if blob.startswith(b"parts ") for part in blob.split()[1:]]
+        size = sum(self._delta_size(blob) for blob in deltas.values())
+        arguments: list[object] = [version, LAYOUT_VERSION, self.cells, size, len(chunks), *chunks, *deltas]
+        names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
+        if self.scripts("merge", names, arguments) != b"ok":
+            if staged:
+                self.client.unlink(*staged)
+            return None
+        return {b"chunk:%d" % number: name.encode() for number, name in zip(chunks, staged, strict=True)}
+
+    def _delta_size(self, blob: bytes) -> int:
+        if not blob.startswith(b"parts "):
+            return len(blob)
+        pipeline = self.client.pipeline(transaction=False)
+        for part in blob.split()[1:]:
+            pipeline.strlen(part.decode())
+        return sum(pipeline.execute())

@@ -1,0 +1,129 @@
+"""A mechanism's state as one int64 vector, and the deltas that add to it.
+
+The vector is the state's arrays one after the other in the order of `mechanism.arrays`. A delta is the part of it that
+a range adds: dense, or sparse where few cells change, each cell with as many bytes as its number needs.
+"""
+
+from collections.abc import Iterator
+from math import prod
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.collector.errors import StateError
+from hearsay.collector.limits import CHUNK_CELLS
+from hearsay.mechanisms import Mechanism, State
+
+LAYOUT_VERSION = 1  # of accumulators
+DELTA_LAYOUT = 2
+Vector = NDArray[np.int64]
+_OVERFLOW = 1 << 62
+
+
+def cells_of(mechanism: Mechanism) -> int:
+    """How long the mechanism's vector is."""
+    return sum(prod(shape) for shape in mechanism.arrays.values())
+
+
+def flatten(mechanism: Mechanism, state: State) -> Vector:
+    """A state as one vector."""
+    return np.concatenate([state[name].reshape(-1) for name in mechanism.arrays])
+
+
+def unflatten(mechanism: Mechanism, vector: Vector) -> State:
+    """The state whose arrays are views of the vector."""
+    state: State = {}
+    start = 0
+    for name, shape in mechanism.arrays.items():
+        state[name] = vector[start : start + prod(shape)].reshape(shape)
+        start += prod(shape)
+    return state
+
+
+def fresh(mechanism: Mechanism) -> tuple[Vector, State]:
+    """A vector of zeros, and the state whose arrays are views of it."""
+    vector = np.zeros(cells_of(mechanism), dtype=np.int64)
+    return vector, unflatten(mechanism, vector)
+
+
+def encode_delta(vector: Vector) -> bytes:
+    """A delta; empty where nothing changes.
+
+    Few numbers of a delta are large, so they travel byte by byte: a section with the lowest byte of every cell that
+    changed, one with the next byte of those that need more, and so on. A section is dense, or sparse with the steps
+    from cell to cell in two bytes.
+    """
+    cells = np.flatnonzero(vector != 0)  # comparing first takes a third of the time
+    left = vector[cells]
+    sections = []
+    while cells.size:
+        low = left.astype(np.int8)  # the lowest byte as a signed number
+        sections.append(_section(cells, low, vector.size))
+        left = (left - low) >> 8
+        more = left != 0
+        cells, left = cells[more], left[more]
+    packed: bytes = msgpack.packb([DELTA_LAYOUT, vector.size, sections]) if sections else b""
+    return packed
+
+
+def _section(cells: NDArray[np.intp], values: NDArray[np.int8], size: int) -> tuple[bytes | None, bytes]:
+    """Steps and values of a sparse section; None and all values of a dense one."""
+    if 3 * cells.size >= size:
+        dense = np.zeros(size, dtype=np.int8)
+        dense[cells] = values
+        return None, dense.tobytes()
+    steps = np.diff(cells, prepend=-1) - 1
+    repeats = (steps >> 16) + 1
+    if repeats.max() > 1:  # a long way is taken in steps of 2^16 that add nothing
+        ends = np.cumsum(repeats) - 1
+        taken, added = np.full(ends[-1] + 1, 0xFFFF), np.zeros(ends[-1] + 1, dtype=np.int8)
+        taken[ends], added[ends] = steps & 0xFFFF, values
+        steps, values = taken, added
+    return steps.astype("<u2").tobytes(), values.tobytes()
+
+
+def apply_delta(vector: Vector, blob: bytes) -> set[int]:
+    """Add a delta in place; answers which chunks it touched."""
+    layout, size, *content = msgpack.unpackb(blob)
+    if layout > DELTA_LAYOUT:
+        raise StateError(f"delta layout must be at most {DELTA_LAYOUT}, got {layout}")
+    if size != vector.size:
+        raise StateError(f"delta must have {vector.size} cells, got {size}")
+    parts = _first_layout(*content) if layout == 1 else _sections(content[0])
+    touched: set[int] = set()
+    for cells, added in parts:
+        if cells is None:
+            vector += added
+            check_overflow(vector)
+            touched.update(range(-(-vector.size // CHUNK_CELLS)))
+        else:
+            total = vector[cells] + added
+            check_overflow(total)
+            vector[cells] = total
+            touched.update(np.flatnonzero(np.bincount(cells // CHUNK_CELLS)).tolist())
+    return touched
+
+
+def _sections(sections: list[tuple[bytes | None, bytes]]) -> Iterator[tuple[NDArray[np.int64] | None, Vector]]:
+    """Cells, None for all of them, and what each section adds to them."""
+    for place, (steps, values) in enumerate(sections):
+        added = np.frombuffer(values, dtype=np.int8).astype(np.int64) << 8 * place
+        if steps is None:
+            yield None, added
+            continue
+        cells = np.cumsum(np.frombuffer(steps, dtype="<u2").astype(np.int64) + 1) - 1
+        on_the_way = added == 0  # or a byte that is zero, of a number whose other bytes are not
+        yield (cells[~on_the_way], added[~on_the_way]) if on_the_way.any() else (cells, added)
+
+
+def _first_layout(width: int, index: bytes | None, values: bytes) -> Iterator[tuple[NDArray[np.int64] | None, Vector]]:
+    """Deltas that were written before the second layout: all values in one width."""
+    cells = None if index is None else np.frombuffer(index, dtype="<u4").astype(np.int64)
+    yield cells, np.frombuffer(values, dtype=f"<i{width}").astype(np.int64)
+
+
+def check_overflow(vector: Vector) -> None:
+    """Refuse values so large that a further sum could wrap around."""
+    if vector.size and (int(vector.max()) >= _OVERFLOW or int(vector.min()) <= -_OVERFLOW):
+        raise StateError("accumulator would overflow 2^62")

@@ -1,0 +1,333 @@
+"""Reports as bytes: one at a time, or many in a columnar frame. `docs/wire.md` has the format with examples.
+
+A report whose variant has at most 2^57 different values is one **symbol**, an unsigned integer; a wider one is a byte
+string. A single report is a msgpack integer or a msgpack bin; a frame is the msgpack array
+`[wire version, [variant, count, bin], ...]` whose bins hold the packed symbols or rows of one variant.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.collector.errors import Rejected
+from hearsay.collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
+from hearsay.collector.survey.survey import WIRE_VERSION
+from hearsay.collector.wire.variant import VariantCodec, from_big_endian
+from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms.layout import Layout, Symbols, length_of, select
+
+# Unpacked together: enough to pay for the calls, few enough for the cache.
+BATCH_REPORTS = 1 << 15
+BATCH_BYTES = 1 << 18
+SINGLE_INTEGERS = 1 << 32  # more different reports: msgpack's integers would take 9 bytes, a bin takes fewer
+
+Rejections = dict[str, list[int]]
+Positions = NDArray[np.intp]
+
+
+@dataclass
+class Decoded:
+    """What a list of stream entries holds: valid reports, and what was refused."""
+
+    reports: Reports
+    count: int = 0
+    rejected: Rejections = field(default_factory=dict)  # reason: [entries, reports]
+    refused_entries: list[tuple[int, str]] = field(default_factory=list)  # position in the list, reason
+
+    def refuse(self, reason: str, entries: int, reports: int) -> None:
+        counts = self.rejected.setdefault(reason, [0, 0])
+        counts[0] += entries
+        counts[1] += reports
+
+
+@dataclass
+class _Batch:
+    """Sections of one variant that are unpacked together."""
+
+    positions: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    packed: list[bytes] = field(default_factory=list)
+    reports: int = 0
+    size: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.reports >= BATCH_REPORTS or self.size >= BATCH_BYTES
+
+    def add(self, position: int, count: int, packed: bytes) -> None:
+        self.positions.append(position)
+        self.counts.append(count)
+        self.packed.append(packed)
+        self.reports += count
+        self.size += len(packed)
+
+
+class Codec:
+    """The wire format of one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.variants = [VariantCodec(layout, index) for index in range(len(layout.variants))]
+        starts = list(accumulate((variant.outcomes for variant in self.variants), initial=0))
+        self.single_integer = starts[-1] <= SINGLE_INTEGERS
+        # Where each variant's numbers start, then the end; unsigned like the symbols, or numpy compares them as floats.
+        self.offsets = np.array(starts if self.single_integer else [0], dtype=np.uint64)
+
+    def encode_singles(self, reports: Reports) -> list[bytes]:
+        """One byte string a report, in order."""
+        result: list[bytes] = [b""] * length_of(reports)
+        for index, rows in self._by_variant(reports):
+            variant = self.variants[index]
+            part = select(reports, rows)
+            if self.single_integer:
+                numbers = (variant.symbols(part) + self.offsets[index]).tolist()
+                payloads = [msgpack.packb(number) for number in numbers]
+            else:
+                payloads = [msgpack.packb(self._prefix(index) + row.tobytes()) for row in variant.rows(part)]
+            for row, payload in zip(rows.tolist(), payloads, strict=True):
+                result[row] = payload
+        return result
+
+    def encode_frame(self, reports: Reports) -> bytes:
+        """All reports in one frame; their order within it is not kept, since folding needs none."""
+        sections: list[Any] = [WIRE_VERSION]
+        for index, rows in self._by_variant(reports):
+            sections.append([index, len(rows), self.variants[index].pack(select(reports, rows))])
+        return msgpack.packb(sections)
+
+    def decode_frames(
+        self, payloads: list[bytes], refuse: Callable[[int, str, int | None], None]
+    ) -> list[tuple[Positions, Reports]]:
+        """The valid reports of frames, with the position of the frame that each came in.
+
+        `refuse` is called in the order of the frames, with each bad one's position, why, and how many of its elements
+        are outside their range; None where it is refused as a whole. Sections of one variant are unpacked together, in
+        batches that stay in the processor's cache: frames of many levels have many small ones.
+        """
+        reasons: dict[int, tuple[str, int | None]] = {}
+        batches: dict[int, list[_Batch]] = {}
+        for position, payload in enumerate(payloads):
+            try:
+                sections = self._sections(payload)
+            except Rejected as rejected:
+                reasons[position] = (rejected.reason, None)
+                continue
+            for index, count, packed in sections:
+                of_variant = batches.setdefault(index, [])
+                if not of_variant or of_variant[-1].full:
+                    of_variant.append(_Batch())
+                of_variant[-1].add(position, count, packed)
+        parts = []
+        outside: Counter[int] = Counter()
+        for index in sorted(batches):
+            for batch in batches[index]:
+                reports, inside = self.variants[index].unpack(batch.packed, batch.counts)
+                origins = np.repeat(np.array(batch.positions, dtype=np.intp), batch.counts)
+                if not inside.all():
+                    outside.update(origins[~inside].tolist())
+                    origins = origins[inside]
+                parts.append((origins, reports))
+        reasons |= {position: ("outside-domain", count) for position, count in outside.items()}
+        for position, (reason, elements) in sorted(reasons.items()):
+            refuse(position, reason, elements)
+        return parts
+
+    def _sections(self, payload: bytes) -> list[tuple[int, int, bytes]]:
+        """A frame's sections as (variant, count, bytes that are as long as they must be)."""
+        frame = _unpack(payload, FRAME_BYTES)
+        if not isinstance(frame, list) or len(frame) < 1:
+            raise Rejected("wrong-type")
+        if type(frame[0]) is not int:
+            raise Rejected("wrong-type")
+        if frame[0] != WIRE_VERSION:
+            raise Rejected("wrong-version")
+        if len(frame) < 2 or len(frame) - 1 > len(self.variants):
+            raise Rejected("wrong-length")
+        sections, total = [], 0
+        for section in frame[1:]:
+            if not isinstance(section, list) or len(section) != 3:
+                raise Rejected("wrong-type")
+            index, count, packed = section
+            if type(index) is not int or type(count) is not int or not isinstance(packed, bytes):
+                raise Rejected("wrong-type")
+            if not 0 <= index < len(self.variants):
+                raise Rejected("outside-domain")
+            total += count
+            if count < 1 or total > FRAME_REPORTS or len(packed) != self.variants[index].size(count):
+                raise Rejected("wrong-length")
+            sections.append((index, count, packed))
+        return sections
+
+    def decode_singles(
+        self, payloads: list[bytes], refuse: Callable[[int, str], None]
+    ) -> list[tuple[Positions, Reports]]:
+        """The valid reports among single ones, with their positions; `refuse` is called with each other's and why."""
+        parts: list[tuple[Positions, Reports]] = []
+        if self.single_integer:
+            numbers, good = _integers(payloads)
+            inside = good & (numbers < self.offsets[-1])
+            for position in np.flatnonzero(~inside).tolist():
+                refuse(position, "outside-domain" if good[position] else _why_not_an_integer(payloads[position]))
+            places, chosen = np.flatnonzero(inside), numbers[inside]
+            which = np.searchsorted(self.offsets, chosen, side="right") - 1
+            for index in np.unique(which).tolist():
+                mine = which == index
+                parts.append((places[mine], self.variants[index].columns(chosen[mine] - self.offsets[index])))
+            return parts
+        rows: dict[int, list[bytes]] = {}
+        positions: dict[int, list[int]] = {}
+        for position, payload in enumerate(payloads):
+            try:
+                index, row = self._single_row(payload)
+            except Rejected as rejected:
+                refuse(position, rejected.reason)
+                continue
+            rows.setdefault(index, []).append(row)
+            positions.setdefault(index, []).append(position)
+        for index, strings in rows.items():
+            variant, places = self.variants[index], np.array(positions[index], dtype=np.intp)
+            matrix = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), variant.row_bytes)
+            columns, inside = variant.from_rows(matrix)
+            for position in places[~inside].tolist():
+                refuse(position, "outside-domain")
+            parts.append((places[inside], select(columns, inside)))
+        return parts
+
+    def _single_row(self, payload: bytes) -> tuple[int, bytes]:
+        row = _unpack(payload, SINGLE_BYTES)
+        if not isinstance(row, bytes):
+            raise Rejected("wrong-type")
+        index = 0
+        if len(self.variants) > 1:
+            if not row:
+                raise Rejected("wrong-length")
+            index, row = row[0], row[1:]
+            if index >= len(self.variants):
+                raise Rejected("outside-domain")
+        if len(row) != self.variants[index].row_bytes:
+            raise Rejected("wrong-length")
+        return index, row
+
+    def _prefix(self, index: int) -> bytes:
+        return bytes([index]) if len(self.variants) > 1 else b""
+
+    def _by_variant(self, reports: Reports) -> list[tuple[int, Positions]]:
+        if not length_of(reports):
+            return []
+        if self.layout.selector is None:
+            return [(0, np.arange(length_of(reports)))]
+        chosen = reports[self.layout.selector]
+        order = np.argsort(chosen, kind="stable")
+        present, starts = np.unique(chosen[order], return_index=True)
+        return list(zip(present.tolist(), np.split(order, starts[1:]), strict=True))
+
+
+def codec(mechanism: Mechanism) -> Codec:
+    """The wire format of a mechanism's reports."""
+    return Codec(mechanism.layout)
+
+
+def decode(mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec) -> Decoded:
+    """All valid reports of stream entries; whatever is malformed is refused by itself and loses nothing else."""
+    result = Decoded({})
+    frames: list[bytes] = []
+    frame_places: list[int] = []
+    singles: list[bytes] = []
+    places: list[int] = []
+    refused: list[tuple[int, str]] = []
+    for position, entry in enumerate(entries):
+        if len(entry) != 1 or not (b"f" in entry or b"r" in entry):
+            result.refuse("unknown-field", 1, 0)
+            refused.append((position, "unknown-field"))
+        elif b"f" in entry:
+            frames.append(entry[b"f"])
+            frame_places.append(position)
+        else:
+            singles.append(entry[b"r"])
+            places.append(position)
+
+    def refuse_frame(position: int, reason: str, elements: int | None) -> None:
+        result.refuse(reason, 1 if elements is None else 0, elements or 0)
+        refused.append((frame_places[position], reason))
+
+    def refuse_single(position: int, reason: str) -> None:
+        result.refuse(reason, 1, 1)
+        result.refused_entries.append((places[position], reason))
+
+    parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
+    if frames:
+        where = np.array(frame_places, dtype=np.intp)
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, refuse_frame))
+    result.refused_entries.extend(sorted(refused))
+    if singles:
+        where = np.array(places, dtype=np.intp)
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))
+    parts = [(origin, part) for origin, part in parts if origin.size]
+    if not parts:
+        return result
+    reports = parts[0][1] if len(parts) == 1 else codec.layout.concatenate([part for _, part in parts])
+    possible = mechanism.valid(reports)
+    if possible is not None and not possible.all():
+        origins = np.concatenate([origin for origin, _ in parts])[~possible].tolist()
+        result.refuse("impossible", sum(b"r" in entries[position] for position in origins), len(origins))
+        result.refused_entries.extend((position, "impossible") for position in dict.fromkeys(origins))
+        reports = select(reports, possible)
+    result.reports, result.count = reports, length_of(reports)
+    return result
+
+
+def _unpack(payload: bytes, limit: int) -> Any:
+    if len(payload) > limit:
+        raise Rejected("too-large")
+    try:
+        return msgpack.unpackb(
+            payload,
+            use_list=True,
+            raw=False,
+            strict_map_key=True,
+            max_str_len=0,
+            max_map_len=0,
+            max_ext_len=0,
+            max_bin_len=limit,
+            max_array_len=1_024,
+        )
+    except (ValueError, msgpack.exceptions.UnpackException, RecursionError):
+        raise Rejected("not-msgpack") from None
+
+
+_INTEGER_HEADERS = {2: 0xCC, 3: 0xCD, 5: 0xCE, 9: 0xCF}
+
+
+def _integers(payloads: list[bytes]) -> tuple[Symbols, NDArray[np.bool_]]:
+    """msgpack unsigned integers, read by their length without a loop over reports; and which of them are such."""
+    lengths = np.fromiter(map(len, payloads), dtype=np.int64, count=len(payloads))
+    numbers = np.zeros(len(payloads), dtype=np.uint64)
+    good = np.zeros(len(payloads), dtype=bool)
+    joined = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+    starts = np.cumsum(lengths) - lengths
+    for length in (1, *_INTEGER_HEADERS):
+        rows = np.flatnonzero(lengths == length)
+        if not rows.size:
+            continue
+        matrix = joined[starts[rows][:, None] + np.arange(length)]
+        if length == 1:
+            good[rows] = matrix[:, 0] < 0x80
+            numbers[rows] = matrix[:, 0]
+        else:
+            good[rows] = matrix[:, 0] == _INTEGER_HEADERS[length]
+            numbers[rows] = from_big_endian(matrix[:, 1:])
+    return numbers, good
+
+
+def _why_not_an_integer(payload: bytes) -> str:
+    try:
+        _unpack(payload, SINGLE_BYTES)
+    except Rejected as rejected:
+        return rejected.reason
+    return "wrong-type"

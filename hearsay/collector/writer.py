@@ -1,0 +1,155 @@
+"""A writer: publishes batches in order, each stored once, whatever happens to replies and servers.
+
+Batches are numbered. A repeat is answered `duplicate`; after a server lost its last second the answer is `gap`, and
+the writer sends again what it still holds. On back-pressure it waits.
+"""
+
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import redis
+
+from hearsay.collector.errors import ReportsLost, SurveyClosed, UnknownSurvey
+from hearsay.collector.limits import DEDUP_WINDOW_S, PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
+from hearsay.collector.store.shard import Shard
+
+Entry = tuple[bytes, bytes]
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+
+
+class _Batch:
+    """A numbered batch, kept for a while after it was stored."""
+
+    def __init__(self, number: int, entries: list[Entry], reports: int) -> None:
+        self.number, self.entries, self.reports = number, entries, reports
+        self.stored_at: float | None = None
+
+
+class Writer:
+    """One process's way into one shard. Not for use by several threads at once."""
+
+    def __init__(
+        self,
+        shard: Shard,
+        clock: Callable[[], float] = time.monotonic,
+        stop: threading.Event | None = None,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> None:
+        self.shard, self._clock = shard, clock
+        self._stop = stop or threading.Event()
+        self._on_wait = on_wait or (lambda cause: None)
+        self._held: deque[_Batch] = deque()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.identity = secrets.token_hex(8)
+        self._number = 0
+        for batch in self._held:  # what is held goes out again, under the new identity
+            self._number += 1
+            batch.number = self._number
+            batch.stored_at = None
+        self._last_stored = self._clock()
+
+    def publish(self, entries: Sequence[Entry], reports: int) -> None:
+        """Store entries of (field, payload) once; returns when they are stored. `reports` is how many they hold."""
+        remaining = reports
+        chunks = list(_chunks(entries))
+        for position, chunk in enumerate(chunks):
+            share = remaining if position == len(chunks) - 1 else reports * len(chunk) // len(entries)
+            remaining -= share
+            self._let_go()
+            if not self._held and self._silent_for_long():
+                self._begin_anew()  # the server may have forgotten us; nothing of ours can be lost any more
+            self._number += 1
+            self._held.append(_Batch(self._number, chunk, share))
+            self._drain()
+
+    def _drain(self) -> None:
+        """Send every batch that is not stored yet, oldest first."""
+        pause = FIRST_PAUSE_S
+        while True:
+            batch = next((held for held in self._held if held.stored_at is None), None)
+            if batch is None:
+                break
+            try:
+                answer = self.shard.publish(self.identity, batch.number, batch.entries, batch.reports)
+            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
+                pause = self._wait("server", pause)
+                continue
+            except redis.exceptions.OutOfMemoryError:
+                pause = self._wait("memory", pause)
+                continue
+            except redis.exceptions.ResponseError as error:
+                if not str(error).startswith("MISCONF"):
+                    raise
+                pause = self._wait("disk", pause)  # the server cannot write its log: it takes nothing for now
+                continue
+            match answer.status:
+                case "ok" | "duplicate":
+                    batch.stored_at = self._last_stored = self._clock()
+                    pause = FIRST_PAUSE_S
+                case "gap":
+                    self._resend_after(answer.last)
+                case "pressure":
+                    pause = self._wait(answer.cause, pause)
+                case "closed":
+                    raise SurveyClosed(f"survey {self.shard.survey.name} is closed and takes no more reports")
+                case _:
+                    raise UnknownSurvey(f"survey {self.shard.survey.name} is not registered any more")
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop batches that were stored so long ago that no server can lose them."""
+        oldest = self._clock() - RESEND_WINDOW_S
+        while self._held and self._held[0].stored_at is not None and self._held[0].stored_at < oldest:
+            self._held.popleft()
+
+    def _silent_for_long(self) -> bool:
+        return self._clock() - self._last_stored > DEDUP_WINDOW_S / 2
+
+    def _resend_after(self, last: int) -> None:
+        """The server knows our batches up to `last` only: mark the later ones as not stored."""
+        if last == 0 and self._silent_for_long():
+            # It did not lose us, it forgot us: what was stored stays stored, and must not be sent twice.
+            self._let_go()
+            self._begin_anew()
+            return
+        lost_from = last + 1
+        if self._held[0].number > lost_from:
+            # Older ones are missing too. They were stored longer ago than any server may lose.
+            lost = self._held[0].number - lost_from
+            self._begin_anew()
+            raise ReportsLost(f"the server lost {lost} batches of {self.shard.survey.name} that are no longer held")
+        for batch in self._held:
+            if batch.number >= lost_from:
+                batch.stored_at = None
+
+    def check(self) -> None:
+        """Ask whether the server still has everything sent lately, and repair it: for the end of a run.
+
+        A batch number that is already stored answers `duplicate`; one that was lost answers `ok` or `gap`.
+        """
+        if self._held:
+            self._held[-1].stored_at = None
+            self._drain()
+
+    def _wait(self, cause: str, pause: float) -> float:
+        self._on_wait(cause)
+        if self._stop.wait(pause):
+            raise KeyboardInterrupt
+        return min(2 * pause, LONGEST_PAUSE_S)
+
+
+def _chunks(entries: Sequence[Entry]) -> list[list[Entry]]:
+    chunks: list[list[Entry]] = []
+    size = 0
+    for entry in entries:
+        if not chunks or len(chunks[-1]) >= PUBLISH_ENTRIES or size + len(entry[1]) > PUBLISH_BYTES:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(entry)
+        size += len(entry[1])
+    return chunks

@@ -1,0 +1,195 @@
+"""The estimator's pass: what changed is read, compacted, estimated and published; what did not is left alone."""
+
+import logging
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from hearsay.collector import limits
+from hearsay.collector.errors import UnknownSurvey
+from hearsay.collector.store import keys
+from hearsay.collector.store.reading import Reading, compact, read
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.status import is_final
+from hearsay.estimator.live import add, counters_of, version_of, windows_of
+from hearsay.estimator.retention import forget
+from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.totals import record_merged
+
+_LOG = logging.getLogger("hearsay.estimator")
+RETENTION_EVERY_S = 10.0
+MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
+MERGE_DELTAS = limits.DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them
+MERGE_BYTES = limits.DELTA_BYTES_LIMIT // 8  # and a few huge ones, whose quarter may be above CUT's limit
+# A pass over a large state takes a second, and writes hundreds of megabytes. Such a window is then left alone for three
+# times as long, so that it takes a quarter of the estimator's time at most and does not keep small surveys waiting.
+LARGE_CELLS = 1 << 20
+REST = 3.0
+
+
+@dataclass
+class Pass:
+    """What one pass did."""
+
+    materialised: int = 0
+    merged: int = 0
+    purged: int = 0
+    failed: int = 0
+
+
+class Materialiser:
+    """Keeps the snapshots of every survey up to date. Several may run: the newest version wins, merges are fenced."""
+
+    def __init__(self, registry: Registry, root: Path | None) -> None:
+        self.registry, self.root = registry, root
+        self.failures: Counter[str] = Counter()
+        self._births: dict[str, bytes | None] = {}  # tag: which survey of this definition is remembered
+        self._readings: dict[tuple[str, int, str], Reading] = {}  # tag, shard, window
+        self._done: dict[tuple[str, str], int] = {}  # tag, window: the version last published
+        self._settled: set[tuple[str, str]] = set()  # final, merged and published: never looked at again
+        self._resting: dict[tuple[str, str], float] = {}  # tag, window: when a large one is looked at again
+        self._server: object = None
+        self._next_retention = 0.0
+
+    def run_once(self) -> Pass:
+        """One pass over every survey. A survey that fails is counted and does not stop the others."""
+        self._forget_after_restart()
+        result = Pass()
+        retention_due = time.monotonic() >= self._next_retention
+        tags = set()
+        for survey in self.registry.names():
+            try:
+                registered = self.registry.get(survey)
+                tags.add(registered.survey.tag)
+                self._forget_after_deletion(registered)
+                self._materialise_survey(registered, result)
+                if retention_due:
+                    self._retain(registered, result)
+            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+                raise  # the server is away: that is nobody's survey
+            except UnknownSurvey:
+                continue  # it was deleted in the meantime
+            except Exception as error:
+                self.failures[survey] += 1
+                result.failed += 1
+                _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
+        if retention_due:
+            self._next_retention = time.monotonic() + RETENTION_EVERY_S
+        self._drop_all_but(tags)
+        return result
+
+    def _forget_after_restart(self) -> None:
+        """A server that restarted may have lost its last second: nothing remembered about it holds."""
+        server = self.registry.client.info("server").get("run_id")
+        if server != self._server:
+            self._readings.clear()
+            self._done.clear()
+            self._settled.clear()
+            self._resting.clear()
+            self._server = server
+
+    def _forget_after_deletion(self, registered: Registered) -> None:
+        """A survey that was deleted and added again between two passes begins with nothing."""
+        tag, birth = registered.survey.tag, registered.birth
+        if self._births.get(tag, birth) != birth:
+            self._drop_all_but(self._births.keys() - {tag})
+        self._births[tag] = birth
+
+    def _materialise_survey(self, registered: Registered, result: Pass) -> None:
+        for window in windows_of(registered):
+            if (registered.survey.tag, window) not in self._settled:
+                self._materialise_window(registered, window, result)
+
+    def _materialise_window(self, registered: Registered, window: str, result: Pass) -> None:
+        survey = registered.survey
+        key = (survey.tag, window)
+        final = all(is_final(store, window) for store in registered.stores)  # before reading: then nothing is missed
+        version = version_of((counters_of(store, window) for store in registered.stores), final)
+        if self._done.get(key) == version:
+            return
+        if not final and time.monotonic() < self._resting.get(key, 0.0):
+            return
+        if final and key not in self._done and self._was_settled(registered, window, version):
+            self._settled.add(key)
+            return
+        started = time.monotonic()
+        readings = self._read(registered, window)
+        due = [reading for reading in readings if _is_due(reading, final)]
+        merged = sum(self._compact(reading) for reading in due)
+        result.merged += merged
+        current = add(survey, window, readings, final)
+        content = current.content()
+        published.put(registered, window, content.version, content.short_json())
+        if self.root is not None:
+            snapshot.publish(self.root, content, lambda: published.held_version(registered, window) == content.version)
+        if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
+            self._done[key] = content.version
+        result.materialised += 1
+        duration_s = time.monotonic() - started
+        if sum(reading.vector.size for reading in readings) >= LARGE_CELLS:
+            self._resting[key] = time.monotonic() + REST * duration_s
+        self._observe(duration_s)
+        if final and not any(reading.deltas for reading in readings):
+            self._settled.add(key)
+            for store in registered.stores:
+                self._readings.pop((survey.tag, store.shard, window), None)
+
+    def _was_settled(self, registered: Registered, window: str, version: int) -> bool:
+        """Whether an earlier process already published this final window and merged its deltas."""
+        survey = registered.survey
+        if published.held_version(registered, window) != version:
+            return False
+        if self.root is not None and not snapshot.holds(self.root, survey, window, version, final=True):
+            return False
+        start = window.encode() + b":"
+        return not any(
+            name.startswith(start) for store in registered.stores for name in store.client.hkeys(store.keys.deltas)
+        )
+
+    def _read(self, registered: Registered, window: str) -> list[Reading]:
+        readings = []
+        for store in registered.stores:
+            place = (registered.survey.tag, store.shard, window)
+            # Taken out while it is brought up to date: half of an update must not be remembered.
+            reading = read(store, window, self._readings.pop(place, None))
+            self._readings[place] = reading
+            readings.append(reading)
+        return readings
+
+    def _compact(self, reading: Reading) -> bool:
+        if not compact(reading):
+            return False  # another estimator was first, or the server lost what was read; the next reading starts anew
+        record_merged(reading)
+        return True
+
+    def _observe(self, duration_s: float) -> None:
+        pipeline = self.registry.client.pipeline(transaction=False)
+        pipeline.hincrbyfloat(keys.timings(self.registry.prefix), "materialise_seconds", duration_s)
+        pipeline.hincrby(keys.timings(self.registry.prefix), "materialisations", 1)
+        pipeline.execute()
+
+    def _retain(self, registered: Registered, result: Pass) -> None:
+        for window in forget(registered, self.root):
+            result.purged += 1
+            key = (registered.survey.tag, window)
+            self._done.pop(key, None)
+            self._resting.pop(key, None)
+            self._settled.discard(key)
+
+    def _drop_all_but(self, tags: set[str]) -> None:
+        """Forget surveys that were deleted."""
+        self._births = {tag: birth for tag, birth in self._births.items() if tag in tags}
+        self._readings = {key: reading for key, reading in self._readings.items() if key[0] in tags}
+        self._done = {key: version for key, version in self._done.items() if key[0] in tags}
+        self._settled = {key for key in self._settled if key[0] in tags}
+        self._resting = {key: until for key, until in self._resting.items() if key[0] in tags}
+
+
+def _is_due(reading: Reading, final: bool) -> bool:
+    """Whether a window's deltas should be merged now."""
+    large = reading.delta_bytes > min(8 * reading.vector.size // MERGE_SHARE, MERGE_BYTES)
+    return bool(reading.deltas) and (final or large or len(reading.deltas) >= MERGE_DELTAS)

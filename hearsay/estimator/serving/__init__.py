@@ -1,0 +1,1 @@
+"""Answers, metrics and health over HTTP."""

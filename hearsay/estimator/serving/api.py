@@ -1,0 +1,202 @@
+"""Metrics, health and a JSON interface over HTTP. Errors are `{"error": one line}`, the line the command line shows.
+
+/metrics  /healthz  /readyz
+/api/surveys
+/api/surveys/{name}
+/api/surveys/{name}/windows
+/api/surveys/{name}/snapshots/{window}
+/api/surveys/{name}/query?q=range+3+9&window=last:2&count=1
+/api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import redis
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.status import status
+from hearsay.collector.survey.windows import ALL
+from hearsay.estimator.live import windows_of
+from hearsay.estimator.serving.cache import EstimateCache
+from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.estimator.serving.health import Health
+from hearsay.estimator.snapshots import in_redis as published
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.queries.query import answer, parse_text
+
+_LOG = logging.getLogger("hearsay.estimator")
+PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")
+ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
+
+
+def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) -> Starlette:
+    """The application. It reads Redis at every request and keeps nothing but a few estimates."""
+    interface = Interface(registry, health, failures)
+    survey = "/api/surveys/{name}"
+    routes: dict[str, Callable[[Request], Response]] = {
+        "/metrics": interface.metrics,
+        "/healthz": interface.alive,
+        "/readyz": interface.ready,
+        "/api/surveys": interface.surveys,
+        survey: interface.survey,
+        f"{survey}/windows": interface.windows,
+        f"{survey}/snapshots/{{window}}": interface.snapshot,
+        f"{survey}/query": interface.query,
+    }
+    return Starlette(
+        routes=[Route(path, endpoint) for path, endpoint in routes.items()],
+        exception_handlers={
+            QueryError: _refuse(400),
+            UnknownSurvey: _refuse(404),
+            CollectorError: _refuse(500),
+            redis.exceptions.RedisError: _server_away,
+            HTTPException: _http_error,
+            Exception: _bug,
+        },
+    )
+
+
+class Interface:
+    """What each address answers."""
+
+    def __init__(self, registry: Registry, health: Health, failures: Mapping[str, int]) -> None:
+        self._registry, self._health = registry, health
+        self._estimates = EstimateCache()
+        self._metrics = CollectorRegistry(auto_describe=False)
+        self._metrics.register(PipelineMetrics(registry, failures))
+
+    def metrics(self, request: Request) -> Response:
+        return Response(generate_latest(self._metrics), media_type=CONTENT_TYPE_LATEST)
+
+    def alive(self, request: Request) -> Response:
+        """Whether the process works; if not, restart it."""
+        alive = self._health.alive()
+        return JSONResponse({"status": "alive" if alive else "stuck"}, 200 if alive else 503)
+
+    def ready(self, request: Request) -> Response:
+        """Whether answers are up to date; if not, wait."""
+        trouble = self._health.trouble()
+        if trouble is None:
+            self._registry.client.ping()
+            return JSONResponse({"status": "ready"})
+        return JSONResponse({"status": "not ready", "error": trouble}, 503)
+
+    def surveys(self, request: Request) -> Response:
+        return JSONResponse([_summary(registered) for registered in self._registry.list()])
+
+    def survey(self, request: Request) -> Response:
+        registered = self._get(request)
+        survey = registered.survey
+        guarantee = survey.mechanism.guarantee
+        return JSONResponse(
+            {
+                **_summary(registered),
+                "definition": survey.canonical(),
+                "reason": survey.reason,
+                "guarantee": {**guarantee.table(), "words": guarantee.words()},
+                "status": [asdict(status(store)) for store in registered.stores],
+            }
+        )
+
+    def windows(self, request: Request) -> Response:
+        """Every window, oldest first, with what its snapshot says in short."""
+        registered = self._get(request)
+        fields = ("status", "reports", "withheld", "version", "generated_at", "window_start", "window_end")
+        found = []
+        for window in windows_of(registered):
+            document = published.get(registered, window) or {}
+            found.append({"window": window, **{field: document.get(field) for field in fields}})
+        return JSONResponse(found)
+
+    def snapshot(self, request: Request) -> Response:
+        registered, window = self._get(request), request.path_params["window"]
+        document = published.get(registered, window) if window in windows_of(registered) else None
+        if document is None:
+            raise HTTPException(404, f"survey {registered.survey.name} has no snapshot of window {window}")
+        return JSONResponse(document)
+
+    def query(self, request: Request) -> Response:
+        registered = self._get(request)
+        parameters = request.query_params
+        for name in parameters:
+            if name not in PARAMETERS:
+                raise QueryError(f"parameter must be one of {', '.join(PARAMETERS)}, got {name!r}")
+        question = parse_text(parameters.get("q", ""))
+        window = parameters.get("window", ALL)
+        count, simultaneous = (_flag(name, parameters.get(name, "0")) for name in ("count", "simultaneous"))
+        estimate = self._estimates.get(registered, window)
+        answers = answer(
+            question,
+            estimate,
+            minimum_reports=registered.survey.minimum_reports,
+            count=count,
+            limit=ANSWERS_LIMIT,
+            postprocess=parameters.get("postprocess"),
+            default=registered.survey.postprocess,
+            simultaneous=simultaneous,
+        )
+        return JSONResponse(
+            {
+                "survey": registered.survey.name,
+                "window": window,
+                "reports": estimate.reports,
+                "answers": [each.table() for each in answers],
+            }
+        )
+
+    def _get(self, request: Request) -> Registered:
+        return self._registry.get(request.path_params["name"])
+
+
+def _summary(registered: Registered) -> dict[str, Any]:
+    survey = registered.survey
+    return {
+        "name": survey.name,
+        "tag": survey.tag,
+        "mechanism": survey.mechanism.ID,
+        "epsilon": survey.epsilon,
+        "domain": survey.mechanism.domain.kind,
+        "shards": registered.shards,
+        "closed": registered.closed,
+        "minimum_reports": survey.minimum_reports,
+        "windows": windows_of(registered),
+    }
+
+
+def _flag(name: str, text: str) -> bool:
+    if text not in ("0", "1", "false", "true"):
+        raise QueryError(f"{name} must be 0 or 1, got {text!r}")
+    return text in ("1", "true")
+
+
+def _refuse(code: int) -> Callable[[Request, Exception], Response]:
+    def respond(request: Request, error: Exception) -> Response:
+        return JSONResponse({"error": str(error)}, code)
+
+    return respond
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+
+
+def _server_away(request: Request, error: Exception) -> Response:
+    _LOG.warning("server trouble in a request", extra={"path": request.url.path, "error": type(error).__name__})
+    return JSONResponse({"error": "the Redis server cannot be reached"}, 503)
+
+
+def _bug(request: Request, error: Exception) -> Response:
+    _LOG.error("request failed", extra={"path": request.url.path, "error": type(error).__name__}, exc_info=error)
+    return JSONResponse({"error": "internal error"}, 500)

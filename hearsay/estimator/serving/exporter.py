@@ -1,0 +1,220 @@
+"""Metrics for Prometheus, read from Redis at the moment of a scrape; no process keeps counts of its own.
+
+Workers count inside COMMIT, so a count is as exact as the state itself, whichever process was killed when.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import redis
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.registry import Collector
+
+from hearsay.collector.errors import CollectorError
+from hearsay.collector.limits import HEARTBEAT_TTL_S
+from hearsay.collector.store import keys
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.status import CAUSES, status
+from hearsay.estimator.live import windows_of
+from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.totals import totals
+
+SHARD = ("survey", "shard")
+
+
+class PipelineMetrics(Collector):
+    """Everything that `/metrics` shows. `failures` are this estimator's own, by survey."""
+
+    def __init__(self, registry: Registry, failures: Mapping[str, int]) -> None:
+        self._registry, self._failures = registry, failures
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance: registering must not need the server."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("hearsay_up", "Whether the Redis server answers (1) or not (0).")
+        try:
+            families = [*self._surveys(), *self._processes()]
+            up.add_metric([], 1)
+        except (redis.exceptions.RedisError, CollectorError):
+            families = []
+            up.add_metric([], 0)
+        yield up
+        yield from families
+
+    def _surveys(self) -> list[Metric]:
+        families = _Families()
+        for registered in self._registry.list():
+            families.add_survey(registered)
+        failures = CounterMetricFamily(
+            "hearsay_survey_failures",
+            "Passes in which this estimator could not materialise a survey.",
+            labels=["survey"],
+        )
+        for name, count in dict(self._failures).items():
+            failures.add_metric([name], count)
+        return [*families.all, failures]
+
+    def _processes(self) -> list[Metric]:
+        client, prefix = self._registry.client, self._registry.prefix
+        beats = GaugeMetricFamily(
+            "hearsay_heartbeat_timestamp_seconds",
+            "When a process was last seen, in seconds since 1970.",
+            labels=["role", "process"],
+        )
+        names = sorted(client.scan_iter(match=keys.heartbeat(prefix, "*", "*"), count=1_000))
+        pipeline = client.pipeline(transaction=False)
+        for name in names:
+            pipeline.pttl(name)
+        pipeline.hgetall(keys.timings(prefix))
+        *left, timings = pipeline.execute()
+        now = time.time()
+        for name, left_ms in zip(names, left, strict=True):
+            if left_ms > 0:  # else it ran out in between
+                role, process = name.decode().removeprefix(keys.heartbeat(prefix, "", "")[:-1]).split(":", 1)
+                beats.add_metric([role, process], now - (HEARTBEAT_TTL_S - left_ms / 1_000))
+        return [
+            beats,
+            _summary(
+                "hearsay_fold_duration_seconds", "Time to read, fold and commit a range.", timings, "fold", "folds"
+            ),
+            _summary(
+                "hearsay_materialise_duration_seconds",
+                "Time to read, estimate and publish a window.",
+                timings,
+                "materialise",
+                "materialisations",
+            ),
+        ]
+
+
+class _Families:
+    """The metrics that every survey adds to."""
+
+    def __init__(self) -> None:
+        self.all: list[Metric] = []
+        self.info = self._gauge("survey_info", "A registered survey.", "survey", "mechanism", "tag")
+        self.open = self._gauge("survey_open", "Whether a survey takes reports (1) or is closed (0).", "survey")
+        self.published = self._counter("reports_published", "Reports that writers appended to the streams.", *SHARD)
+        self.entries = self._counter("entries_published", "Stream entries that the server accepted.", *SHARD)
+        self.bytes = self._counter("published_bytes", "Payload bytes that the server accepted.", *SHARD)
+        self.accepted = self._counter(
+            "reports_accepted", "Reports of committed ranges, folded and rejected ones together.", *SHARD
+        )
+        self.folded = self._counter("reports_folded", "Valid reports of committed ranges.", *SHARD)
+        self.merged = self._counter("reports_merged", "Folded reports that are merged into an accumulator.", *SHARD)
+        self.rejected = self._counter("reports_rejected", "Reports refused, by reason.", *SHARD, "reason")
+        self.rejected_entries = self._counter(
+            "entries_rejected", "Stream entries refused as a whole or in part, by reason.", *SHARD, "reason"
+        )
+        self.stream = self._gauge("stream_entries", "Entries in the stream, not trimmed yet.", *SHARD)
+        self.backlog = self._gauge("backlog_entries", "Entries that are not cut into ranges yet.", *SHARD)
+        self.age = self._gauge("backlog_age_seconds", "Age of the oldest entry that is not cut yet.", *SHARD)
+        self.outstanding = self._gauge("ranges_outstanding", "Ranges cut and not committed yet.", *SHARD)
+        self.quarantined = self._gauge("ranges_quarantined", "Ranges put aside after too many attempts.", *SHARD)
+        self.reissued = self._counter("ranges_reenqueued", "Overdue ranges that were enqueued again.", *SHARD)
+        self.quarantines = self._counter("range_quarantines", "How often a range was put aside.", *SHARD)
+        self.deltas = self._gauge("deltas", "Deltas that wait to be merged.", *SHARD)
+        self.delta_bytes = self._gauge("delta_bytes", "Size of the deltas that wait to be merged.", *SHARD)
+        self.merges = self._counter("merges", "Compactions of deltas into an accumulator.", *SHARD)
+        self.dead = self._gauge("dead_letters", "Dead letters kept.", *SHARD)
+        self.pressure = self._gauge("pressure", "Whether writers are asked to wait (1), by cause.", *SHARD, "cause")
+        self.windows = self._gauge("windows", "Windows that hold something.", "survey")
+        self.snapshot_time = self._gauge(
+            "snapshot_timestamp_seconds", "When the newest window's snapshot was made, in seconds since 1970.", "survey"
+        )
+        self.snapshot_reports = self._gauge("snapshot_reports", "Reports in the newest window's snapshot.", "survey")
+        self.estimate = self._gauge(
+            "estimate",
+            "Unbiased headline answers of the newest window: fractions of reports, quantiles in domain units, areas.",
+            "survey",
+            "query",
+            "item",
+        )
+        self.stderr = self._gauge("estimate_stderr", "Standard errors of hearsay_estimate.", "survey", "query", "item")
+
+    def _gauge(self, name: str, text: str, *labels: str) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(f"hearsay_{name}", text, labels=labels)
+        self.all.append(family)
+        return family
+
+    def _counter(self, name: str, text: str, *labels: str) -> CounterMetricFamily:
+        family = CounterMetricFamily(f"hearsay_{name}", text, labels=labels)
+        self.all.append(family)
+        return family
+
+    def add_survey(self, registered: Registered) -> None:
+        """Everything about one survey."""
+        survey = registered.survey
+        self.info.add_metric([survey.name, survey.mechanism.ID, survey.tag8], 1)
+        opened = [self._add_shard(registered, shard) for shard in range(registered.shards)]
+        self.open.add_metric([survey.name], float(all(opened)))
+        windows = windows_of(registered)
+        self.windows.add_metric([survey.name], len(windows))
+        document = published.get(registered, windows[-1]) if windows else None
+        if document is not None:
+            self._add_snapshot(survey.name, document)
+
+    def _add_shard(self, registered: Registered, shard: int) -> bool:
+        store = registered.store(shard)
+        labels = [registered.survey.name, str(shard)]
+        seen = status(store)
+        total = totals(store, seen.windows)
+        rejected = sum(counts["reports"] for counts in total.rejected.values())
+        for family, value in (
+            (self.published, seen.published_reports),
+            (self.entries, seen.published_entries),
+            (self.bytes, seen.published_bytes),
+            (self.accepted, total.folded + rejected),
+            (self.folded, total.folded),
+            (self.merged, total.merged),
+            (self.stream, seen.stream_entries),
+            (self.backlog, seen.backlog_entries),
+            (self.age, seen.backlog_age_s),
+            (self.outstanding, seen.outstanding),
+            (self.quarantined, seen.quarantined),
+            (self.reissued, seen.reissued),
+            (self.quarantines, seen.quarantines),
+            (self.deltas, seen.deltas),
+            (self.delta_bytes, seen.delta_bytes),
+            (self.merges, seen.merges),
+            (self.dead, seen.dead_letters),
+        ):
+            family.add_metric(labels, value)
+        for reason, counts in sorted(total.rejected.items()):
+            self.rejected.add_metric([*labels, reason], counts["reports"])
+            self.rejected_entries.add_metric([*labels, reason], counts["entries"])
+        for cause in CAUSES:
+            self.pressure.add_metric([*labels, cause], float(seen.pressure == cause))
+        return seen.open
+
+    def _add_snapshot(self, name: str, document: Mapping[str, Any]) -> None:
+        self.snapshot_time.add_metric([name], datetime.fromisoformat(document["generated_at"]).timestamp())
+        self.snapshot_reports.add_metric([name], document["reports"])
+        for answer in document["answers"]:
+            # A quantile is the same series wherever it lies; a frequent cell is named; an area is about all cells.
+            named = None if "band" in answer else answer.get("item", answer.get("cell"))
+            item = "" if named is None else _item_text(named)
+            unbiased = answer["raw" if "postprocess" in answer else "value"]
+            for family, number in ((self.estimate, unbiased), (self.stderr, answer["stderr"])):
+                if number is not None:
+                    family.add_metric([name, answer["query"], item], number)
+
+
+def _summary(name: str, text: str, timings: Mapping[bytes, bytes], kind: str, count: str) -> Metric:
+    family = SummaryMetricFamily(name, text)
+    family.add_metric([], int(timings.get(count.encode(), 0)), float(timings.get(f"{kind}_seconds".encode(), 0)))
+    return family
+
+
+def _item_text(item: Any) -> str:
+    """A cell in one word: a label, `0.5..1`, or `x=1,y=0.5..1`."""
+    if isinstance(item, Mapping):
+        return ",".join(f"{axis}={_item_text(part)}" for axis, part in item.items())
+    if isinstance(item, list):
+        return "..".join(_item_text(end) for end in item)
+    # Two fine bins must not have the same text: that would be one series with two values.
+    return f"{item:.12g}" if isinstance(item, float) else str(item)

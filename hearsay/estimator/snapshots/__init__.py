@@ -1,0 +1,1 @@
+"""What a snapshot says, and where it stands."""

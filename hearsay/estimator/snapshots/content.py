@@ -1,0 +1,131 @@
+"""What a snapshot says: estimate and headline answers of one window, made from its exact state."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from hearsay.collector.limits import SNAPSHOT_JSON_BYTES
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.survey.windows import bounds_ms
+from hearsay.mechanisms import State
+from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.postprocess import Processed, process
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.headline import headline
+from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for, method_for
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Content:
+    """One window of a survey, ready to be written. Withheld: fewer reports than the survey hides in."""
+
+    survey: Survey
+    window: str
+    version: int
+    final: bool
+    reports: int
+    rejected: Mapping[str, tuple[int, int]]
+    state: State
+    estimate: Estimate | None
+    answers: list[Answer]
+    generated_at: datetime
+    processed: Processed | None = None
+
+    @property
+    def withheld(self) -> bool:
+        return self.estimate is None
+
+    def arrays(self) -> dict[str, Any]:
+        """Every array of `arrays.npz`: the exact state and, unless withheld, estimate and standard error.
+
+        `estimate` is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
+        """
+        arrays: dict[str, Any] = {f"state/{name}": array for name, array in self.state.items()}
+        if self.estimate is not None:
+            arrays |= {"estimate": self.estimate.estimate, "stderr": self.estimate.stderr}
+        if self.processed is not None:
+            arrays["processed"] = self.processed.values
+        return arrays
+
+    def document(self) -> dict[str, Any]:
+        """The content of `snapshot.json`; docs/snapshot.schema.json describes it."""
+        mechanism = self.survey.mechanism
+        several = self.window.startswith("last:")
+        start, end = (0, None) if several else bounds_ms(self.window, self.survey.every_s)
+        # Of a survey with weights the estimate is about the other axes.
+        domain = mechanism.domain if self.estimate is None else self.estimate.domain
+        whole = end is None  # "all" and sums of windows have neither start nor end
+        return {
+            "format": FORMAT,
+            "survey": self.survey.name,
+            "tag": self.survey.tag,
+            "mechanism": mechanism.ID,
+            "epsilon": mechanism.epsilon,
+            "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
+            "window": self.window,
+            "window_start": None if whole else _iso(datetime.fromtimestamp(start / 1_000, UTC)),
+            "window_end": None if end is None else _iso(datetime.fromtimestamp(end / 1_000, UTC)),
+            "status": "final" if self.final else "partial",
+            "version": self.version,
+            "reports": self.reports,
+            "rejected": {
+                reason: {"entries": entries, "reports": reports}
+                for reason, (entries, reports) in sorted(self.rejected.items())
+            },
+            "minimum_reports": self.survey.minimum_reports,
+            "withheld": self.withheld,
+            "postprocess": "none" if self.processed is None else self.processed.method,
+            "simultaneous": {
+                "confidence": CONFIDENCE,
+                "method": TOGETHER,
+                "cells": domain.size,
+                "factor": factor_for(domain),
+            },
+            "generated_at": _iso(self.generated_at),
+            "answers": [answer.table() for answer in self.answers],
+            "arrays": [
+                {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}
+                for name, array in self.arrays().items()
+            ],
+            "definition": self.survey.canonical(),
+        }
+
+    def short_json(self) -> bytes:
+        """The document for Redis, which has the definition anyway; long labels may cost the answers their place."""
+        document = self.document()
+        del document["definition"]
+        encoded = json.dumps(document, allow_nan=False).encode()
+        if len(encoded) > SNAPSHOT_JSON_BYTES:
+            encoded = json.dumps({**document, "answers": [], "shortened": True}, allow_nan=False).encode()
+        return encoded
+
+
+def compose(
+    survey: Survey,
+    window: str,
+    state: State,
+    *,
+    version: int = 0,
+    final: bool = True,
+    rejected: Mapping[str, tuple[int, int]] | None = None,
+    now: datetime | None = None,
+) -> Content:
+    """Estimate a window. Nothing is estimated from fewer than the survey's `minimum_reports`."""
+    reports = survey.mechanism.reports(state)
+    content = Content(
+        survey, window, version, final, reports, rejected or {}, state, None, [], now or datetime.now(UTC)
+    )
+    if reports < max(survey.minimum_reports, 1):
+        return content
+    estimate = survey.mechanism.estimate(state)
+    method = method_for(None, survey.postprocess, "frequencies", estimate)
+    processed = None if method == "none" else process(estimate.estimate, method)
+    return replace(content, estimate=estimate, answers=headline(estimate, survey.postprocess), processed=processed)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

@@ -1,0 +1,230 @@
+"""Snapshot directories: `snapshot.json` and `arrays.npz`, swapped in whole.
+
+    <root>/<survey>/<window>                   a symbolic link onto the newest generation
+    <root>/<survey>/.generations/<window>.<n>  the previous one stays too, for readers in the middle of it
+
+A directory cannot be replaced by rename when it is not empty; a link can, and a reader sees one generation or the next.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.collector.errors import SurveyError
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.errors import SnapshotError
+from hearsay.estimator.snapshots.content import FORMAT, Content
+from hearsay.mechanisms import State
+from hearsay.mechanisms.estimates.estimate import Estimate
+
+JSON, ARRAYS = "snapshot.json", "arrays.npz"
+GENERATIONS = ".generations"
+# What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
+_DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A directory read back: the exact state, from which every query is estimated anew."""
+
+    survey: Survey
+    state: State
+    metadata: dict[str, Any]
+
+    def estimate(self) -> Estimate:
+        return self.survey.mechanism.estimate(self.state)
+
+
+def write(directory: str | Path, content: Content) -> Path:
+    """Write a snapshot into one directory, made if it is missing; each file appears whole or not at all."""
+    directory = Path(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with _replacing(directory / ARRAYS) as temporary, temporary.open("wb") as file:
+            _save_arrays(file, content.arrays())
+            _to_disk(file)
+        with _replacing(directory / JSON) as temporary, temporary.open("w", encoding="utf-8") as text:
+            json.dump(content.document(), text, indent=1, allow_nan=False)
+            _to_disk(text)
+    except OSError as error:
+        raise SnapshotError(f"snapshot cannot be written to {directory}: {error.strerror or error}") from None
+    return directory
+
+
+def publish(root: str | Path, content: Content, still_newest: Callable[[], bool] = lambda: True) -> bool:
+    """Make `content` the window's snapshot; False where it already is, or where `still_newest` denies it.
+
+    `still_newest` is asked under a lock: of two estimators that write to one place the slower one must not win.
+    """
+    folder = Path(root) / content.survey.name
+    link = folder / content.window
+    try:
+        if not still_newest():
+            return False
+        (folder / GENERATIONS).mkdir(parents=True, exist_ok=True)
+        with _locked(folder / GENERATIONS):
+            if _says_the_same(link, content) or not still_newest():
+                return False
+            older = _generations(folder, content.window)
+            number = older[-1][0] + 1 if older else 1
+            previous = link.resolve()
+            fresh = write(folder / GENERATIONS / f"{content.window}.{number}", content)
+            with _replacing(link) as temporary:
+                temporary.symlink_to(Path(GENERATIONS) / fresh.name)
+            for _, generation in older:
+                if generation.resolve() != previous:
+                    shutil.rmtree(generation, ignore_errors=True)
+    except OSError as error:
+        raise SnapshotError(f"snapshot cannot be written to {folder}: {error.strerror or error}") from None
+    return True
+
+
+def load(directory: str | Path) -> Snapshot:
+    """Read a snapshot back, checking that it is one and that its state fits its survey."""
+    if not Path(directory).is_dir():
+        raise SnapshotError(f"snapshot directory {directory} does not exist")
+    generation = Path(directory).resolve()  # once, so that both files come from the same generation
+    metadata = _read_json(generation / JSON, directory)
+    try:
+        survey, _ = parse(metadata["definition"]), metadata["window"]
+        state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in survey.mechanism.arrays})
+    except (*_DAMAGED, SurveyError) as error:
+        raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
+    for name, shape in survey.mechanism.arrays.items():
+        if state[name].shape != shape or state[name].dtype != np.int64:
+            got = f"{state[name].dtype} {list(state[name].shape)}"
+            raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+    return Snapshot(survey, state, metadata)
+
+
+def holds(root: str | Path, survey: Survey, window: str, version: int, final: bool) -> bool:
+    """Whether this version of a window is in place."""
+    held = _document(Path(root) / survey.name / window)
+    wanted = (survey.tag, version, "final" if final else "partial")
+    return (held.get("tag"), held.get("version"), held.get("status")) == wanted
+
+
+def windows(root: str | Path, survey: str) -> list[str]:
+    """The windows of a survey that have a snapshot, oldest first."""
+    folder = Path(root) / survey
+    if not folder.is_dir():
+        return []
+    return sorted(entry.name for entry in folder.iterdir() if entry.is_symlink() and entry.name[0] != ".")
+
+
+def remove_window(root: str | Path, survey: str, window: str) -> None:
+    """Remove a window's snapshot with all its generations."""
+    folder = Path(root) / survey
+    if (folder / GENERATIONS).is_dir():
+        with _locked(folder / GENERATIONS):
+            (folder / window).unlink(missing_ok=True)
+            for _, generation in _generations(folder, window):
+                shutil.rmtree(generation, ignore_errors=True)
+
+
+def remove_survey(root: str | Path, survey: str) -> None:
+    """Remove every snapshot of a survey."""
+    folder = Path(root) / survey
+    if (folder / GENERATIONS).is_dir():
+        with _locked(folder / GENERATIONS):  # an estimator may be about to swap one in
+            shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
+    try:
+        metadata = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SnapshotError(f"{directory} is not a snapshot: it has no {JSON}") from None
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"{directory} is not a snapshot: {JSON}: {_short(error)}") from None
+    number = metadata.get("format") if isinstance(metadata, dict) else None
+    if not isinstance(number, int) or number < 1:
+        raise SnapshotError(f"{directory} is not a snapshot: {JSON} has no format number")
+    if number > FORMAT:
+        raise SnapshotError(f"{directory} has snapshot format {number}, this version reads up to {FORMAT}")
+    return metadata
+
+
+def _says_the_same(link: Path, content: Content) -> bool:
+    """By all it says, not by the version alone: a server that lost its last second counts versions again."""
+    held, fresh = _document(link), json.loads(json.dumps(content.document()))
+    return held | {"generated_at": None} == fresh | {"generated_at": None}
+
+
+def _document(link: Path) -> dict[str, Any]:
+    """The JSON of the snapshot in place; empty where there is none that can be read."""
+    try:
+        document = json.loads((link / JSON).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _generations(folder: Path, window: str) -> list[tuple[int, Path]]:
+    """A window's generations with their numbers, oldest first."""
+    found = (folder / GENERATIONS).glob(f"{window}.*")
+    return sorted((int(path.suffix[1:]), path) for path in found if path.suffix[1:].isdigit())
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A temporary name beside `target` that takes its place at the end."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time; the lock goes away with the process that holds it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _save_arrays(file: IO[bytes], arrays: dict[str, NDArray[Any]]) -> None:
+    """What numpy's savez does, without its way into pickle."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]:
+    """The named members only, never by way of pickle."""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for name, member in members.items():
+            with archive.open(f"{member}.npy") as file:
+                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+    return arrays
+
+
+def _to_disk(file: IO[Any]) -> None:
+    """A link must not outlive a power cut that its files did not survive."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _short(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [type(error).__name__]
+    return first

@@ -1,0 +1,1 @@
+"""Context-aware privacy: some values need more protection than others."""

@@ -1,0 +1,165 @@
+"""A channel of the surveyor's own: any matrix of probabilities, checked against the promise before it is used.
+
+`matrix` has a row per value and a column per output. `privacy` is the E matrix (C definition 2), a row per value, "inf"
+where nothing is promised; without it the survey's epsilon is promised for every pair. The numbers in a file are
+rounded, so a channel on the very edge of its promise may miss it by the last digit: it is then mixed with as little of
+its average row as is needed, at most one part in a million. A channel that says more is refused.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import inf, isfinite
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hearsay.mechanisms.base import EPSILON_LIMIT
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.guarantees.promises import EMatrix, Guarantee, PureLDP
+from hearsay.mechanisms.options import Option, choice
+from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, Weights, broken_pair, losses, to_weights
+from hearsay.mechanisms.oracles.oracle import ORACLE_KINDS
+from hearsay.mechanisms.registry import register
+
+_MAXIMUM_ENTRIES = 1 << 20
+_MIXTURES = (Fraction(0), *(Fraction(1, 1 << digits) for digits in range(58, 19, -2)))
+
+
+def read_matrix(text: str) -> list[list[Any]]:
+    """A matrix from comma-separated text, as a file holds it: one row a line, numbers or inf."""
+    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
+    return [["inf" if cell == "inf" else _number(cell) for cell in row] for row in rows]
+
+
+def _number(cell: str) -> Any:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell  # refused by the option's check, which names the option
+
+
+def _matrix(name: str, infinite: bool, help: str) -> Option:
+    """A list of equally long rows of numbers that are not negative, with `infinite` also "inf"."""
+
+    def entry(value: Any) -> Any:
+        if infinite and value in ("inf", inf):
+            return "inf"
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value < 0:
+            allowed = 'numbers >= 0 or "inf"' if infinite else "numbers >= 0"
+            raise SpecificationError(f"options.{name} must hold {allowed}, got {value!r}")
+        return float(value)
+
+    def check(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple) or not value or not all(isinstance(row, list | tuple) for row in value):
+            raise SpecificationError(f"options.{name} must be a list of rows, got {type(value).__name__}")
+        rows = [[entry(item) for item in row] for row in value]
+        if len({len(row) for row in rows}) != 1 or not rows[0] or len(rows) * len(rows[0]) > _MAXIMUM_ENTRIES:
+            raise SpecificationError(f"options.{name} must have rows of one length, at most {_MAXIMUM_ENTRIES} entries")
+        return rows
+
+    return Option(name, None, check, help)
+
+
+@register
+@dataclass(frozen=True)
+class Channel(FiniteChannel):
+    """A channel matrix from the survey."""
+
+    ID = "channel"
+    SUMMARY = "any finite channel matrix, checked against epsilon or an E matrix"
+    KINDS = (*ORACLE_KINDS, "count")
+    OPTIONS = (
+        _matrix("matrix", False, "P(output | value): a row per value, a column per output; or the name of a CSV file"),
+        _matrix("privacy", True, 'E matrix: bound for every ordered pair of values, "inf" for none; or a CSV file'),
+        choice("estimator", "inverse", ("inverse", "likelihood"), "unbiased inverse, or maximum likelihood"),
+    )
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "epsilon": 1.0986122886681098,
+            "domain": {"kind": "categorical", "size": 3},
+            "options": {"matrix": [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]},
+        },
+        {
+            "epsilon": 1.3862943611198906,
+            "domain": {"kind": "ordinal", "size": 3},
+            "options": {
+                "matrix": [[0.8, 0.1, 0.1, 0.0], [0.2, 0.4, 0.3, 0.1], [0.0, 0.1, 0.5, 0.4]],
+                "privacy": [[0, "inf", "inf"], ["inf", 0, "inf"], ["inf", 1.3862943611198906, 0]],
+            },
+        },
+    )
+
+    @classmethod
+    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
+        """What a participation spends is the largest finite entry of the E matrix, where one is given."""
+        made = super().create(epsilon, domain, options)
+        return replace(made, epsilon=made.guarantee.largest) if isinstance(made.guarantee, EMatrix) else made
+
+    @property
+    def likelihood(self) -> bool:
+        return self.options["estimator"] == "likelihood"
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        rows = self.options["privacy"]
+        if rows is None:
+            return PureLDP(self.epsilon)
+        return EMatrix(tuple(tuple(float(entry) for entry in row) for row in rows))
+
+    def check(self) -> None:
+        matrix, privacy, size = self.options["matrix"], self.options["privacy"], self.domain.size
+        if matrix is None:
+            raise SpecificationError(
+                "options.matrix is missing; mechanism channel needs a row of probabilities per value"
+            )
+        if len(matrix) != size:
+            raise SpecificationError(f"options.matrix must have {size} rows, one per value, got {len(matrix)}")
+        for number, row in enumerate(matrix):
+            if abs(sum(row) - 1) > 1e-9:
+                raise SpecificationError(f"options.matrix row {number} must sum to 1, got {sum(row):.12g}")
+        if privacy is not None:
+            self._check_privacy(privacy)
+        self.weights  # noqa: B018 - refuses a channel that breaks its promise
+        if not self.likelihood and self.rank < size:
+            raise SpecificationError(
+                f"options.matrix has dependent rows (rank {self.rank} of {size}), so no unbiased estimate exists; "
+                'use another matrix or estimator = "likelihood"'
+            )
+
+    def _check_privacy(self, privacy: list[list[Any]]) -> None:
+        size = self.domain.size
+        if len(privacy) != size or len(privacy[0]) != size:
+            raise SpecificationError(f"options.privacy must be {size} x {size}, got {len(privacy)} x {len(privacy[0])}")
+        if any(privacy[cell][cell] != 0 for cell in range(size)):
+            raise SpecificationError("options.privacy must be 0 on its diagonal")
+        finite = [entry for row in privacy for entry in row if entry != "inf"]
+        if not 0 < max(finite) <= EPSILON_LIMIT:
+            raise SpecificationError(
+                f"options.privacy must have a finite entry above 0, at most {EPSILON_LIMIT:g}, got {max(finite):g}"
+            )
+
+    @cached_property
+    def weights(self) -> Weights:
+        rows = [[Fraction(entry) / sum(map(Fraction, row)) for entry in row] for row in self.options["matrix"]]
+        average = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
+        bound = self.guarantee.matrix(self.domain)
+        broken: tuple[int, int] | None = None
+        for part in _MIXTURES:
+            mixed = [
+                [(1 - part) * entry + part * mean for entry, mean in zip(row, average, strict=True)] for row in rows
+            ]
+            weights = to_weights(mixed)
+            broken = broken_pair(weights, bound)
+            if broken is None:
+                return weights
+        raise SpecificationError(
+            "options.matrix must keep the promise for every pair of values: the logarithm of the likelihood ratio of "
+            f"values {broken} must be at most {bound[broken]:.6g}, "
+            f"got {losses(np.array(self.options['matrix']))[broken]:.6g}"
+        )

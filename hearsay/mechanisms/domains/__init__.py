@@ -1,0 +1,1 @@
+"""Where private values come from, and how cells are found and named."""

@@ -1,0 +1,1 @@
+"""What an estimate is, and what ranges, grids and sums share."""

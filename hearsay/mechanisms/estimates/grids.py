@@ -1,0 +1,96 @@
+"""What estimates on a grid share where a device answers for one tuple of levels: ranges, linear queries, and checks."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.estimates.ranges import standard_error
+
+Cells = NDArray[np.int64]
+_ENTRIES = 1 << 20  # numbers held at a time
+_SAMPLES = 256
+
+
+@dataclass(frozen=True)
+class GridRanges(Estimate):
+    """Shares of the cells of a grid whose ranges and linear queries have exact standard errors."""
+
+    @abstractmethod
+    def answer(self, low: Cells, after: Cells) -> tuple[Floats, Floats]:
+        """Share of each range low..after-1 and its variance, but for the spread."""
+
+    @abstractmethod
+    def combine(self, query: Floats) -> tuple[float, float]:
+        """Sum of share times `query` over all cells and its variance, but for the spread."""
+
+    @abstractmethod
+    def entries(self) -> int:
+        """Numbers that the answer to one range holds."""
+
+    def ranges(self, low: Cells, high: Cells) -> Measured:
+        low, after = self._checked(low, high)
+        value, variance = np.zeros(len(low)), np.zeros(len(low))
+        step = max(1, _ENTRIES // self.entries())
+        for start in range(0, len(low), step):
+            part = slice(start, start + step)
+            value[part], variance[part] = self.answer(low[part], after[part])
+        whole = (low == 0).all(axis=1) & (after == np.array(self.domain.shape)).all(axis=1)
+        value[whole] = 1.0
+        stderr = standard_error(variance - spread(value, self.reports), self.reports)
+        return Measured(value, np.where(whole, 0.0, stderr))
+
+    def sums(self, coefficients: Floats | None = None) -> Measured:
+        """Sums of share times coefficient over all cells, one a row."""
+        if coefficients is None:
+            raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
+        held = np.maximum(self.estimate, 0.0)
+        held = held / max(held.sum(), 1e-300)
+        value, variance = np.zeros(len(coefficients)), np.zeros(len(coefficients))
+        for number, row in enumerate(coefficients):
+            query = row.reshape(self.domain.shape)
+            value[number], variance[number] = self.combine(query)
+            variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
+        return Measured(value, np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0))))
+
+    def _checked(self, low: Cells, high: Cells) -> tuple[Cells, Cells]:
+        """Ranges as first cells and first cells after, refusing what is no range of the grid."""
+        low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+        axes = len(self.domain.axes)
+        if low.ndim != 2 or low.shape[1] != axes or low.shape != high.shape:
+            shapes = f"{low.shape} and {high.shape}"
+            raise QueryError(f"ranges must have shape (queries, {axes}) at both ends, got {shapes}")
+        for index, axis in enumerate(self.domain.axes):
+            first, last = low[:, index], high[:, index]
+            for wrong, rule in (
+                ((first < 0) | (first >= axis.size) | (last < 0) | (last >= axis.size), f"lie in 0..{axis.size - 1}"),
+                (first > last, "have its low end at or below its high end"),
+            ):
+                if wrong.any():
+                    at = int(np.argmax(wrong))
+                    raise QueryError(f"range along {axis.name} must {rule}, got {first[at]}..{last[at]}")
+        return low, high + 1
+
+
+def spread(share: Floats, reports: int) -> Floats:
+    """f(1 - f)/n: a device answers for one tuple of levels only."""
+    held = np.clip(share, 0.0, 1.0)
+    return held * (1 - held) / max(reports, 1)
+
+
+def expected_errors(even: GridRanges) -> dict[str, float]:
+    """Of an estimate with evenly filled cells: the middle cell, and the root mean square over ranges of any ends.
+
+    The ends are a fixed sample that covers the grid evenly: multiples of powers of 2^(1/(numbers + 1)), modulo 1.
+    """
+    shape = np.array(even.domain.shape)
+    middle = (shape // 2)[None, :]
+    numbers = 2 * shape.size
+    steps = 2 ** (np.arange(1, numbers + 1) / (numbers + 1))
+    positions = (np.arange(1, _SAMPLES + 1)[:, None] * steps % 1).reshape(_SAMPLES, 2, -1)
+    low, high = np.sort((positions * shape).astype(np.int64), axis=1).transpose(1, 0, 2)
+    point, ranges = even.ranges(middle, middle).stderr, even.ranges(low, high).stderr
+    return {"point": float(point[0]), "range": float(np.sqrt((ranges**2).mean()))}

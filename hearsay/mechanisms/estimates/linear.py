@@ -1,0 +1,67 @@
+"""Estimates that are linear in independent noisy sums: any weighted sum of cells with its exact standard error."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+
+_QUERIES_AT_ONCE = 1024
+_ROUNDING = 1e-7
+
+
+def spans(hidden: Floats, rows: Floats) -> NDArray[np.bool_]:
+    """Which rows have nothing in common with what is hidden."""
+    known: NDArray[np.bool_] = np.linalg.norm(rows @ hidden, axis=1) <= _ROUNDING * np.linalg.norm(rows, axis=1)
+    return known
+
+
+@dataclass(frozen=True)
+class LinearEstimate(Estimate):
+    """Shares with the covariance of their errors, times the number of reports.
+
+    A strategy made for a workload need not tell every cell: `hidden` projects onto what it leaves open (None: nothing).
+    Cells left open are NaN; `solution` is one of the distributions that fit, of which only sums that are not left open
+    are looked at.
+    """
+
+    covariance: Floats
+    solution: Floats
+    workload: Floats | None = None
+    hidden: Floats | None = None
+
+    def sums(self, coefficients: Floats | None = None) -> Measured:
+        """Sums of the cells, one per row of coefficients; refused where the strategy leaves one open."""
+        rows = self.workload if coefficients is None else coefficients
+        if rows is None:
+            raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
+        if self.hidden is not None and not spans(self.hidden, rows).all():
+            raise QueryError(
+                "query asks for a sum that the survey's strategy does not determine; linear has those it does"
+            )
+        value = rows @ self.solution
+        variance = np.einsum("qx,qx->q", rows @ self.covariance, rows)
+        return Measured(value, np.sqrt(np.maximum(variance, 0.0) / max(self.reports, 1)))
+
+    def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+        shape = self.domain.shape
+        if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(shape):
+            raise QueryError(f"range must have {len(shape)} lower and upper ends, got {low.shape} and {high.shape}")
+        if (low < 0).any() or (low > high).any() or (high >= np.array(shape)).any():
+            raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
+        parts = [
+            self.sums(self._inside(low[at : at + _QUERIES_AT_ONCE], high[at : at + _QUERIES_AT_ONCE]))
+            for at in range(0, max(len(low), 1), _QUERIES_AT_ONCE)
+        ]
+        return Measured(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _inside(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
+        """1 for every cell inside each range."""
+        inside = np.ones((len(low), 1))
+        for axis, size in enumerate(self.domain.shape):
+            along = np.arange(size)
+            within = (along >= low[:, axis, None]) & (along <= high[:, axis, None])
+            inside = (inside[:, :, None] * within[:, None, :]).reshape(len(low), -1)
+        return inside

@@ -1,0 +1,96 @@
+"""What range mechanisms share: checked range queries on one axis, and quantiles from few prefixes."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats, Measured, Quantiles
+
+Ends = NDArray[np.int64]
+_CHUNK = 1 << 13  # queries at a time, so that a walk down the levels stays in cache
+
+
+@dataclass(frozen=True)
+class RangeEstimate(Estimate):
+    """Shares of the cells of an ordered domain whose ranges have exact standard errors."""
+
+    @abstractmethod
+    def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
+        """Share and its variance of the cells x..y-1, for 0 <= x < y <= D."""
+
+    @abstractmethod
+    def prefix_values(self) -> Floats:
+        """The share up to and including every cell."""
+
+    def ranges(self, low: Ends, high: Ends) -> Measured:
+        x, y = checked_ends(low, high, self.domain.size)
+        value, variance = np.empty(x.size), np.empty(x.size)
+        for start in range(0, x.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            value[part], variance[part] = self.answer(x[part], y[part])
+        whole = y - x == self.domain.size
+        return Measured(value, np.where(whole, 0.0, standard_error(variance, self.reports)))
+
+    def quantiles(self, ranks: Floats) -> Quantiles:
+        """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.
+
+        The estimated cumulative shares may fall back, so their running maximum is searched. The band holds the cells at
+        rank -+ 1.96 standard errors of the cumulative share at the cell found (Woodruff 1952).
+        """
+        if not ((ranks > 0) & (ranks < 1)).all():
+            raise QueryError("quantile must be above 0 and below 1")
+        rising = np.maximum.accumulate(self.prefix_values())
+        last = self.domain.size - 1
+
+        def first(wanted: Floats) -> Ends:
+            return np.minimum(np.searchsorted(rising, wanted), last).astype(np.int64)
+
+        cell = first(ranks)
+        # At the end of the domain the cumulative share is known; the rank's error is that of the cut before it.
+        stderr = self.prefixes(np.minimum(cell, last - 1)).stderr
+        return Quantiles(cell, first(ranks - Z95 * stderr), first(ranks + Z95 * stderr), stderr)
+
+
+def standard_error(variance: Floats, reports: int) -> Floats:
+    """The square root; what no report tells anything about is infinite.
+
+    Variances plug estimated shares in. Where these are so wild that nothing is left, as a handful of reports can be, an
+    answer is taken to be as uncertain as one report more or less.
+    """
+    result = np.where(variance > 0, variance, 1 / max(reports, 1) ** 2)
+    np.sqrt(result, out=result)
+    result[variance > 1e30] = np.inf
+    return result
+
+
+def checked_ends(low: Ends, high: Ends, size: int) -> tuple[Ends, Ends]:
+    """Ranges of shape (queries, 1) as first cell and first cell after; refuses what is no range of the domain."""
+    low, high = np.asarray(low), np.asarray(high)
+    if low.ndim != 2 or low.shape[1] != 1 or low.shape != high.shape:
+        raise QueryError(f"ranges must have shape (queries, 1) at both ends, got {low.shape} and {high.shape}")
+    low, high = low[:, 0].astype(np.int64), high[:, 0].astype(np.int64)
+    for wrong, rule in (
+        ((low < 0) | (low >= size) | (high < 0) | (high >= size), f"lie in 0..{size - 1}"),
+        (low > high, "have its low end at or below its high end"),
+    ):
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise QueryError(f"range must {rule}, got {low[at]}..{high[at]}")
+    return low, high + 1
+
+
+def sampled_ranges(size: int, wanted: int = 4096) -> tuple[Ends, Ends]:
+    """Ranges as [x, y): all of them where there are few, else a fixed sample spread evenly over all pairs of ends."""
+    if size * (size + 1) // 2 <= wanted:
+        x, y = np.triu_indices(size + 1, k=1)
+        return x.astype(np.int64), y.astype(np.int64)
+    side = isqrt(wanted)
+    grid = np.linspace(0, size, side, dtype=np.int64)
+    shifted = np.minimum(grid + size // (2 * side), size)
+    x, y = (ends.reshape(-1) for ends in np.meshgrid(grid, shifted))
+    kept = x != y
+    return np.minimum(x, y)[kept], np.maximum(x, y)[kept]

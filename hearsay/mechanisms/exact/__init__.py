@@ -1,0 +1,1 @@
+"""Exact integer arithmetic: randomness, thresholds, counting, transforms."""

@@ -1,0 +1,1 @@
+"""What is promised to a device, as data that can be checked."""

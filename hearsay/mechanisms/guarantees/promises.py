@@ -1,0 +1,238 @@
+"""Privacy as data: what a mechanism promises for every pair of values, in numbers and in words.
+
+A promise is a matrix E: ln(P(report | x)/P(report | y)) <= E[x, y], which may be asymmetric and infinite (context-aware
+local differential privacy, C definition 2). The classes here are the shapes that have a name.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from math import inf, isinf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.domain import Domain
+
+
+class Guarantee(ABC):
+    """A bound on ln(P(report | x) / P(report | y)) for every pair of values x, y and every report."""
+
+    @abstractmethod
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        """The bound for every pair of cells (row-major indices); infinite where nothing is promised."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """The promise in one sentence."""
+
+    @abstractmethod
+    def table(self) -> dict[str, Any]:
+        """The promise as data, for snapshots and the command line."""
+
+
+@dataclass(frozen=True)
+class PureLDP(Guarantee):
+    """The same epsilon for every pair."""
+
+    epsilon: float
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        bound = np.full((domain.size, domain.size), self.epsilon)
+        np.fill_diagonal(bound, 0.0)
+        return bound
+
+    def words(self) -> str:
+        return (
+            f"Local differential privacy with epsilon = {self.epsilon:g}: whatever the report, any two values explain "
+            f"it within a factor of e^{self.epsilon:g} = {np.exp(self.epsilon):.3g}."
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "pure", "epsilon": self.epsilon}
+
+
+@dataclass(frozen=True)
+class MetricLp(Guarantee):
+    """Epsilon times the L^p distance; a step from one cell to the next is `widths` long on each axis.
+
+    Without widths all steps are 1, and no axis has bins.
+    """
+
+    epsilon: float
+    p: float = 1.0
+    widths: tuple[float, ...] | None = None
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        cells = np.stack(np.unravel_index(np.arange(domain.size), domain.shape), axis=1)
+        widths = np.ones(len(domain.shape)) if self.widths is None else np.array(self.widths)
+        steps = np.abs(cells[:, None, :] - cells[None, :, :]) * widths
+        if self.p == inf:
+            return self.epsilon * steps.max(axis=2)
+        return self.epsilon * (steps**self.p).sum(axis=2) ** (1 / self.p)
+
+    def words(self) -> str:
+        distance = {1.0: "differences summed over the axes", inf: "largest difference over the axes"}.get(
+            self.p, f"L^{self.p:g} norm of the differences over the axes"
+        )
+        if self.widths is None:
+            return (
+                f"Metric privacy: two values at a distance of k cells ({distance}) explain any report within a "
+                f"factor of e^({self.epsilon:g} k). Close values are well hidden, distant ones less."
+            )
+        steps = ", ".join(f"{self.epsilon * width:.4g}" for width in self.widths)
+        return (
+            f"Metric privacy: epsilon = {self.epsilon:g} per unit of the original scale ({distance}), that is "
+            f"{steps} per bin. Distance is counted in whole bins: two values on either side of a bin's edge get a "
+            "whole bin's epsilon, however close they are; values in one bin are not told apart at all."
+        )
+
+    def table(self) -> dict[str, Any]:
+        table: dict[str, Any] = {"kind": "metric", "metric": f"l{self.p:g}", "epsilon": self.epsilon}
+        if self.widths is not None:
+            table["epsilon_per_cell"] = [self.epsilon * width for width in self.widths]
+        return table
+
+
+@dataclass(frozen=True)
+class LimitedPrecision(Guarantee):
+    """Epsilon for values at an L1 distance of at most `precision` cells (Kulkarni definition 13).
+
+    Values further apart are joined by steps of at most that length, so they get one epsilon a step.
+    """
+
+    epsilon: float
+    precision: int
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        return self.epsilon * np.ceil(MetricLp(1.0).matrix(domain) / self.precision)
+
+    def words(self) -> str:
+        return (
+            f"Limited precision: values at most {self.precision} apart explain any report within a factor of "
+            f"e^{self.epsilon:g} = {np.exp(self.epsilon):.3g}; the exponent is added up for every further step of "
+            f"{self.precision}, so values far apart may be told from each other."
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "limited-precision", "epsilon": self.epsilon, "precision": self.precision}
+
+
+@dataclass(frozen=True)
+class BlockStructured(Guarantee):
+    """Epsilon within a block, no promise between blocks (C definition 4)."""
+
+    epsilon: float
+    blocks: tuple[tuple[int, ...], ...]
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        block_of = np.empty(domain.size, dtype=np.int64)
+        for number, block in enumerate(self.blocks):
+            block_of[list(block)] = number
+        bound = np.where(block_of[:, None] == block_of[None, :], self.epsilon, inf)
+        np.fill_diagonal(bound, 0.0)
+        return bound
+
+    def words(self) -> str:
+        smallest, largest = min(map(len, self.blocks)), max(map(len, self.blocks))
+        sizes = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
+        alone = sum(len(block) == 1 for block in self.blocks)
+        return (
+            f"Block-structured privacy with epsilon = {self.epsilon:g}: which value of its block a device holds is "
+            f"protected (any two values of one block explain any report within a factor of e^{self.epsilon:g} = "
+            f"{np.exp(self.epsilon):.3g}). Which of the {len(self.blocks)} blocks ({sizes} values each) it belongs to "
+            "is NOT protected: every report shows it."
+            + (f" {alone} blocks have a single value, which is thus shown as it is." if alone else "")
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "blocks", "epsilon": self.epsilon, "blocks": len(self.blocks)}
+
+
+@dataclass(frozen=True)
+class HighLow(Guarantee):
+    """Epsilon against every other value for sensitive values, no promise for the others (C definition 3)."""
+
+    epsilon: float
+    sensitive: tuple[int, ...]
+    names: str
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        bound = np.full((domain.size, domain.size), inf)
+        bound[list(self.sensitive)] = self.epsilon
+        np.fill_diagonal(bound, 0.0)
+        return bound
+
+    def words(self) -> str:
+        return (
+            f"High-low privacy with epsilon = {self.epsilon:g}: holding a sensitive value ({self.names}) is protected: "
+            f"no report is more than e^{self.epsilon:g} = {np.exp(self.epsilon):.3g} times likelier under a sensitive "
+            "value than under any other value. The other values are NOT protected: a report may show that a device "
+            "holds one of them, and which."
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "high-low", "epsilon": self.epsilon, "sensitive": len(self.sensitive)}
+
+
+_LISTED = 32  # a larger matrix is not spelled out in snapshots and tables
+
+
+@dataclass(frozen=True)
+class EMatrix(Guarantee):
+    """Any bound for every ordered pair of values; infinite where nothing is promised."""
+
+    rows: tuple[tuple[float, ...], ...]
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        return np.array(self.rows, dtype=np.float64)
+
+    @property
+    def largest(self) -> float:
+        """The largest finite entry: what the worst protected pair may lose."""
+        return max((entry for row in self.rows for entry in row if not isinf(entry)), default=0.0)
+
+    def words(self) -> str:
+        pairs = [entry for one, row in enumerate(self.rows) for other, entry in enumerate(row) if one != other]
+        free = sum(map(isinf, pairs))
+        least = min(pairs)
+        return (
+            f"Context-aware privacy: for {len(pairs) - free} of the {len(pairs)} ordered pairs of values the logarithm "
+            f"of a report's likelihood ratio is bounded, by {least:g} to {self.largest:g}"
+            + (f"; for {free} pairs nothing is promised." if free else ".")
+        )
+
+    def table(self) -> dict[str, Any]:
+        table: dict[str, Any] = {"kind": "matrix", "epsilon": self.largest}
+        if len(self.rows) <= _LISTED:
+            table["matrix"] = [["inf" if isinf(entry) else entry for entry in row] for row in self.rows]
+        return table
+
+
+@dataclass(frozen=True)
+class Sequence(Guarantee):
+    """Several reports about the same value: the bounds add (C proposition 2)."""
+
+    parts: tuple[Guarantee, ...]
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        return np.sum([part.matrix(domain) for part in self.parts], axis=0)
+
+    def words(self) -> str:
+        listed = " ".join(f"({number}) {part.words()}" for number, part in enumerate(self.parts, start=1))
+        return (
+            f"{len(self.parts)} releases about the same value, whose exponents add for every pair of values: {listed}"
+        )
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": "sequence", "parts": [part.table() for part in self.parts]}
+
+
+def in_sequence(*parts: Guarantee) -> Guarantee:
+    """The guarantee of releasing several reports about one value, each of which may depend on the earlier ones."""
+    if parts and all(isinstance(part, PureLDP) for part in parts):
+        return PureLDP(sum(part.epsilon for part in parts if isinstance(part, PureLDP)))
+    same_metric = {(part.p, part.widths) if isinstance(part, MetricLp) else None for part in parts}
+    if len(same_metric) == 1 and isinstance(parts[0], MetricLp):
+        return replace(parts[0], epsilon=sum(part.epsilon for part in parts if isinstance(part, MetricLp)))
+    return parts[0] if len(parts) == 1 else Sequence(parts)

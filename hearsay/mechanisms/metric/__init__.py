@@ -1,0 +1,1 @@
+"""Privacy that grows with the distance of two values."""

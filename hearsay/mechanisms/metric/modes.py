@@ -1,0 +1,76 @@
+"""The other two ways to keep what devices send under metric privacy (Xiang et al., table 1).
+
+The pipeline keeps observations, a prefix-sum structure: memory of the grid, 2^axes look-ups a query. One may also keep
+single frequencies (memory of the grid, a sum over the range's cells a query) or every report (memory of the reports,
+nothing done in advance, work on every report for a query). All three give the same answers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.exact.bit_counting import Packed
+from hearsay.mechanisms.metric.l1 import MetricL1Signs
+
+MODES = ("prefix-sums", "single-frequencies", "on-the-fly")
+Answered = Callable[[NDArray[np.int64], NDArray[np.int64]], Measured]
+
+
+@dataclass(frozen=True)
+class SingleFrequencies:
+    """Estimated shares of all cells, summed for each query."""
+
+    shares: Floats
+
+    def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
+        """Shares inside inclusive ranges, O(cells in the range) each."""
+        boxes = [
+            tuple(slice(a, b + 1) for a, b in zip(first, last, strict=True))
+            for first, last in zip(low, high, strict=True)
+        ]
+        return np.array([self.shares[box].sum() for box in boxes])
+
+
+@dataclass(frozen=True)
+class KeptReports:
+    """Every report as it came; queries go over all of them."""
+
+    mechanism: MetricL1Signs
+    bits: Packed
+
+    def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+        """Shares inside inclusive ranges, with standard errors from the spread of the reports' own scores."""
+        answers = [self._range(first, last) for first, last in zip(low, high, strict=True)]
+        return Measured(np.array([value for value, _ in answers]), np.array([stderr for _, stderr in answers]))
+
+    def _range(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[float, float]:
+        score = np.ones(len(self.bits))
+        for axis, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+            end = self.mechanism.sizes[axis] - 1
+            before = self._signs(axis, first - 1) if first else -self._signs(axis, end)
+            score *= (self._signs(axis, last) - before) / 2
+        n = max(len(score), 1)
+        value = float(score.mean())
+        return value, float(np.sqrt(max(float((score**2).mean()) - value, 0.0) / n))
+
+    def _signs(self, axis: int, position: int) -> Floats:
+        """One sign of every report over its expectation."""
+        signs = self.mechanism.signs
+        if signs.anchored and position == signs.sizes[axis] - 1:
+            return np.ones(len(self.bits))
+        place = signs.starts[axis] + position
+        bit = self.bits[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
+        return (2 * bit.astype(np.float64) - 1) / self.mechanism.correlations[axis]
+
+
+@dataclass(frozen=True)
+class ModeEstimate(Estimate):
+    """Ranges as one of the modes answers them, ready to be queried like any estimate; other queries are refused."""
+
+    answered: Answered
+
+    def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+        return self.answered(low, high)

@@ -1,0 +1,179 @@
+"""Cells and ranges from observed signs, each with its exact standard error (Xiang et al. 4).
+
+Let s_x be an axis' signs divided by their expectation, s_last the last of them, and s_(-1) = -s_last. Being in [a, b]
+along the axis is (s_b - s_(a-1))/2 on average, so the share of a range is a sum over the 2^axes corners of the
+product of signs. A report's factor along one axis has the second moment v outside [a, b] and 1 + v inside, where v
+depends on the kind of interval only. Averaged over the reports, with f(R_T) the share inside R along the axes T,
+
+    n Var = sum over the proper subsets T of the axes of f(R_T) times the product of v over the other axes.
+
+Every term is linear in the observations, so the plugged-in variance is itself unbiased; it is then cut to the values
+that some distribution of the devices could have.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.metric.bounds import rank_bound
+
+Cells = NDArray[np.int64]
+_CORNERS_AT_ONCE = 1 << 20
+
+
+class AxisNoise(NamedTuple):
+    """v of one axis: for intervals that touch neither end, one end, or both."""
+
+    interior: float
+    edge: float
+    trivial: float
+
+    @classmethod
+    def of(cls, correlation: float, anchored: bool) -> "AxisNoise":
+        """With signs of the given correlation; an anchored last sign is exact."""
+        interior = (1 - correlation**2) / (2 * correlation**2)
+        return cls(interior, interior / 2, 0.0) if anchored else cls(interior, interior, 2 * interior)
+
+    def pick(self, low: Cells, high: Cells, last: int) -> Floats:
+        """v of each interval."""
+        touching = (low == 0).astype(np.intp) + (high == last)
+        return np.array(self)[touching]
+
+
+class Corners(NamedTuple):
+    """For each query, positions along one axis and the coefficients with which they enter."""
+
+    position: Cells
+    coefficient: Floats
+
+    @classmethod
+    def of(cls, low: Cells, high: Cells, last: int) -> "Corners":
+        """(s_high - s_(low-1))/2, where s_(-1) = -s_last."""
+        if ((low == 0) & (high == last)).all():
+            return cls(np.full((len(low), 1), last), np.ones((len(low), 1)))
+        before = np.where(low == 0, last, low - 1)
+        halves = np.where(low == 0, 0.5, -0.5)
+        return cls(np.stack([high, before], axis=1), np.stack([np.full(len(low), 0.5), halves], axis=1))
+
+    def with_last(self, v: Floats, last: int) -> "Corners":
+        """The same plus v s_last."""
+        position = np.concatenate([self.position, np.full((len(v), 1), last)], axis=1)
+        return Corners(position, np.concatenate([self.coefficient, v[:, None]], axis=1))
+
+
+@dataclass(frozen=True)
+class SignEstimate(Estimate):
+    """Shares of cells and of ranges; `signs` are the observed ones over reports and correlation."""
+
+    signs: Floats
+    noise: tuple[AxisNoise, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, reports: int, signs: Floats, noise: tuple[AxisNoise, ...]) -> "SignEstimate":
+        """Everything about all cells, one axis after the other."""
+        cells, moments = signs, signs
+        least, most = np.ones(()), np.ones(())
+        for axis, (size, signs_size) in enumerate(zip(domain.shape, signs.shape, strict=True)):
+            along = np.arange(size)
+            v = noise[axis].pick(along, along, signs_size - 1)
+            moments = _differences(moments, axis, size) + _along(v, axis, signs.ndim) * _last(moments, axis)
+            cells = _differences(cells, axis, size)
+            least, most = least[..., None] * v, most[..., None] * (1 + v)
+        variance = moments - cells + least * (1 - signs.reshape(-1)[-1])
+        stderr = np.sqrt(np.clip(variance, least, most - 1) / max(reports, 1))
+        return cls(domain, reports, cells, stderr, signs, noise)
+
+    def ranges(self, low: Cells, high: Cells) -> Measured:
+        """2^axes corners for a value, at most 3^axes for its standard error."""
+        return self._in_steps(low, high, self._ranges)
+
+    def rank_bound(self) -> float | None:
+        """Theorem 5's bound, on one axis; it is about a search by halving, and far above what is measured."""
+        (noise, *others), cells = self.noise, self.domain.size
+        if others or cells < 2:
+            return None
+        correlation = 1 / np.sqrt(1 + 2 * noise.interior)
+        return rank_bound(float(correlation), cells, self.reports, anchored=noise.trivial == 0)
+
+    def _in_steps(self, low: Cells, high: Cells, answer: Callable[[Cells, Cells], Measured]) -> Measured:
+        """Answers to a few queries at a time, so that their corners fit into memory."""
+        shape = self.domain.shape
+        if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(shape):
+            raise QueryError(f"range must have {len(shape)} lower and upper ends, got {low.shape} and {high.shape}")
+        if (low < 0).any() or (low > high).any() or (high >= np.array(shape)).any():
+            raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
+        step = max(1, _CORNERS_AT_ONCE // 3 ** len(shape))
+        parts = [answer(low[at : at + step], high[at : at + step]) for at in range(0, max(len(low), 1), step)]
+        return Measured(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _ranges(self, low: Cells, high: Cells) -> Measured:
+        corners = self.corners(low, high)
+        value = contract(self.signs, corners.value)
+        # The share inside no condition at all is known to be 1, also where the literal form observes it with noise.
+        moment = contract(self.signs, corners.moment) + corners.outside * (1 - self.signs.reshape(-1)[-1])
+        variance = np.clip(moment - value, corners.least, corners.most)
+        return Measured(value, np.sqrt(variance / max(self.reports, 1)))
+
+    def corners(self, low: Cells, high: Cells) -> "RangeCorners":
+        """What a range's value, its second moment and the limits of its variance are made of."""
+        found = RangeCorners([], [], *(np.ones(len(low)) for _ in range(3)))
+        everything = np.ones(len(low), dtype=bool)
+        for axis, size in enumerate(self.signs.shape):
+            first, end, last = low[:, axis], high[:, axis], size - 1
+            v = self.noise[axis].pick(first, end, last)
+            along = Corners.of(first, end, last)
+            found.value.append(along)
+            found.moment.append(along.with_last(v, last))
+            trivial = (first == 0) & (end == last)
+            everything &= trivial
+            found.outside[:] *= v
+            found.least[:] *= np.where(trivial, 1 + v, v)
+            found.most[:] *= 1 + v
+        found.least[:] -= everything
+        found.most[:] -= 1
+        return found
+
+
+class RangeCorners(NamedTuple):
+    """For each axis the corners of the value and of the second moment; for each query, limits of n Var."""
+
+    value: list[Corners]
+    moment: list[Corners]
+    outside: Floats  # the product of v over all axes
+    least: Floats
+    most: Floats
+
+
+def contract(signs: Floats, axes: list[Corners]) -> Floats:
+    """The sum over all combinations of corners of signs times coefficients, for each query."""
+    queries = len(axes[0].position)
+    flat, coefficient = np.zeros((queries, 1), dtype=np.int64), np.ones((queries, 1))
+    for size, corners in zip(signs.shape, axes, strict=True):
+        flat = (flat[:, :, None] * size + corners.position[:, None, :]).reshape(queries, -1)
+        coefficient = (coefficient[:, :, None] * corners.coefficient[:, None, :]).reshape(queries, -1)
+    return np.einsum("qk,qk->q", signs.reshape(-1)[flat], coefficient)
+
+
+def _differences(array: Floats, axis: int, size: int) -> Floats:
+    """(s_x - s_(x-1))/2 along an axis, for the first `size` cells."""
+    moved = np.moveaxis(array, axis, 0)
+    halves = np.empty((size, *moved.shape[1:]))
+    halves[0] = moved[0] + moved[-1]
+    np.subtract(moved[1:size], moved[: size - 1], out=halves[1:])
+    halves *= 0.5
+    return np.moveaxis(halves, 0, axis)
+
+
+def _last(array: Floats, axis: int) -> Floats:
+    return np.take(array, [array.shape[axis] - 1], axis=axis)
+
+
+def _along(vector: Floats, axis: int, axes: int) -> Floats:
+    """A vector that varies along one of several axes."""
+    return vector.reshape([-1 if position == axis else 1 for position in range(axes)])

@@ -1,0 +1,129 @@
+"""A cell of a grid as signs along each axis: -1 before the value, +1 from it on (Xiang et al. 4.1).
+
+Bits stand for signs (1 for +1), axis after axis, packed little-endian. An axis of m cells has m signs, of which the
+last is always +1; the anchored form leaves it out of the report and puts an exact +1 in its place when folding.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.exact.bit_counting import Packed, count_bits
+
+# Byte with the bits from position i (0..8) on set.
+_BITS_FROM = np.array([0xFF << place & 0xFF for place in range(9)], dtype=np.uint8)
+_CHUNK_BYTES = 1 << 18
+# The eight signs of a byte: much faster to look up than to unpack and convert.
+_SIGNS_OF_BYTE = (2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1).astype(
+    np.float32
+)
+_BATCH_BYTES = 1 << 23  # of the factors of one matrix product: fresh memory is dear, so little of it, used often
+_LARGEST_BATCH = 1 << 11
+_EXACT_ROWS = 1 << 22  # reports summed in single precision before they go to integers: exact up to 2^24
+_SMALLEST_BATCH = 256
+
+
+@dataclass(frozen=True)
+class SignVectors:
+    """Signs of a grid with `sizes` cells along its axes."""
+
+    sizes: tuple[int, ...]
+    anchored: bool
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Bits of each axis in a report."""
+        return tuple(size - 1 if self.anchored else size for size in self.sizes)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Position of each axis' first bit; last: the end."""
+        return tuple(sum(self.lengths[:axis]) for axis in range(len(self.sizes) + 1))
+
+    @property
+    def width(self) -> int:
+        """Bits in a report."""
+        return self.starts[-1]
+
+    def pack(self, cells: NDArray[np.int64]) -> Packed:
+        """The true signs of cells, shape (n, axes)."""
+        row_bytes = (self.width + 7) // 8
+        packed = np.zeros((len(cells), row_bytes), dtype=np.uint8)
+        rows_per_chunk = max(1, _CHUNK_BYTES // row_bytes)
+        for start in range(0, len(cells), rows_per_chunk):
+            rows = slice(start, start + rows_per_chunk)
+            for axis in range(len(self.sizes)):
+                first, end = self.starts[axis], self.starts[axis + 1]
+                # Bits set from the value to the axis' end: all from the value on, without all from the end on.
+                packed[rows] ^= _from(first + cells[rows, axis], row_bytes) ^ _from(np.array([end]), row_bytes)
+        return packed
+
+    def observe(self, packed: Packed) -> NDArray[np.int64]:
+        """The sum over reports of the outer product of the axes' signs: exact integers, shape `sizes`."""
+        if len(self.sizes) == 1:
+            sums = 2 * count_bits(packed, self.width) - len(packed)
+            return np.append(sums, len(packed)) if self.anchored else sums
+        split = self._split
+        observed = np.zeros((prod(self.sizes[:split]), prod(self.sizes[split:])), dtype=np.int64)
+        product, total = (np.zeros(observed.shape, dtype=np.float32) for _ in range(2))
+        batch = min(max(_SMALLEST_BATCH, _BATCH_BYTES // (4 * sum(observed.shape))), _LARGEST_BATCH, len(packed))
+        factors = [_Factor(self, 0, split, batch), _Factor(self, split, len(self.sizes), batch)]
+        signs = np.empty((batch, packed.shape[1], 8), dtype=np.float32)
+        pending = 0
+        for start in range(0, len(packed), batch):
+            rows = packed[start : start + batch]
+            unpacked = np.take(_SIGNS_OF_BYTE, rows, axis=0, out=signs[: len(rows)], mode="clip")
+            left, right = (factor.outer(unpacked.reshape(len(rows), -1)) for factor in factors)
+            total += np.matmul(left, right.T, out=product)
+            pending += len(rows)
+            if pending >= _EXACT_ROWS:
+                observed += total.astype(np.int64)
+                total[:], pending = 0, 0
+        observed += total.astype(np.int64)
+        return observed.reshape(self.sizes)
+
+    @cached_property
+    def _split(self) -> int:
+        """Where the axes part into two factors of a matrix product: the halves' sizes as equal as can be."""
+        return min(range(1, len(self.sizes)), key=lambda at: prod(self.sizes[:at]) + prod(self.sizes[at:]))
+
+
+class _Factor:
+    """Outer products of the signs of some neighbouring axes, in buffers that one batch leaves to the next."""
+
+    def __init__(self, vectors: SignVectors, first: int, end: int, batch: int) -> None:
+        self._columns = [slice(vectors.starts[axis], vectors.starts[axis + 1]) for axis in range(first, end)]
+        sizes = vectors.sizes[first:end]
+        self.cells = prod(sizes)
+        # Reports along the last axis of every buffer: products over axes of a few cells then run along many reports.
+        # An anchored last sign is never overwritten and stays 1. A single axis needs no product and is left as it is.
+        self._single = np.ones((batch, sizes[0]), dtype=np.float32) if len(sizes) == 1 else None
+        self._vectors = [np.ones((size, batch), dtype=np.float32) for size in sizes if len(sizes) > 1]
+        self._products = [
+            np.empty((prod(sizes[:axis]), size, batch), dtype=np.float32) for axis, size in enumerate(sizes) if axis
+        ]
+
+    def outer(self, signs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The products of each report's signs (rows of `signs`), shape (cells, reports); valid until the next call."""
+        rows = len(signs)
+        if self._single is not None:
+            (columns,) = self._columns
+            self._single[:rows, : columns.stop - columns.start] = signs[:, columns]
+            return self._single[:rows].T
+        for vector, columns in zip(self._vectors, self._columns, strict=True):
+            vector[: columns.stop - columns.start, :rows] = signs[:, columns].T
+        result = self._vectors[0][:, :rows]
+        for vector, product in zip(self._vectors[1:], self._products, strict=True):
+            cells = product[:, :, :rows]
+            np.multiply(result[:, None, :], vector[None, :, :rows], out=cells)
+            result = cells.reshape(-1, rows)
+        return result
+
+
+def _from(positions: NDArray[np.int64], row_bytes: int) -> Packed:
+    """Packed rows with all bits from each position on set."""
+    places = positions.astype(np.int32)[:, None] - 8 * np.arange(row_bytes, dtype=np.int32)
+    return _BITS_FROM[np.clip(places, 0, 8, out=places)]

@@ -1,0 +1,218 @@
+"""Weighted ranges under metric privacy: the mean over all devices of weight x [value in range] (Xiang et al. 4.3.2).
+
+With `weights = "public"` or `"private"`, the last axis of the grid is a weight (integers, or the middle of a bin).
+
+Public    The weight is no secret: it is reported as it is, beside the signs of the other axes. Reports of one weight
+          are a group; a weighted range is the weighted sum of the groups' ranges (theorem 4, 1).
+Private   The device rounds its weight at random to one of the two ends of the axis, so that the mean is right, and
+          reports which one as another axis of two cells (theorem 4, 2). Two devices that differ in weight only are
+          hidden from each other by plain epsilon-LDP, however far their weights are apart.
+Variance  Let phi be a report's score of being in the range, with second moment as in `metric_queries`. Public weights:
+          n Var = mean of w^2 (E phi^2 - [in]). Private ones, with ends l and l + D and noise v of their axis: n Var =
+          mean of (l^2 + (2 l D + D^2) b + D^2 v) E phi^2 - (w [in])^2, where b = (w - l)/D. The last term is not seen
+          by anybody; it is at least (mean of w [in])^2 / share in the range, and this is what is subtracted, so that
+          the standard error is never too small.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.domains.domain import Axis, Domain
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
+from hearsay.mechanisms.metric.l1 import FORMS, MAXIMUM_OBSERVATIONS, MetricL1Signs
+from hearsay.mechanisms.metric.sign_estimate import Cells, SignEstimate, contract
+
+
+@dataclass(frozen=True)
+class WeightedEstimate(SignEstimate):
+    """Shares as ever, and weighted ranges: signs weighted for the mean, its second moment and, if seen, its square."""
+
+    first: Floats
+    second: Floats
+    squares: Floats | None
+
+    def weighted(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+        """The mean over all reports of weight x [in range]; times the number of reports it is the total weight."""
+        return self._in_steps(low, high, self._weighted)
+
+    def _weighted(self, low: Cells, high: Cells) -> Measured:
+        corners = self.corners(low, high)
+        value = contract(self.first, corners.value)
+        moment = contract(self.second, corners.moment)
+        if self.squares is not None:
+            square = contract(self.squares, corners.value)
+        else:
+            inside = np.clip(contract(self.signs, corners.value), 1 / max(self.reports, 1), 1.0)
+            square = np.minimum(value**2 / inside, moment)
+        return Measured(value, np.sqrt(np.maximum(moment - square, 0.0) / max(self.reports, 1)))
+
+
+@dataclass(frozen=True)
+class WeightedGuarantee(Guarantee):
+    """A metric on the values; between two weights plain epsilon-LDP, or nothing where they are public."""
+
+    values: MetricLp
+    value_domain: Domain
+    private: bool
+
+    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+        weights = domain.shape[-1]
+        values = np.repeat(np.repeat(self.values.matrix(self.value_domain), weights, axis=0), weights, axis=1)
+        between = self.values.epsilon if self.private else np.inf
+        same = np.tile(np.eye(weights, dtype=bool), (self.value_domain.size, self.value_domain.size))
+        return values + np.where(same, 0.0, between)
+
+    def words(self) -> str:
+        weight = (
+            f"The weight is hidden by local differential privacy with epsilon = {self.values.epsilon:g} on top."
+            if self.private
+            else "The weight is public and reported as it is."
+        )
+        return f"{self.values.words()} {weight}"
+
+    def table(self) -> dict[str, Any]:
+        return {**self.values.table(), "weights": "private" if self.private else "public"}
+
+
+@dataclass(frozen=True)
+class WeightedSigns(MetricL1Signs):
+    """What both forms share: the last axis is the weight."""
+
+    def check(self) -> None:
+        if not self.anchored:
+            raise SpecificationError("options.weights goes with anchored = true")
+        if len(self.domain.axes) < 2 or self.weight_axis.labels is not None:
+            raise SpecificationError("options.weights needs a last axis of numbers beside at least one other axis")
+        super().check()
+
+    @property
+    def weight_axis(self) -> Axis:
+        return self.domain.axes[-1]
+
+    @cached_property
+    def value_domain(self) -> Domain:
+        axes = self.domain.axes[:-1]
+        return Domain("ordinal" if len(axes) == 1 else "grid", axes)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest weight."""
+        axis = self.weight_axis
+        return (0.0, axis.size - 1.0) if axis.low is None or axis.high is None else (axis.low, axis.high)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        return WeightedGuarantee(self.lp, self.value_domain, self.options["weights"] == "private")
+
+
+@dataclass(frozen=True)
+class PrivateWeights(WeightedSigns):
+    """The weight rounded to one of its ends on the device, and hidden like everything else."""
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return (*self.value_domain.shape, 2)
+
+    @cached_property
+    def _scales(self) -> tuple[float, ...]:
+        return (*super()._scales, 1.0)
+
+    @cached_property
+    def _chances(self) -> tuple[NDArray[np.uint64], int]:
+        """The chance of rounding each weight up, as numerators of one denominator."""
+        size = self.weight_axis.size
+        if self.weight_axis.low is None:
+            return np.arange(size, dtype=np.uint64), size - 1
+        return np.arange(1, 2 * size, 2, dtype=np.uint64), 2 * size
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        cells = self.domain.check(values)
+        numerators, denominator = self._chances
+        rounded = cells.copy()
+        rounded[:, -1] = random.below(denominator, len(cells)) < numerators[cells[:, -1]]
+        return {"bits": self.signs.pack(rounded) ^ self._flipped(len(cells), random)}
+
+    def estimate(self, state: State) -> WeightedEstimate:
+        n = self.reports(state)
+        signs = self.rescale(state["observation"] / max(n, 1))
+        whole = np.ascontiguousarray(signs[..., 1])
+        upper = (signs[..., 1] - signs[..., 0]) / 2  # only those who rounded up
+        least, largest = self.ends
+        span, noise = largest - least, self.noise[-1].edge
+        plain = SignEstimate.of(self.value_domain, n, whole, self.noise[:-1])
+        first = least * whole + span * upper
+        second = (least**2 + span**2 * noise) * whole + (2 * least * span + span**2) * upper
+        return WeightedEstimate(**vars(plain), first=first, second=second, squares=None)
+
+    def channel(self) -> NDArray[np.float64]:
+        numerators, denominator = self._chances
+        up = numerators.astype(np.float64) / denominator
+        ends = self.sign_channel(self.sizes).reshape(self.value_domain.size, 2, -1)
+        mixed = (1 - up)[None, :, None] * ends[:, :1] + up[None, :, None] * ends[:, 1:]
+        return mixed.reshape(self.domain.size, -1)
+
+
+@dataclass(frozen=True)
+class PublicWeights(WeightedSigns):
+    """The weight reported as it is; observations are kept by weight."""
+
+    def check(self) -> None:
+        super().check()
+        cells = int(np.prod(self.arrays["observation"]))
+        if cells > MAXIMUM_OBSERVATIONS:
+            raise SpecificationError(
+                f"domain needs {cells} observations over all weights, {cells / 2**17:.0f} MiB of state for each "
+                f"window; metric-l1 holds at most {MAXIMUM_OBSERVATIONS}: use fewer weights"
+            )
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("weight", self.weight_axis.size), vector=Vector("bits", self.signs.width))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"observation": (self.weight_axis.size, *self.sizes)}
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each group: the integer, or the middle of the bin."""
+        middle = 0.0 if self.weight_axis.low is None else 0.5
+        return np.array([self.weight_axis.units(index + middle) for index in range(self.weight_axis.size)])
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        cells = self.domain.check(values)
+        weight = cells[:, -1].astype(smallest_unsigned(self.weight_axis.size))
+        return {"weight": weight, "bits": self.signs.pack(cells[:, :-1]) ^ self._flipped(len(cells), random)}
+
+    def fold(self, state: State, reports: Reports) -> State:
+        for group in np.unique(reports["weight"]):
+            state["observation"][group] += self.signs.observe(reports["bits"][reports["weight"] == group])
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["observation"].reshape(self.weight_axis.size, -1)[:, -1].sum())
+
+    def estimate(self, state: State) -> WeightedEstimate:
+        n = self.reports(state)
+        signs = self.rescale(state["observation"] / max(n, 1))
+        plain = SignEstimate.of(self.value_domain, n, signs.sum(axis=0), self.noise)
+        first, second = (np.tensordot(self.weights**power, signs, axes=1) for power in (1, 2))
+        return WeightedEstimate(**vars(plain), first=first, second=second, squares=second)
+
+    def channel(self) -> NDArray[np.float64]:
+        cells = self.sign_channel(self.value_domain.shape)
+        known = np.eye(self.weight_axis.size)
+        return np.einsum("xs,wv->xwvs", cells, known).reshape(self.domain.size, -1)
+
+
+FORMS["private"] = PrivateWeights
+FORMS["public"] = PublicWeights

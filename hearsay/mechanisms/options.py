@@ -1,0 +1,80 @@
+"""A mechanism's own options: declared once, checked, completed with defaults, listed in the documentation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from hearsay.mechanisms.errors import SpecificationError
+
+
+@dataclass(frozen=True)
+class Option:
+    """A named option; `check` returns the normal form of what was given or raises SpecificationError."""
+
+    name: str
+    default: Any
+    check: Callable[[Any], Any]
+    help: str
+
+
+def integer(name: str, default: int | None, low: int, high: int, help: str) -> Option:
+    """An integer in low..high; where the default is None, the mechanism chooses."""
+
+    def check(value: Any) -> Any:
+        if value is None and default is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise SpecificationError(f"options.{name} must be an integer in {low}..{high}, got {value!r}")
+        return value
+
+    return Option(name, default, check, help)
+
+
+def number(name: str, default: float, low: float, high: float, help: str, infinite: bool = False) -> Option:
+    """A finite number in low..high; with `infinite` also "inf"."""
+
+    def check(value: Any) -> Any:
+        if infinite and value in ("inf", float("inf")):
+            return "inf"
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+            raise SpecificationError(f"options.{name} must be a number in {low:g}..{high:g}, got {value!r}")
+        if not low <= value <= high:
+            raise SpecificationError(f"options.{name} must be a number in {low:g}..{high:g}, got {value!r}")
+        return float(value)
+
+    return Option(name, default, check, help)
+
+
+def choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Option:
+    """One of a few words."""
+
+    def check(value: Any) -> Any:
+        if value not in choices:
+            raise SpecificationError(f"options.{name} must be one of {', '.join(choices)}, got {value!r}")
+        return value
+
+    return Option(name, default, check, help)
+
+
+def flag(name: str, default: bool, help: str) -> Option:
+    """True or false."""
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, bool):
+            raise SpecificationError(f"options.{name} must be true or false, got {value!r}")
+        return value
+
+    return Option(name, default, check, help)
+
+
+def complete(declared: tuple[Option, ...], given: Any) -> dict[str, Any]:
+    """Every declared option with the given value or its default; unknown ones are refused."""
+    if not isinstance(given, Mapping):
+        raise SpecificationError(f"options must be a table, got {type(given).__name__}")
+    known = {option.name for option in declared}
+    for name in given:
+        if name not in known:
+            allowed = ", ".join(sorted(known)) or "none"
+            raise SpecificationError(f"options has the unknown key {name!r}; allowed: {allowed}")
+    return {option.name: option.check(given.get(option.name, option.default)) for option in declared}

@@ -1,0 +1,184 @@
+"""Any finite channel: a table of P(output | value) in exact integers out of 2^64, drawn, inverted and checked.
+
+Device    Output y with probability weights[x][y]/2^64.
+Privacy   weights[x][y] <= e^E[x, x'] weights[x'][y] for every output and every ordered pair with a promise; checked
+          here in exact arithmetic.
+Estimate  f = M hist/n with M Q^T = I, weighted so that it is the best such M where values are equally frequent; or the
+          maximum likelihood. A channel whose rows are linearly dependent has no unbiased estimate at all.
+Variance  (sum_y M[x,y]^2 hist_y/n - f_x)/n, given the devices' values.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.randomness import WORD, Random
+from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
+from hearsay.mechanisms.oracles.oracle import standard_errors
+
+Weights = tuple[tuple[int, ...], ...]
+SINGULAR = 1e-9  # rows whose least singular value is below this part of the largest count as dependent
+_CLOSE = 1e-9  # losses so close to a bound are compared in exact arithmetic
+
+
+def to_weights(rows: Sequence[Sequence[Fraction]]) -> Weights:
+    """Probabilities as integers out of 2^64: rounded down, and what is left over given to the likeliest output."""
+    result = []
+    for row in rows:
+        weights = [int(probability * WORD) for probability in row]
+        weights[weights.index(max(weights))] += WORD - sum(weights)
+        result.append(tuple(weights))
+    return tuple(result)
+
+
+def losses(channel: Floats) -> Floats:
+    """ln of the worst likelihood ratio for every ordered pair of rows; infinite where a zero gives a value away."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(channel)
+    worst = np.zeros((len(channel), len(channel)))
+    for one, row in enumerate(logs):
+        possible = channel[one] > 0
+        worst[one] = (row[possible] - logs[:, possible]).max(axis=1)
+    return worst
+
+
+def broken_pair(weights: Weights, bound: Floats) -> tuple[int, int] | None:
+    """The first ordered pair of values for which the channel says more than the bound allows; None if all keep it."""
+    found = losses(np.array(weights, dtype=np.float64))
+    for one, other in zip(*np.nonzero(found > bound - _CLOSE), strict=True):
+        if one == other:
+            continue
+        if found[one, other] > bound[one, other] + _CLOSE:
+            return int(one), int(other)
+        allowed = Fraction(exponential(float(bound[one, other])))
+        if any(mine > allowed * theirs for mine, theirs in zip(weights[one], weights[other], strict=True)):
+            return int(one), int(other)
+    return None
+
+
+@dataclass(frozen=True)
+class FiniteChannel(Mechanism):
+    """A mechanism given by its table of probabilities."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Weights:
+        """P(output | value) out of 2^64, a row per value; every row sums to 2^64."""
+
+    @property
+    def likelihood(self) -> bool:
+        """Estimate by maximum likelihood instead of by the inverse."""
+        return False
+
+    @cached_property
+    def outputs(self) -> int:
+        return len(self.weights[0])
+
+    def channel(self) -> NDArray[np.float64]:
+        return np.array([[float(Fraction(weight, WORD)) for weight in row] for row in self.weights])
+
+    @cached_property
+    def spent_epsilon(self) -> float:
+        """The worst loss over the pairs with a promise, of the integers really drawn."""
+        bound = self.guarantee.matrix(self.domain)
+        found = np.where(np.isinf(bound), 0.0, losses(np.array(self.weights, dtype=np.float64)))
+        one, other = np.unravel_index(np.argmax(found), found.shape)
+        pairs = zip(self.weights[one], self.weights[other], strict=True)
+        worst = max(Fraction(mine, theirs) for mine, theirs in pairs if theirs)
+        return log_ratio(worst, Fraction(1))
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("output", self.outputs))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"hist": (self.outputs,)}
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        cells = self.domain.flatten(values)
+        output = np.empty(cells.size, dtype=smallest_unsigned(self.outputs))
+        order = np.argsort(cells, kind="stable")
+        ends = np.searchsorted(cells[order], np.arange(self.domain.size), side="right")
+        start = 0
+        for cell, end in enumerate(ends):
+            if end > start:
+                output[order[start:end]] = self._draw(cell, int(end - start), random)
+                start = int(end)
+        return {"output": output}
+
+    def _draw(self, cell: int, count: int, random: Random) -> NDArray[np.intp]:
+        # Outputs without probability are left out: the ends of the others then lie strictly inside a word.
+        possible = [output for output, weight in enumerate(self.weights[cell]) if weight]
+        ends, total = [], 0
+        for output in possible[:-1]:
+            total += self.weights[cell][output]
+            ends.append(total)
+        return np.array(possible)[random.choose(np.array(ends, dtype=np.uint64), count)]
+
+    def fold(self, state: State, reports: Reports) -> State:
+        count_into(state["hist"], reports["output"])
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["hist"].sum())
+
+    @cached_property
+    def rank(self) -> int:
+        """How many values the channel can tell apart."""
+        return int(np.linalg.matrix_rank(self.channel(), tol=SINGULAR * np.linalg.norm(self.channel(), 2)))
+
+    @cached_property
+    def even_inverse(self) -> Floats:
+        """M where all values are equally frequent; outputs that never occur count for nothing."""
+        channel = self.channel()
+        occurs = channel.sum(axis=0) > 0
+        table = np.zeros_like(channel)
+        weighted = channel[:, occurs] / channel[:, occurs].mean(axis=0)
+        table[:, occurs] = np.linalg.solve(weighted @ channel[:, occurs].T, weighted)
+        return table
+
+    def estimate(self, state: State) -> Estimate:
+        n = self.reports(state)
+        shares = state["hist"] / max(n, 1)
+        if self.likelihood:
+            f, variance = self._most_likely(shares)
+        else:
+            f = self.even_inverse @ shares
+            variance = self.even_inverse**2 @ shares - np.clip(f, 0.0, 1.0)
+        shape = self.domain.shape
+        return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+
+    def _most_likely(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Expectation maximisation from equal shares; n Var from the information matrix, unknown where it is singular.
+
+        The inverse information is the variance with random values; the values' own part, f, is taken off.
+        """
+        channel = self.channel()
+        f = np.full(len(channel), 1 / len(channel))
+        for _ in range(20_000):
+            explained = np.maximum(f @ channel, 1e-300)
+            better = f * (channel @ (shares / explained))
+            if np.abs(better - f).max() < 1e-13:
+                break
+            f = better
+        if self.rank < len(channel) or not shares.any():
+            return f, np.full_like(f, np.nan)
+        information = (channel / np.maximum(f @ channel, 1e-300)) @ channel.T
+        return f, np.diag(np.linalg.inv(information)) - f
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        """For values equally frequent, averaged over the cells; nothing where no unbiased estimate exists."""
+        if self.rank < self.domain.size:
+            return {}
+        variance = self.even_inverse**2 @ self.channel().mean(axis=0) - 1 / self.domain.size
+        return {"point": float(np.sqrt(np.mean(variance) / reports))}

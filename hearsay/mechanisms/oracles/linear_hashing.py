@@ -1,0 +1,292 @@
+"""Hadamard randomised response and optimal local hashing as one family of linear hashes.
+
+Device    K = 2^k >= D. Draw a non-zero vector a of GF(2^k), form a_i = x^(i-1) a for i = 1..t, hash the value v to the
+          t bits <a_i, v> and report a with the bucket passed through randomised response over g = 2^t buckets.
+Privacy   a is independent of the value; the bucket has probability p or (1-p)/(g-1), with ratio at most e^eps.
+Fold      A report shows the sign of all m = g - 1 characters spanned by the a_i: sum[alpha] += sign, count[alpha] += 1.
+Estimate  theta_alpha = sum/(norm c) with c = p - q; theta_0 = 1; f = WHT(theta)/K. The norm is the expected count
+          lambda = n m/(K-1) where that is below 20, otherwise each character's own count; one choice per state.
+Variance  see `_own_count_variance`; the expected-count form follows from `moments`.
+
+t = 1 is Hadamard randomised response (Kulkarni 4.7); larger t is local hashing (Wang et al. 2017) with hashes whose
+collisions are exact, so there is no hash pool, no O(n D) work and no error floor. The variant "coefficients" is the
+dissertation's HRR_t, which looks at the m = t characters a_i only and so loses what the others say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.exact.counting import FEW, add_each, count_into
+from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.exact.thresholds import exponential, keep_threshold, log_ratio, probability
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
+from hearsay.mechanisms.options import choice, integer
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard_errors
+from hearsay.mechanisms.registry import register
+
+OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
+MAXIMUM_T = 8
+# Low terms of an irreducible polynomial of each degree: x^k = these terms (trinomials and pentanomials, Seroussi 1998).
+_LOW_TERMS = {
+    1: 0b1, 2: 0b11, 3: 0b11, 4: 0b11, 5: 0b101, 6: 0b11, 7: 0b11, 8: 0b11011, 9: 0b11, 10: 0b1001, 11: 0b101,
+    12: 0b1001, 13: 0b11011, 14: 0b100001, 15: 0b11, 16: 0b101011, 17: 0b1001, 18: 0b1001, 19: 0b100111, 20: 0b1001,
+    21: 0b101, 22: 0b11, 23: 0b100001, 24: 0b11011, 25: 0b1001, 26: 0b11011, 27: 0b100111, 28: 0b11,
+}  # fmt: skip
+
+_VARIANT = choice(
+    "variant",
+    "hashing",
+    ("hashing", "coefficients"),
+    "read every character that a report shows, or, as in the dissertation's HRR_t, only t of them",
+)
+
+
+@dataclass(frozen=True)
+class LinearHashing(FrequencyOracle):
+    """What `hrr` and `olh` share; they differ in t only."""
+
+    @cached_property
+    def bits(self) -> int:
+        """k: a character is a vector of so many bits."""
+        return power_of_two_at_least(self.domain.size).bit_length() - 1
+
+    @property
+    def characters(self) -> int:
+        """K."""
+        return 1 << self.bits
+
+    @cached_property
+    def t(self) -> int:
+        """Bits of the hash, at most k."""
+        return min(self.wanted_t(), self.bits)
+
+    def wanted_t(self) -> int:
+        """The t asked for, before it is limited by the domain."""
+        return int(self.options["t"])
+
+    @property
+    def buckets(self) -> int:
+        """g = 2^t."""
+        return 1 << self.t
+
+    @cached_property
+    def combinations(self) -> tuple[int, ...]:
+        """Which sums of the a_i are read from a report, as masks: all but the empty one, or only the a_i themselves."""
+        every = range(1, self.buckets)
+        return (
+            tuple(1 << place for place in range(self.t)) if self.options["variant"] == "coefficients" else tuple(every)
+        )
+
+    @cached_property
+    def seen(self) -> int:
+        """m: how many characters a report shows."""
+        return len(self.combinations)
+
+    @cached_property
+    def keep(self) -> int:
+        """Threshold out of 2^64 of reporting the true bucket."""
+        return keep_threshold(self.epsilon, self.buckets)
+
+    @cached_property
+    def correlation(self) -> float:
+        """c = p - q of the coin really flipped."""
+        p = probability(self.keep)
+        return float(p - (1 - p) / (self.buckets - 1))
+
+    @property
+    def spent_epsilon(self) -> float:
+        p = probability(self.keep)
+        return log_ratio(p, (1 - p) / (self.buckets - 1))
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**super().canonical_options(), "t": self.t}
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("vector", self.characters - 1), Scalar("bucket", self.buckets))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"sum": (self.characters,), "count": (self.characters,)}
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return by_parts(lambda cells: self._draw(cells.astype(np.uint32), random), self.domain.flatten(values))
+
+    def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
+        vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
+        bucket = self.hashed(vector + np.uint32(1), cells)
+        lie = ~random.bernoulli(self.keep, cells.size)
+        shift = random.narrow_below(self.buckets - 1, cells.size) + np.uint8(1) if self.t > 1 else np.uint8(1)
+        bucket = np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket)
+        return {"vector": vector, "bucket": bucket}
+
+    def _rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+        """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""
+        rows = [a]
+        top, mask = np.uint32(self.bits - 1), np.uint32(self.characters - 1)
+        low_terms = np.uint32(_LOW_TERMS[self.bits])
+        for _ in range(self.t - 1):
+            last = rows[-1]
+            rows.append(((last << np.uint32(1)) & mask) ^ (low_terms * (last >> top)))
+        return rows
+
+    def hashed(self, a: NDArray[np.uint32], cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
+        """The bucket of every cell under the hash of its vector a."""
+        bucket = np.zeros(a.shape, dtype=np.uint8)
+        for place, row in enumerate(self._rows(a)):
+            bucket |= parity(row & cells) << np.uint8(place)
+        return bucket
+
+    def fold(self, state: State, reports: Reports) -> State:
+        if len(reports["vector"]) * self.seen * FEW < 2 * self.characters:
+            symbols = [character << np.uint32(1) | sign for character, sign in self._shown(reports)]
+            add_each(state["sum"], state["count"], np.sort(np.concatenate(symbols or [np.zeros(0, dtype=np.uint32)])))
+            return state
+        signs = np.zeros(2 * self.characters, dtype=np.int64)  # characters with sign +, then with sign -
+        for character, sign in self._shown(reports):
+            count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
+        plus, minus = signs[: self.characters], signs[self.characters :]
+        state["sum"] += plus - minus
+        state["count"] += plus + minus
+        return state
+
+    def _shown(self, reports: Reports) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
+        """Every character that the reports show, with its sign bit."""
+        # Parts that stay in the processor's cache, but are worth a histogram of all characters.
+        at_once = max(1 << 15, self.characters // 4)
+        for start in range(0, len(reports["vector"]), at_once):
+            rows = self._rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
+            bucket = reports["bucket"][start : start + at_once]
+            for combination in self.combinations:
+                chosen = [rows[place] for place in range(self.t) if combination >> place & 1]
+                yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
+
+    def reports(self, state: State) -> int:
+        return int(state["count"].sum()) // self.seen
+
+    def estimate(self, state: State) -> Estimate:
+        n = self.reports(state)
+        f = self.shares(state)
+        variance = self.variance(f, n)
+        shape = self.domain.shape
+        return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+
+    def shares(self, state: State, own_counts: bool = True) -> Floats:
+        shares = walsh_hadamard(self.spectrum(state, own_counts))[: self.domain.size]
+        shares /= self.characters
+        return shares
+
+    def expected_count(self, reports: int) -> float:
+        """lambda: how often a character is seen among so many reports."""
+        return reports * self.seen / (self.characters - 1)
+
+    def spectrum(self, state: State, own_counts: bool = True) -> Floats:
+        """theta: the estimated Walsh-Hadamard transform of the shares; without own counts always by lambda."""
+        expected = self.expected_count(self.reports(state))
+        norm: Floats | float = max(expected, 1e-300)
+        if own_counts and expected >= OWN_COUNT_FROM:
+            norm = np.where(state["count"] > 0, state["count"], norm)
+        theta: Floats = state["sum"] / (norm * self.correlation)
+        theta[0] = 1.0
+        return theta
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Expected-count form. Pairs of characters in one report are treated as spread evenly over all pairs."""
+        K, c = self.characters, self.correlation
+        once = self.seen / (K - 1)
+        pair = self.pair_share() / once**2
+        return Moments(
+            a=1 / (K * once * c * c) - pair / (K * c),
+            b=pair / c,
+            c=-1 / K**2 - 1 / (K * K * once * c * c) + 2 * pair / (K * K * c),
+            d=2 / K - 2 * pair / (K * c),
+        )
+
+    def pair_share(self) -> float:
+        """Chance that two given different characters are both in a report."""
+        K, m = self.characters, self.seen
+        return m * (m - 1) / ((K - 1) * (K - 2)) if m > 1 else 0.0
+
+    def variance(self, f: Floats, reports: int) -> Floats:
+        """n Var of every cell, with the norm that so many reports get."""
+        held = np.clip(f, 0.0, 1.0)
+        variance = self.moments.variance(held)
+        if self.expected_count(reports) < OWN_COUNT_FROM:
+            return variance
+        noise = variance.sum() / max(reports, 1)
+        concentration = float(np.clip((f**2).sum() - noise, (held.sum() / f.size) ** 2, 1.0))
+        return self._own_count_variance(held, concentration, reports)
+
+    def _own_count_variance(self, f: Floats, concentration: float, reports: int) -> Floats:
+        """Each character divided by its own count: what theta explains is no longer noise. concentration = sum f^2."""
+        K, c = self.characters, self.correlation
+        once, pair = self.seen / (K - 1), self.pair_share()
+        spread, peak = K * concentration - 1, K * f - 1
+        moment = once * ((K - 1) / c**2 - spread) + pair * ((K - 2) * peak / c - peak**2 + spread)
+        return (moment / (K * once) ** 2 - f * (1 - f)) * (1 + 1 / self.expected_count(reports))
+
+    def channel(self) -> NDArray[np.float64]:
+        K, g = self.characters, self.buckets
+        p = float(probability(self.keep))
+        q = float((1 - probability(self.keep)) / (g - 1))
+        vectors = np.arange(1, K, dtype=np.uint32)
+        table = np.empty((self.domain.size, K - 1, g))
+        for cell, bucket in product(range(self.domain.size), range(g)):
+            hashed = self.hashed(vectors, np.full(K - 1, cell, dtype=np.uint32))
+            table[cell, :, bucket] = np.where(hashed == bucket, p, q) / (K - 1)
+        return table.reshape(self.domain.size, -1)
+
+
+@register
+@dataclass(frozen=True)
+class HRR(LinearHashing):
+    """Hadamard randomised response: one character, one bit."""
+
+    ID = "hrr"
+    SUMMARY = "Hadamard randomised response: a few bits a report, any domain size"
+    OPTIONS = (
+        integer("t", 1, 1, MAXIMUM_T, "characters that generate a report's hash; 1 is the classical form"),
+        _VARIANT,
+    )
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 6}},
+        {"epsilon": 0.5, "domain": {"kind": "categorical", "categories": ["red", "green", "blue", "none"]}},
+        {
+            "epsilon": 2.0,
+            "domain": {"kind": "categorical", "size": 8},
+            "options": {"t": 2, "variant": "coefficients"},
+        },
+    )
+
+
+@register
+@dataclass(frozen=True)
+class OLH(LinearHashing):
+    """Optimal local hashing: the t with the least variance."""
+
+    ID = "olh"
+    SUMMARY = "optimal local hashing with linear hashes: oue's error at a few bytes a report"
+    OPTIONS = (
+        integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen for the least variance where absent"),
+        _VARIANT,
+    )
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 10}},
+        {"epsilon": 2.5, "domain": {"kind": "ordinal", "size": 16}},
+    )
+
+    def wanted_t(self) -> int:
+        if self.options["t"] is not None:
+            return int(self.options["t"])
+        e = float(exponential(self.epsilon))
+        return min(range(1, MAXIMUM_T + 1), key=lambda t: (e - 1 + 2**t) ** 2 / ((e - 1) ** 2 * (2**t - 1)))

@@ -1,0 +1,1 @@
+"""Questions to an estimate, and their answers."""

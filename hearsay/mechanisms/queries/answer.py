@@ -1,0 +1,79 @@
+"""One answer: a value never travels without its standard error and its 95% interval."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from hearsay.mechanisms.estimates.estimate import Z95
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A value with its standard error; what is unknown is None, never NaN.
+
+    `item` names a cell of a one-dimensional domain (label, integer, ends of a bin), `cell` one of several axes. Only a
+    quantile has `band`, its asymmetric 95% band in the domain's units, `rank_stderr`, the standard error of the share
+    at the value, and where there is a theorem its `rank_bound` on the error in rank. With `postprocess` the value went
+    through that method and `raw` is the unbiased one, to which standard error and intervals belong. `factor` times the
+    standard error makes intervals that hold for all cells.
+    """
+
+    query: str
+    value: float | None
+    stderr: float | None
+    item: Any = None
+    cell: Mapping[str, Any] | None = None
+    band: tuple[float, float] | None = None
+    rank_stderr: float | None = None
+    rank_bound: float | None = None
+    postprocess: str | None = None
+    raw: float | None = None
+    factor: float | None = None
+
+    @property
+    def unbiased(self) -> float | None:
+        """The value that nothing was done to."""
+        return self.value if self.postprocess is None else self.raw
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95% interval, unclipped."""
+        return self._away(-Z95)
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95% interval, unclipped."""
+        return self._away(Z95)
+
+    @property
+    def simultaneous(self) -> tuple[float | None, float | None] | None:
+        """Ends of the interval that holds at 95% for all cells at once, where asked for."""
+        return None if self.factor is None else (self._away(-self.factor), self._away(self.factor))
+
+    def _away(self, factor: float) -> float | None:
+        return None if self.unbiased is None or self.stderr is None else self.unbiased + factor * self.stderr
+
+    def table(self) -> dict[str, Any]:
+        """The answer as JSON shows it; fields that do not apply are absent."""
+        table: dict[str, Any] = {"query": self.query}
+        if self.item is not None:
+            table["item"] = self.item
+        if self.cell is not None:
+            table["cell"] = dict(self.cell)
+        table |= {"value": self.value, "stderr": self.stderr, "low": self.low, "high": self.high}
+        if self.postprocess is not None:
+            table |= {"postprocess": self.postprocess, "raw": self.raw}
+        if self.simultaneous is not None:
+            table["simultaneous"] = list(self.simultaneous)
+        if self.band is not None:
+            table |= {"band": list(self.band), "rank_stderr": self.rank_stderr}
+        if self.rank_bound is not None:
+            table["rank_bound"] = self.rank_bound
+        return table
+
+
+def known(number: float) -> float | None:
+    """A plain float, or None where the number is not finite."""
+    plain = float(number)
+    return plain if isfinite(plain) else None

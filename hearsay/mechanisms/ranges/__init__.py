@@ -1,0 +1,1 @@
+"""Ranges and quantiles of ordered values."""

@@ -1,0 +1,152 @@
+"""Ranges from a plain histogram: any oracle over the cells, and prefix sums.
+
+Device    Report the cell by the oracle, as it is.
+Privacy   The oracle's.
+Estimate  The oracle's shares; a range is the sum of its cells, the whole domain is known to be 1.
+Variance  exact for every range from the oracle's second moments with weights 1 inside the range (`level_noise`), where
+          pairs of cells come from the range's dyadic parts (`xor_pairs`).                       Kulkarni 5.2
+
+The error grows with the square root of the range's length: right for small domains and for short ranges.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges
+from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.guarantees.promises import Guarantee
+from hearsay.mechanisms.layout import Layout, Reports
+from hearsay.mechanisms.options import choice
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle
+from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
+from hearsay.mechanisms.ranges.level_noise import LevelNoise
+from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs
+from hearsay.mechanisms.registry import REGISTRY, register
+
+ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr")
+
+
+@dataclass(frozen=True)
+class FlatEstimate(RangeEstimate):
+    """Shares of the cells; `cumulative` is the share before each cell, `pairs` go from halves of the domain down."""
+
+    cumulative: Floats
+    noise: LevelNoise
+    pairs: tuple[XorPairs | None, ...]
+
+    def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
+        share, count, noise = self.cumulative[y] - self.cumulative[x], (y - x).astype(np.float64), self.noise
+        held = np.clip(share, 0.0, 1.0)
+        moment = noise.a * count + noise.b * held + noise.c * count**2 + noise.d * count * held
+        moment -= noise.mean * held**2
+        if noise.pairs:
+            moment -= noise.pairs * np.clip(self._paired(x, y, count), 0.0, count)
+        whole = count == self.domain.size
+        variance = noise.scale * moment - held * (1 - held) / max(self.reports, 1)
+        return np.where(whole, 1.0, share), np.where(whole, 0.0, variance)
+
+    def _paired(self, x: Ends, y: Ends, count: Floats) -> Floats:
+        """Sum of F over all pairs of cells of the range: its mean over the domain, then halves, quarters, ..."""
+        size = 1 << len(self.pairs)
+        ends = np.stack([x, np.where(y == size, 0, y)])  # neither cuts a node
+        paired = (count / size) ** 2
+        for level, pairs in enumerate(self.pairs, start=1):
+            paired = 2 * paired
+            if pairs is not None:
+                span = size >> level
+                node = ends // span
+                paired += pairs.of_prefixes(node, (ends - node * span) / float(span))
+        return paired
+
+    def prefix_values(self) -> Floats:
+        return np.append(self.cumulative[1:-1], 1.0)
+
+
+@register
+@dataclass(frozen=True)
+class Flat(Mechanism):
+    """Ranges and quantiles from one histogram."""
+
+    ID = "flat"
+    SUMMARY = "ranges and quantiles from one histogram: for small domains and short ranges"
+    KINDS = ("ordinal",)
+    OPTIONS = (choice("oracle", "olh", ORACLES, "the oracle of the histogram"),)
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}},
+        {"epsilon": 1.0, "domain": {"kind": "ordinal", "size": 8}, "options": {"oracle": "hrr"}},
+        {"epsilon": 2.0, "domain": {"kind": "ordinal", "size": 5}, "options": {"oracle": "oue"}},
+    )
+
+    @cached_property
+    def oracle(self) -> FrequencyOracle:
+        return cast(FrequencyOracle, REGISTRY[self.options["oracle"]].over(self.domain.size, self.epsilon))
+
+    @property
+    def layout(self) -> Layout:
+        return self.oracle.layout
+
+    @property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return self.oracle.arrays
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.oracle.guarantee
+
+    @property
+    def spent_epsilon(self) -> float:
+        return self.oracle.spent_epsilon
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return self.oracle.perturb(self.domain.flatten(values), random)
+
+    def fold(self, state: State, reports: Reports) -> State:
+        return self.oracle.fold(state, reports)
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
+        return self.oracle.valid(reports)
+
+    def reports(self, state: State) -> int:
+        return self.oracle.reports(state)
+
+    def estimate(self, state: State) -> Estimate:
+        cells = self.oracle.estimate(state)
+        noise = LevelNoise.of(self.oracle, cells.reports)
+        cumulative = np.append(0.0, np.cumsum(cells.estimate))
+        pairs = self._pairs(cells.estimate, noise)
+        stderr = cells.stderr if cells.reports else np.full(cells.stderr.shape, np.inf)
+        return FlatEstimate(self.domain, cells.reports, cells.estimate, stderr, cumulative, noise, pairs)
+
+    def _pairs(self, shares: Floats, noise: LevelNoise) -> tuple[XorPairs | None, ...]:
+        """Of halves, quarters, ... of the padded domain, where characters are divided by their own counts."""
+        if not noise.pairs:
+            return ()
+        size = power_of_two_at_least(self.domain.size)
+        nodes = np.zeros(size)
+        nodes[: shares.size] = shares
+        variance, real = noise.contrast_variance(shares.size), shares.size
+        pairs = []
+        while nodes.size > 1:
+            # Padding has no noise: a node's is the average over its level.
+            per_node = variance * real / nodes.size
+            pairs.append(XorPairs.of(nodes, per_node, 2, NEGLIGIBLE * noise.a / noise.pairs))
+            nodes = sum_children(nodes, 2, nodes.size // 2)
+        return tuple(reversed(pairs))
+
+    def channel(self) -> NDArray[np.float64]:
+        return self.oracle.channel()
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""
+        size = self.domain.size
+        noise = LevelNoise.of(self.oracle, reports, own_counts=False)
+        even = FlatEstimate(self.domain, reports, np.zeros(0), np.zeros(0), np.arange(size + 1) / size, noise, ())
+        _, variance = even.answer(*sampled_ranges(size))
+        return {**self.oracle.predicted_stderr(reports), "range": float(np.sqrt(variance.mean()))}

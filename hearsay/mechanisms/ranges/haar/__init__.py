@@ -1,0 +1,1 @@
+"""Ranges by Haar wavelets."""

@@ -1,0 +1,86 @@
+"""Ranges from Haar coefficients, each with its exact standard error; the formulas are in `haar`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, standard_error
+
+
+@dataclass(frozen=True)
+class HaarLevel:
+    """One level: d of every node, the variance per unit of sum w^2, and what the estimate explains of it.
+
+    `explained[u xor v]` goes with own counts, `mean_square` (times (sum w d)^2) with the expected count.
+    """
+
+    differences: Floats
+    noise: float
+    explained: Floats | None
+    mean_square: float = 0.0
+
+
+@dataclass(frozen=True)
+class HaarEstimate(RangeEstimate):
+    """Shares rebuilt from the differences; `cumulative` is the share before each cell, D + 1 of them."""
+
+    levels: tuple[HaarLevel, ...]  # the finest first
+    cumulative: Floats
+
+    @classmethod
+    def of(cls, domain: Domain, reports: int, levels: tuple[HaarLevel, ...]) -> "HaarEstimate":
+        """Rebuild every cell from the root down; nobody is beyond the domain, so the last cell takes what is there."""
+        shares, variance = np.ones(1), np.zeros(1)
+        for distance, level in enumerate(reversed(levels)):
+            shares = _halve(shares, level.differences)
+            unit = 4.0 ** -(len(levels) - distance)
+            own = unit * (level.noise - (level.explained[0] if level.explained is not None else 0.0))
+            of_nodes = variance + own - unit * level.mean_square * level.differences**2
+            variance = np.repeat(of_nodes, 2)
+        cumulative = np.zeros(domain.size + 1)
+        np.cumsum(shares[: domain.size], out=cumulative[1:])
+        cumulative[-1] = 1.0
+        cells = shares[: domain.size].copy()
+        cells[-1] = 1.0 - cumulative[-2]
+        variance = variance[: domain.size] - _one_level_only(cells, reports)
+        made = cls(domain, reports, cells, standard_error(variance, reports), levels, cumulative)
+        end = np.array([[domain.size - 1]], dtype=np.int64)
+        made.stderr[-1:] = made.ranges(end, end).stderr
+        return made
+
+    def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
+        value = self.cumulative[y] - self.cumulative[x]
+        y = np.where(y == self.domain.size, 0, y)  # nobody is beyond: up to the end is up to the padded end, exact
+        variance = np.zeros(x.size)
+        for height, level in enumerate(self.levels, start=1):
+            size = 1 << height
+            left, right = x >> height, y >> height
+            left_offset, right_offset = x & (size - 1), y & (size - 1)
+            left_weight = np.minimum(left_offset, size - left_offset) * (-1.0 / size)
+            right_weight = np.minimum(right_offset, size - right_offset) * (1.0 / size)
+            squares = left_weight**2 + right_weight**2
+            products = 2 * left_weight * right_weight
+            variance += level.noise * (squares + products * (left == right))
+            if level.explained is not None:
+                variance -= squares * level.explained[0] + products * level.explained[left ^ right]
+            elif level.mean_square:
+                mean = left_weight * level.differences[left] + right_weight * level.differences[right]
+                variance -= level.mean_square * mean**2
+        return value, variance - _one_level_only(value, self.reports)
+
+    def prefix_values(self) -> Floats:
+        return self.cumulative[1:]
+
+
+def _halve(shares: Floats, differences: Floats) -> Floats:
+    halves = np.empty(2 * shares.size)
+    halves[0::2] = (shares + differences) / 2
+    halves[1::2] = (shares - differences) / 2
+    return halves
+
+
+def _one_level_only(share: Floats, reports: int) -> Floats:
+    held = np.clip(share, 0.0, 1.0)
+    return held * (1 - held) / max(reports, 1)

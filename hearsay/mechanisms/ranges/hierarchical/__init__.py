@@ -1,0 +1,1 @@
+"""Ranges by hierarchical histograms with constrained inference."""

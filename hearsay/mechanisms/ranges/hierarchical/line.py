@@ -1,0 +1,235 @@
+"""Hierarchical histograms: a tree over an ordered domain, one level a device, an oracle a level.
+
+Device    Draw a level of the tree, and one of its offsets, without looking at the value; report the value's node there
+          by the level's oracle.
+Privacy   The oracle's: level and offset are independent of the value, and a device reports once.
+Estimate  The shares at every place from its own reports, made consistent by weighted least squares with the total known
+          to be 1 (`crown`, `tree`); a range is a difference of two cumulative shares.
+Variance  exact for every range, `crown_variance` and `tree_variance`; without consistency, `tree_parts`.
+                                                                                                    Kulkarni 5.3, 5.4
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.domains.domain import Domain, Indices
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges, standard_error
+from hearsay.mechanisms.exact.one_thread import in_one_thread
+from hearsay.mechanisms.ranges.hierarchical.crown_variance import CrownVariance
+from hearsay.mechanisms.ranges.hierarchical.grid import HierarchicalGrid
+from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
+from hearsay.mechanisms.ranges.hierarchical.level_plan import DEFAULT_ORACLE, equal, optimise, oracle_over, tree_options
+from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan, PlannedLevel
+from hearsay.mechanisms.ranges.hierarchical.tree import Tree
+from hearsay.mechanisms.ranges.hierarchical.tree_parts import PartsEstimate
+from hearsay.mechanisms.ranges.hierarchical.tree_variance import TreeVariance
+from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
+from hearsay.mechanisms.ranges.level_noise import LevelNoise, level_shares
+from hearsay.mechanisms.ranges.levels import SampledLevels, cumulative_thresholds
+from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs, spread_over_pairs
+from hearsay.mechanisms.registry import register
+
+DEFAULT_FANOUT = 4
+
+
+@dataclass(frozen=True)
+class TreeEstimate(RangeEstimate):
+    """Consistent shares with the exact variance of every range."""
+
+    uncertainty: TreeVariance
+
+    def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
+        cumulative = self.uncertainty.cumulative
+        return cumulative[y] - cumulative[x], self.uncertainty.ranges(x, y)
+
+    def prefix_values(self) -> Floats:
+        return self.uncertainty.cumulative[1:]
+
+
+@register
+@dataclass(frozen=True)
+class Hierarchical(LevelMechanism):
+    """Ranges and quantiles from a tree of shares."""
+
+    ID = "hierarchical"
+    SUMMARY = "ranges and quantiles: a tree of histograms, made consistent"
+    KINDS = ("ordinal", "grid")
+    OPTIONS = tree_options()
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}, "options": {"fanout": 2}},
+        {"epsilon": 0.8, "domain": {"kind": "ordinal", "size": 5}, "options": {"fanout": 2, "oracle": "oue"}},
+        {"epsilon": 1.5, "domain": {"kind": "ordinal", "size": 9}, "options": {"fanout": 3, "oracle": "grr"}},
+        {
+            "epsilon": 1.0,
+            "domain": {"kind": "ordinal", "low": 0.0, "high": 60.0, "bins": 8},
+            "options": {"fanout": 4, "oracle": "hrr", "consistency": False},
+        },
+        {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
+        {
+            "epsilon": 0.9,
+            "domain": {"kind": "ordinal", "size": 7},
+            "options": {"levels": ["2 grr 1024 at 4", "2 ss 1024 at 2", "2 olh 2048"]},
+        },
+        {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}, "options": {"fanout": 2}},
+        {"epsilon": 1.3, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"fanout": 2}},
+    )
+
+    @classmethod
+    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
+        if domain.kind == "grid":
+            return cast(Self, HierarchicalGrid.create(epsilon, domain, options))
+        return super().create(epsilon, domain, options)
+
+    def check(self) -> None:
+        if self._levels != "uniform":
+            for name in ("fanout", "oracle"):
+                if self.options[name] is not None:
+                    raise SpecificationError(f'options.{name} goes with levels = "uniform", not with chosen levels')
+        if self.options["workload"] != "all" and self._levels != "optimised":
+            raise SpecificationError('options.workload goes with levels = "optimised", not with uniform levels')
+        if self._levels == "optimised" and not self.options["consistency"]:
+            raise SpecificationError('options.consistency must be true with levels = "optimised", got false')
+        self.hierarchy.check()
+        if not self.options["consistency"] and len(self.hierarchy.places) > len(self.plan):
+            raise SpecificationError("options.consistency must be true where levels have offsets, got false")
+
+    @property
+    def _levels(self) -> Any:
+        """How the levels are chosen: optimised, unless the survey asks for something else."""
+        if self.options["levels"] is not None:
+            return self.options["levels"]
+        plain = self.options["fanout"] is None and self.options["oracle"] is None and self.options["consistency"]
+        return "optimised" if plain else "uniform"
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The levels from the root down: fan-out, oracle and share of the devices."""
+        if self._levels == "optimised":
+            return optimise(self.domain.size, self.epsilon, self.options["workload"])
+        if self._levels != "uniform":
+            return tuple(PlannedLevel.parse(text) for text in self._levels)
+        oracle = self.options["oracle"] or DEFAULT_ORACLE
+        return equal(self.domain.size, self.options["fanout"] or DEFAULT_FANOUT, self.epsilon, oracle)
+
+    def canonical_options(self) -> dict[str, Any]:
+        consistency = self.options["consistency"]
+        if self._levels == "uniform" and self.options["oracle"] != "auto":
+            first = self.plan[0]
+            return {"fanout": first.fanout, "oracle": first.oracle, "consistency": consistency, "levels": "uniform"}
+        return {"consistency": consistency, "levels": [str(level) for level in self.plan]}
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.domain.size, self.plan)
+
+    @cached_property
+    def levels(self) -> SampledLevels:
+        """The places, each as a level of its own."""
+        hierarchy = self.hierarchy
+        oracles = (
+            oracle_over(hierarchy.oracle(place), hierarchy.nodes(place), self.epsilon) for place in hierarchy.places
+        )
+        return SampledLevels(tuple(oracles), cumulative_thresholds(hierarchy.shares))
+
+    def node(self, level: int, cells: Indices) -> Indices:
+        return self.hierarchy.node(self.hierarchy.places[level - 1], cells)
+
+    def estimate(self, state: State) -> Estimate:
+        counts = self.levels.counts(state)
+        noise = self._noise(counts)
+        raw = [
+            level_shares(oracle, self.levels.state(state, place), own_counts)
+            for place, (oracle, own_counts) in enumerate(
+                zip(self.levels.oracles, self._own_counts, strict=True), start=1
+            )
+        ]
+        if not self.options["consistency"]:
+            return PartsEstimate.of(self.domain, sum(counts), self.hierarchy.tree, noise, raw)
+        with in_one_thread():
+            return self._consistent(counts, noise, raw)
+
+    def _consistent(self, counts: list[int], noise: tuple[LevelNoise, ...], raw: list[Floats]) -> Estimate:
+        """The estimate by least squares."""
+        variances = self._variances(noise)
+        inference = self.hierarchy.inference(variances)
+        tree, in_crown = inference.tree, len(inference.windows)
+        spectra = tuple(
+            spread_over_pairs(shares, variance) if level.pairs else None
+            for shares, variance, level in zip(raw[:in_crown], variances, noise, strict=False)
+        )
+        pairs = self._pairs(tree, noise[in_crown:], inference.variances, raw[in_crown:])
+        leaves = inference.leaves(raw[:in_crown], raw[in_crown:])
+        cumulative = _cumulative(leaves)
+        units = np.diff(cumulative[np.minimum(np.arange(tree.nodes[1] + 1) * tree.spans[1], tree.size)])
+        of_units = spread_over_pairs(units, np.trace(inference.crown.covariance) / units.size) if any(pairs) else None
+        top = CrownVariance(inference.crown, noise[:in_crown], units, spectra, of_units)
+        uncertainty = TreeVariance(inference, top, noise[in_crown:], sum(counts), cumulative, pairs)
+        stderr = standard_error(uncertainty.cells(), sum(counts))
+        return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
+
+    def _noise(self, counts: list[int]) -> tuple[LevelNoise, ...]:
+        places = zip(self.levels.oracles, counts, self._own_counts, strict=True)
+        return tuple(LevelNoise.of(oracle, count, own_counts) for oracle, count, own_counts in places)
+
+    @cached_property
+    def _own_counts(self) -> list[bool]:
+        """Whether a place's hashing oracle may divide by own counts: where its exact error can be told.
+
+        That is everywhere in the crown, and below it where pairs of nodes line up with the characters (`xor_pairs`).
+        """
+        hierarchy, consistent = self.hierarchy, bool(self.options["consistency"])
+        below = hierarchy.below
+        aligned = all(fanout & (fanout - 1) == 0 for fanout in below.fanouts[1:]) and not below.last_ragged
+        return [consistent and (place.level <= hierarchy.depth or aligned) for place in hierarchy.places]
+
+    def _variances(self, noise: tuple[LevelNoise, ...]) -> list[float]:
+        """Of a node's estimate at every place, as least squares weighs it."""
+        places = zip(noise, self.hierarchy.places, strict=True)
+        return [level.contrast_variance(self.hierarchy.nodes(place)) for level, place in places]
+
+    @staticmethod
+    def _pairs(
+        tree: Tree, noise: tuple[LevelNoise, ...], variances: tuple[float, ...], raw: list[Floats]
+    ) -> tuple[XorPairs | None, ...]:
+        """For level 2..h, down to the deepest that divides characters by their own counts, where it matters."""
+        share = max((level.pairs / level.a for level in noise), default=0.0)
+        deepest = max((index for index, level in enumerate(noise) if level.pairs), default=-1)
+        return tuple(
+            XorPairs.of(shares, variances[index], tree.fanouts[index + 1], NEGLIGIBLE / share)
+            if index <= deepest
+            else None
+            for index, shares in enumerate(raw)
+        )
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""
+        counts = [max(1, round(reports * share)) for share in self.levels.probabilities]
+        noise = self._noise(counts)
+        inference = self.hierarchy.inference(self._variances(noise))
+        in_crown, tree, size = len(inference.windows), inference.tree, self.domain.size
+        even = np.arange(size + 1) / size
+        units = inference.crown.cells / size
+        top = CrownVariance(inference.crown, noise[:in_crown], units, (None,) * in_crown, None)
+        below = noise[in_crown:]
+        uncertainty = TreeVariance(inference, top, below, reports, even, (None,) * (tree.height - 1))
+        x, y = sampled_ranges(size)
+        variance = uncertainty.ranges(x, y)
+        middle = np.array([size // 2], dtype=np.int64)
+        point = uncertainty.ranges(middle, middle + 1)
+        return {"point": float(np.sqrt(point[0])), "range": float(np.sqrt(variance.mean()))}
+
+
+def _cumulative(leaves: Floats) -> Floats:
+    """Shares before each cell; the last is exactly 1, which the inference knows."""
+    cumulative = np.empty(leaves.size + 1)
+    cumulative[0] = 0.0
+    np.cumsum(leaves, out=cumulative[1:])
+    cumulative[-1] = 1.0
+    return cumulative

@@ -1,0 +1,1 @@
+"""Attacks on the reports a mechanism really makes."""

@@ -1,0 +1,220 @@
+"""`hearsay audit`: attack a mechanism with its own device code, and compare what leaks with what is claimed.
+
+For several values many reports are drawn by the real `perturb`. For every ordered pair of them the event that tells the
+two values apart best is looked for in one half of the reports; the other half, which had no part in the choice, gives
+exact Clopper-Pearson limits for the event's two probabilities and so a lower bound on the loss. All bounds hold
+together with the confidence asked for: a bound above the claim proves that the mechanism breaks its promise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import permutations
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from hearsay.collector.survey.survey import load
+from hearsay.mechanisms import REGISTRY, Mechanism, Reports, build
+from hearsay.mechanisms.domains.domain import Axis
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.exact.randomness import Random, secure, seeded
+from hearsay.mechanisms.layout import select
+from hearsay.mechanisms.oracles.finite_channel import losses
+from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, shown_loss
+from hearsay.ops.errors import CheckFailed, OperationError
+from hearsay.ops.terminal.options import json_option, seed_option
+from hearsay.ops.terminal.present import notes, print_json, print_table
+
+DRAWS, CONFIDENCE = 100_000, 0.9999
+MAXIMUM_CELLS = 1 << 10  # every pair of cells has a bound, and a report may be weighed for every cell
+_VALUES = 6  # so many values are drawn from: thirty ordered pairs
+_EXACT_CELLS, _EXACT_OUTCOMES = 64, 1 << 14  # a larger channel is not listed
+_COLUMNS = ("mechanism", "values", "claimed", "exact", "audited", "holds")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The loss of one value against another: promised, exact where the channel can be listed, and proved by attack."""
+
+    one: int
+    other: int
+    claimed: float
+    exact: float | None
+    audited: float
+
+    @property
+    def holds(self) -> bool:
+        return self.audited <= self.claimed and (self.exact is None or self.exact <= self.claimed * (1 + 1e-9) + 1e-12)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Every pair that was attacked."""
+
+    mechanism: str
+    draws: int
+    confidence: float
+    pairs: tuple[Pair, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(pair.holds for pair in self.pairs)
+
+    @property
+    def worst(self) -> Pair:
+        """The pair that comes nearest to its claim or exceeds it most."""
+        return max(self.pairs, key=lambda pair: (not pair.holds, pair.audited - pair.claimed, pair.audited))
+
+    def table(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        pairs = [{**asdict(pair), "holds": pair.holds} for pair in self.pairs]
+        return {
+            "mechanism": self.mechanism,
+            "draws": self.draws,
+            "confidence": self.confidence,
+            "holds": self.holds,
+            "pairs": pairs,
+        }
+
+
+def audit(
+    subject: Mechanism | Mapping[str, Any], draws: int = DRAWS, random: Random | None = None,
+    confidence: float = CONFIDENCE,
+) -> Audit:  # fmt: skip
+    """Attack a mechanism, given itself or as a survey's table, with `draws` reports of each value.
+
+    Without a source of randomness the secure one is used, as on a device.
+    """
+    mechanism = subject if isinstance(subject, Mechanism) else build(subject)
+    if mechanism.domain.size > MAXIMUM_CELLS:
+        raise OperationError(
+            f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {mechanism.domain.size}"
+        )
+    bound = mechanism.guarantee.matrix(mechanism.domain)
+    exact = _exact(mechanism)
+    values = _values_to_attack(bound, exact)
+    pairs = [pair for pair in permutations(values, 2) if not isinf(bound[pair])]
+    drawn = _draw(mechanism, values, draws, random or secure())
+    tail = half_confidence(confidence, len(pairs))
+    learn, judge = slice(0, draws // 2), slice(draws // 2, draws)
+    distinguisher = Distinguisher(mechanism, drawn, learn)
+    result = []
+    for one, other in pairs:
+        mine, theirs = distinguisher.classes(one, other)
+        event = best_event(mine[learn], theirs[learn], tail)
+        shown = shown_loss(event, mine[judge], theirs[judge], tail)
+        loss = None if exact is None else float(exact[one, other])
+        result.append(Pair(one, other, float(bound[one, other]), loss, shown))
+    return Audit(mechanism.ID, draws, confidence, tuple(result))
+
+
+def _exact(mechanism: Mechanism) -> Floats | None:
+    if mechanism.domain.size > _EXACT_CELLS or mechanism.layout.outcomes > _EXACT_OUTCOMES:
+        return None
+    return losses(mechanism.channel())
+
+
+def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
+    """The pair that the channel says leaks most, the ends, the middle: few values, and every pair of them."""
+    size = len(bound)
+    chosen: list[int] = []
+    if exact is not None:
+        said = np.where(np.isinf(bound), -1.0, exact)
+        chosen += [int(value) for value in np.unravel_index(np.argmax(said), said.shape)]
+    finite = np.argwhere(np.isfinite(bound) & ~np.eye(size, dtype=bool))
+    chosen += [int(value) for value in finite[0]] if len(finite) else []
+    chosen += [0, size - 1, size // 2, 1, size // 2 - 1, size // 3]
+    return list(dict.fromkeys(value for value in chosen if 0 <= value < size))[:_VALUES]
+
+
+def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -> dict[int, Reports]:
+    cells = np.stack(np.unravel_index(np.array(values), mechanism.domain.shape), axis=1)
+    given = cells[:, 0] if cells.shape[1] == 1 else cells
+    # All values in one batch, shuffled together as devices are.
+    order = np.arange(len(values) * draws) % len(values)
+    reports = mechanism.perturb(given[order], random)
+    return {value: select(reports, slice(place, None, len(values))) for place, value in enumerate(values)}
+
+
+@click.command()
+@click.argument("subject", metavar="MECHANISM|SURVEY.toml")
+@click.option("--draws", type=click.IntRange(1_000, 10_000_000), default=DRAWS, show_default=True,
+              help="Reports of each value.")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True,
+              help="How sure all bounds together are.")  # fmt: skip
+@click.option("--all-pairs", is_flag=True, help="Show every pair of values that was attacked, not only the worst.")
+@seed_option
+@json_option
+def command(subject: str, draws: int, confidence: float, all_pairs: bool, seed: int | None, as_json: bool) -> None:
+    """Attack a mechanism's reports and compare with the claimed epsilon.
+
+    A mechanism's id audits each of its examples, a survey file that survey (on the first cells of every axis, where
+    it has more than 1024). Exits with 1 where the audit proves a greater loss than claimed.
+    """
+    random = secure() if seed is None else seeded(seed)
+    audits = []
+    for name, mechanism in _subjects(subject):
+        audits.append((name, audit(mechanism, draws, random, confidence)))
+        notes().print(f"audited {name}", markup=False)
+    if as_json:
+        print_json([result.table() for _, result in audits])
+    else:
+        _print(audits, all_pairs)
+    broken = [f"{name}: {_words(result.worst)}" for name, result in audits if not result.holds]
+    if broken:
+        raise CheckFailed("; ".join(broken))
+
+
+def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
+    if subject in REGISTRY:
+        examples = [build({"mechanism": subject, **example}) for example in REGISTRY[subject].EXAMPLES]
+        return [(f"{subject} ({number})", example) for number, example in enumerate(examples, start=1)]
+    if not subject.endswith(".toml") and not Path(subject).exists():
+        known = ", ".join(sorted(REGISTRY))
+        raise OperationError(f"MECHANISM|SURVEY.toml must be a file or one of {known}, got {subject!r}")
+    survey = load(subject)
+    if survey.mechanism.domain.size <= MAXIMUM_CELLS:
+        return [(survey.name, survey.mechanism)]
+    smaller = _smaller(survey.mechanism)
+    return [(f"{survey.name} (on {smaller.domain.size} of its {survey.mechanism.domain.size} cells)", smaller)]
+
+
+def _smaller(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism on the first cells of every axis; cells keep their width, so a metric keeps its meaning."""
+    domain = mechanism.domain
+    most = int(MAXIMUM_CELLS ** (1 / len(domain.axes)))
+    axes = tuple(_shortened(axis, min(axis.size, most)) for axis in domain.axes)
+    if domain.blocks is not None or domain.sensitive is not None:
+        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
+    return type(mechanism).create(mechanism.epsilon, replace(domain, axes=axes), mechanism.canonical_options())
+
+
+def _shortened(axis: Axis, size: int) -> Axis:
+    labels = None if axis.labels is None else axis.labels[:size]
+    high = None if axis.low is None else axis.low + size * axis.width
+    return replace(axis, size=size, labels=labels, high=high)
+
+
+def _print(audits: list[tuple[str, Audit]], all_pairs: bool) -> None:
+    rows = [
+        [name, f"{pair.one} against {pair.other}", pair.claimed, pair.exact, pair.audited, pair.holds]
+        for name, result in audits
+        for pair in (result.pairs if all_pairs else [result.worst])
+    ]
+    first = audits[0][1]
+    caption = (
+        f"{first.draws:,} reports a value; audited is a lower bound on ln of the likelihood ratio that holds with "
+        f"confidence {first.confidence:g}; it must not exceed what is claimed"
+    )
+    print_table("audit", _COLUMNS, rows, caption)
+
+
+def _words(pair: Pair) -> str:
+    exact = "" if pair.exact is None else f", the channel itself {pair.exact:.4g}"
+    return (
+        f"values {pair.one} and {pair.other} must not leak more than {pair.claimed:.4g}, but the reports prove "
+        f"at least {pair.audited:.4g}{exact}"
+    )

@@ -1,0 +1,134 @@
+"""What a distinguisher may look at in a report, and how sure an event's two frequencies make it of a loss.
+
+Nothing here knows how a mechanism works: the events are found in its output alone.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms.layout import length_of, select
+
+Classes = NDArray[np.int64]
+_SEEN_OFTEN = 16  # reports that are seen so often each, on the average, are told apart one by one
+_POSITIONS = 3  # of a vector, those whose digits differ most between two values are looked at together
+
+
+class Distinguisher:
+    """Somebody who sees reports of several values and looks for what tells two of them apart.
+
+    Few different reports are told apart one by one; vectors by the positions that differ most; other reports by what
+    each of them, alone, says about the two values.
+    """
+
+    def __init__(self, mechanism: Mechanism, drawn: dict[int, Reports], learn: slice) -> None:
+        self._mechanism, self._drawn, self._learn = mechanism, drawn, learn
+
+    def classes(self, one: int, other: int) -> tuple[Classes, Classes]:
+        """Reports of two values as small integers, by whatever differs in the part to learn from."""
+        layout = self._mechanism.layout
+        together = layout.concatenate([self._drawn[one], self._drawn[other]])
+        ones = length_of(self._drawn[one])
+        if layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start:
+            keys = _rows(together)
+        elif layout.has_vectors:
+            keys = _telling_positions(self._mechanism, together, ones, self._learn)
+        else:
+            keys = np.concatenate([self._said[one], self._said[other]])[:, [self._places[one], self._places[other]]]
+        number = _numbered(keys)
+        return number[:ones], number[ones:]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {value: place for place, value in enumerate(self._drawn)}
+
+    @cached_property
+    def _said(self) -> dict[int, NDArray[np.int64]]:
+        """What each report, alone, makes the estimator say about every value attacked, to four significant digits."""
+        mechanism = self._mechanism
+        together = mechanism.layout.concatenate(list(self._drawn.values()))
+        number = _numbered(_rows(together))
+        first = np.unique(number, return_index=True)[1]
+        said = np.empty((first.size, len(self._drawn)))
+        for place, report in enumerate(first):
+            state = mechanism.fold(mechanism.empty(), select(together, slice(int(report), int(report) + 1)))
+            said[place] = mechanism.estimate(state).estimate.reshape(-1)[list(self._drawn)]
+        scale = np.abs(said).max() or 1.0
+        rounded = np.round(said / scale * 10_000).astype(np.int64)[number]
+        return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))
+
+
+def _numbered(rows: NDArray[np.int64]) -> Classes:
+    """Equal rows get equal small numbers."""
+    number = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        column = column - column.min(initial=0)
+        number = number * (int(column.max(initial=0)) + 1) + column
+        number = np.unique(number, return_inverse=True)[1].reshape(-1)
+    return number
+
+
+def _rows(reports: Reports) -> NDArray[np.int64]:
+    return np.concatenate([_flat(reports, name) for name in sorted(reports)], axis=1)
+
+
+def _flat(reports: Reports, name: str) -> NDArray[np.int64]:
+    return reports[name].reshape(length_of(reports), -1).astype(np.int64)
+
+
+def _telling_positions(mechanism: Mechanism, together: Reports, ones: int, learn: slice) -> NDArray[np.int64]:
+    """The variant, a small scalar, and the digits at the positions whose means differ most between the two values."""
+    variants = mechanism.layout.variants
+    vector = next(variant.vector for variant in variants if variant.vector is not None)
+    digits = together[vector.name if mechanism.layout.selector is None else "bits"]
+    if vector.bound == 2:
+        digits = np.unpackbits(digits, axis=1, bitorder="little")
+    first, second = digits[:ones][learn].mean(axis=0), digits[ones:][learn].mean(axis=0)
+    positions = np.argsort(-np.abs(first - second))[:_POSITIONS]
+    telling = digits[:, positions].astype(np.int64)
+    if vector.bound > 2:
+        telling = np.stack([_coarse(column, learn) for column in telling.T], axis=1)
+    scalars = [_flat(together, name) for name in sorted(together) if together[name].ndim == 1]
+    small = [column for column in scalars if column.max(initial=0) < 64]
+    return np.concatenate([telling, *small], axis=1)
+
+
+def _coarse(column: NDArray[np.int64], learn: slice) -> NDArray[np.int64]:
+    """Which eighth of the numbers seen so far each number falls into."""
+    edges = np.unique(np.quantile(column[learn], np.arange(1, 8) / 8))
+    return np.searchsorted(edges, column, side="right").astype(np.int64)
+
+
+def best_event(one: Classes, other: Classes, tail: float) -> NDArray[np.int64]:
+    """The classes of the event that shows the largest loss for certain: the likeliest ones under the first value."""
+    count = int(max(one.max(initial=0), other.max(initial=0))) + 1
+    mine, theirs = np.bincount(one, minlength=count), np.bincount(other, minlength=count)
+    order = np.argsort(-(mine + 0.5) / (theirs + 0.5), kind="stable")
+    sure = lower_loss(np.cumsum(mine[order]), one.size, np.cumsum(theirs[order]), other.size, tail)
+    return order[: int(np.argmax(sure)) + 1]
+
+
+def lower_loss(
+    hits: NDArray[np.int64], tries: int, other_hits: NDArray[np.int64], other_tries: int, tail: float
+) -> NDArray[np.float64]:
+    """ln(p/q) is at least this, but for a chance of 2 x tail: exact limits by Clopper and Pearson for p and for q."""
+    hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
+    least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), tries - hits + 1, tail), 0.0)
+    rest = np.maximum(other_tries - other_hits, 1)
+    most = np.where(other_hits < other_tries, betaincinv(other_hits + 1, rest, 1 - tail), 1.0)
+    with np.errstate(divide="ignore"):
+        return np.log(least) - np.log(most)
+
+
+def shown_loss(event: NDArray[np.int64], one: Classes, other: Classes, tail: float) -> float:
+    """The loss that fresh reports prove for a chosen event; never below zero, which proves nothing."""
+    hits, other_hits = np.isin(one, event).sum(), np.isin(other, event).sum()
+    return max(0.0, float(lower_loss(np.array([hits]), one.size, np.array([other_hits]), other.size, tail)[0]))
+
+
+def half_confidence(confidence: float, pairs: int) -> float:
+    """The tail of one limit so that all limits of all pairs hold together."""
+    return (1 - confidence) / (2 * max(pairs, 1))

@@ -1,0 +1,153 @@
+"""The largest domains on the whole path: 2^22 cells from devices through Redis to snapshots and answers.
+
+Two workers fold what a fleet sends; the deltas are merged and the window materialised in a process of its own, whose
+memory is measured (`large_estimator`); a snapshot answers a million ranges. Before anything is reported the accumulator
+is compared, number by number, with a single fold of the same reports.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearsay.collector.store.connect import Client
+from hearsay.collector.store.keys import PREFIX, timings
+from hearsay.collector.store.reading import read
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.store.status import status
+from hearsay.collector.survey.survey import parse
+from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.bench.path import FRAMED_TARGET
+from hearsay.ops.bench.row import Row, best_seconds
+from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.producer.fleet import BATCH_REPORTS, Fleet
+from hearsay.producer.populations import Population
+
+CELLS = 1 << 22
+REPORTS = 4 << 20
+QUERIES = 1_000_000
+MECHANISMS = ("haar", "hierarchical")
+WAIT_S, ESTIMATOR_S = 60.0, 60.0
+# Targets. Every job passes over a state of 64 to 128 MB: half of what smaller domains must reach. A delta must stay far
+# below the state that it is a part of.
+PATH_TARGET = FRAMED_TARGET / 2
+MATERIALISE_S, MEMORY_MB, QUERY_MS, QUERIES_S, MERGE_S, DELTA_SHARE = 2.0, 1_000.0, 1.0, 2.0, 2.0, 0.1
+
+
+def rows(
+    cells: int = CELLS, reports: int = REPORTS, queries: int = QUERIES, mechanisms: tuple[str, ...] = MECHANISMS
+) -> Iterator[Row]:
+    """Eight rows per mechanism."""
+    with tempfile.TemporaryDirectory() as directory, Pipeline(Path(directory)) as pipeline:
+        for mechanism_id in mechanisms:
+            yield from _rows(pipeline, mechanism_id, cells, reports, queries)
+
+
+def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queries: int) -> Iterator[Row]:
+    registry = pipeline.registry()
+    domain = {"kind": "ordinal", "size": cells}
+    survey = parse({"name": f"large-{mechanism_id}", "mechanism": mechanism_id, "epsilon": 1.1, "domain": domain})
+    registered = registry.add(survey)
+    title = f"{mechanism_id}, 2^{cells.bit_length() - 1} cells"
+    drawn = Population("cauchy", survey.mechanism.domain, np.random.default_rng(1)).take(reports)
+    before = _fold_seconds(registry.client)
+    started = time.perf_counter()
+    Fleet(registered, seeded(1)).run(_Crowd(drawn), reports)
+    wait_until_folded(registered, reports, WAIT_S)
+    seconds = time.perf_counter() - started
+    folding = _fold_seconds(registry.client, before) - before
+    yield Row(f"whole path, {title}", reports / seconds, "reports/s", PATH_TARGET)
+    yield Row(
+        f"one worker (read, decode, fold, commit), {title}",
+        reports / folding,
+        "reports/s",
+        PATH_TARGET,
+        note="two side by side",
+    )
+    waiting = status(registered.store(0))
+    dense_mb = 8e-6 * registered.store(0).cells
+    yield Row(
+        f"deltas, {title}",
+        waiting.delta_bytes / max(waiting.deltas, 1) / 1e6,
+        "MB a delta",
+        DELTA_SHARE * dense_mb,
+        at_most=True,
+        ceiling=dense_mb,
+        ceiling_name="the state as int64",
+        note=f"{waiting.deltas} deltas, {waiting.delta_bytes / reports:.2g} bytes a report",
+    )
+    found = _estimator(pipeline, registered)
+    yield Row(f"merge of {waiting.deltas} deltas, {title}", found["merge_s"], "s", MERGE_S, at_most=True)
+    memory = registry.client.info("memory")
+    yield Row(
+        f"materialise (read, estimate, publish, write), {title}",
+        found["materialise_s"],
+        "s",
+        MATERIALISE_S,
+        at_most=True,
+        note=f"a new process' first pass {found['first_s']:.2g} s; estimate alone {found['estimate_s']:.2g} s, "
+        f"snapshot of {found['snapshot_mb']:.0f} MB; "
+        f"server up to {memory['used_memory_peak'] / 1e6:.0f} MB",
+    )
+    yield Row(f"memory of that process, {title}", found["memory_mb"], "MB", MEMORY_MB, at_most=True)
+    yield Row(f"range query afterwards, {title}", found["query_ms"], "ms", QUERY_MS, at_most=True)
+    _check_identity(registered, drawn)
+    estimate = snapshot.load(pipeline.snapshots / survey.name / "all").estimate()
+    ends = np.sort(np.random.default_rng(2).integers(0, cells, size=(2, queries, 1)), axis=0)
+    (asking,) = best_seconds(lambda: estimate.ranges(*ends), repeats=2)
+    yield Row(f"{queries:,} ranges against a snapshot, {title}", asking, "s", QUERIES_S, at_most=True)
+    registry.delete(survey.name)
+    registry.client.close()
+
+
+class _Crowd:
+    """People whose values are there already: drawing from millions of cells takes longer than all devices do."""
+
+    def __init__(self, cells: Indices) -> None:
+        self._cells, self._taken = cells, 0
+
+    def take(self, count: int) -> Indices:
+        self._taken += count
+        return self._cells[self._taken - count : self._taken]
+
+
+def _fold_seconds(client: Client, above: float = -1.0) -> float:
+    """What all jobs took together, as the workers themselves count it, which they do after a job is committed."""
+    give_up = time.monotonic() + WAIT_S
+    while (seconds := float(client.hget(timings(PREFIX), "fold_seconds") or 0)) <= above:
+        if time.monotonic() > give_up:
+            raise RuntimeError("the workers must count the seconds of their jobs, got none")
+        time.sleep(0.05)
+    return seconds
+
+
+def _estimator(pipeline: Pipeline, registered: Registered) -> dict[str, Any]:
+    """Merge, materialise and ask in a process that does nothing else."""
+    words = [sys.executable, "-m", "hearsay.ops.bench.large_estimator", pipeline.server.url, str(pipeline.snapshots)]
+    done = subprocess.run(
+        [*words, registered.survey.name], capture_output=True, text=True, timeout=ESTIMATOR_S, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"the estimator's process ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _check_identity(registered: Registered, cells: Indices) -> None:
+    """The law: accumulator plus deltas are a single fold of every report."""
+    mechanism, random = registered.survey.mechanism, seeded(1)
+    expected = mechanism.empty()
+    for start in range(0, len(cells), BATCH_REPORTS):  # as the fleet perturbed them
+        mechanism.fold(expected, mechanism.perturb(cells[start : start + BATCH_REPORTS], random))
+    found = read(registered.store(0), "all").state
+    wrong = [name for name, array in expected.items() if not np.array_equal(array, found[name])]
+    if wrong:
+        raise RuntimeError(f"the accumulator must equal a single fold of the same reports; {wrong[0]} does not")

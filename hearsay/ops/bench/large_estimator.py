@@ -1,0 +1,88 @@
+"""The estimator's part of the large bench, as JSON: `python -m hearsay.ops.bench.large_estimator URL DIR SURVEY`.
+
+A process of its own, so that its peak of memory is that of merging, materialising and answering alone.
+"""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.estimator.live import live
+from hearsay.estimator.materialise import Materialiser
+from hearsay.estimator.serving.cache import EstimateCache
+from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.queries.query import answer, parse_text
+
+QUERIES = 200
+
+
+def main(url: str, root: str, name: str) -> None:
+    """Merge the survey's deltas, run two passes over it, ask it, and print how long each took.
+
+    In the first pass the system hands the process its memory page by page, which in later ones it has.
+    """
+    registry = Registry(connect(url))
+    registered = registry.get(name)
+    found = {"merge_s": _merge(registered)}
+    found["first_s"] = _materialise(registry, Path(root) / "first")
+    found["materialise_s"] = _materialise(registry, Path(root))
+    found["memory_mb"] = _peak_memory_mb()
+    found["estimate_s"] = _estimate(registered)
+    estimate = EstimateCache().get(registered, "all")
+    started = time.perf_counter()
+    _ask(estimate)
+    found["query_ms"] = 1e3 * (time.perf_counter() - started) / QUERIES
+    files = (Path(root) / name / "all").resolve().iterdir()
+    found["snapshot_mb"] = sum(path.stat().st_size for path in files) / 1e6
+    print(json.dumps(found))
+
+
+def _materialise(registry: Registry, root: Path) -> float:
+    """One pass that begins with nothing but what is in the server; returns how long it took."""
+    started = time.perf_counter()
+    done = Materialiser(registry, root).run_once()
+    seconds = time.perf_counter() - started
+    if (done.materialised, done.failed) != (1, 0):
+        raise RuntimeError(f"the pass must materialise one window, got {done.materialised} and {done.failed} failures")
+    return seconds
+
+
+def _peak_memory_mb() -> float:
+    """Of this program alone: `getrusage` would count the process that started it, up to the start, as well."""
+    status = Path("/proc/self/status").read_text()
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    return int(peak) / 1024
+
+
+def _merge(registered: Registered) -> float:
+    """Of all deltas that wait, reading them included."""
+    started = time.perf_counter()
+    for store in registered.stores:
+        if not compact(read(store, "all")):
+            raise RuntimeError("the merge must succeed: nobody else is there")
+    return time.perf_counter() - started
+
+
+def _estimate(registered: Registered) -> float:
+    current = live(registered)
+    started = time.perf_counter()
+    current.estimate()
+    return time.perf_counter() - started
+
+
+def _ask(estimate: Estimate) -> None:
+    """Ranges as the command line and the interface ask for them, word by word."""
+    ends = np.sort(np.random.default_rng(3).integers(0, estimate.domain.size, size=(QUERIES, 2)), axis=1)
+    for low, high in ends.tolist():
+        answer(parse_text(f"range {low} {high}"), estimate)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -1,0 +1,121 @@
+"""The command `hearsay`: what happens around every command, above all how it ends.
+
+| exit code | meaning |
+|---|---|
+| 0 | done; also a service that was asked to stop by SIGTERM |
+| 1 | a check failed (audit, experiment, bench, demo) |
+| 2 | bad input or environment: one line on stderr |
+| 3 | a bug: the traceback as a JSON log line, then one line |
+| 130 | interrupted |
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+
+from hearsay.collector import logs
+from hearsay.ops.errors import CheckFailed, OperationError
+from hearsay.ops.terminal.lazy import LazyGroup
+
+DONE, CHECK_FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+COMMANDS = {
+    "survey": ("hearsay.ops.commands.survey", "Register, list, show, close and delete surveys."),
+    "simulate": ("hearsay.ops.commands.simulate", "Run a survey on a CSV of values in one process, without a server."),
+    "produce": ("hearsay.ops.commands.produce", "Publish the reports of simulated devices."),
+    "collect": ("hearsay.ops.commands.collect", "Cut streams into ranges and hand them to the workers."),
+    "work": ("hearsay.ops.commands.work", "Keep workers running that fold ranges of reports."),
+    "estimate": ("hearsay.ops.commands.estimate", "Materialise estimates, write snapshots, serve metrics and the API."),
+    "query": ("hearsay.ops.commands.query", "Ask a live survey or a snapshot."),
+    "snapshot": ("hearsay.ops.commands.snapshot", "Write a snapshot of a live survey now."),
+    "status": ("hearsay.ops.commands.status", "Show streams, backlog, ranges, rejects and rates."),
+    "redis": ("hearsay.ops.commands.redis", "Run the embedded server in the foreground."),
+    "audit": ("hearsay.ops.audit.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
+    "bench": ("hearsay.ops.commands.bench", "Measure speed, each figure against a ceiling in the same run."),
+    "experiment": ("hearsay.ops.commands.experiment", "Reproduce the papers' tables and figures."),
+}
+
+
+@click.group(cls=LazyGroup, commands_by_module=COMMANDS, invoke_without_command=True)
+@click.version_option(package_name="hearsay-ldp", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Collect statistics under local differential privacy.
+
+    Each report is hearsay; together they tell the truth. Settings come from flags, then HEARSAY_* variables, then
+    defaults: see docs/configuration.md.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and say how it ended."""
+    return ending(lambda: cli.main(list(arguments), prog_name="hearsay", standalone_mode=False))
+
+
+def ending(action: Callable[[], object]) -> int:
+    """Do something and turn however it ends into an exit code, with a line on stderr where it is not 0."""
+    try:
+        result = action()
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except CheckFailed as failure:
+        return _end(CHECK_FAILED, str(failure))
+    except click.UsageError as error:
+        return _end(BAD_INPUT, f"{error.format_message()} (see `{_path(error)} --help`)")
+    except click.ClickException as error:
+        return _end(BAD_INPUT, error.format_message())
+    except BrokenPipeError:
+        return _silence()
+    except Exception as error:
+        if _is_bad_input(error):
+            return _end(BAD_INPUT, _one_line(error))
+        logs.configure("hearsay")
+        logging.getLogger("hearsay").critical("unexpected error", exc_info=error)
+        return _end(BUG, f"a bug in hearsay: {type(error).__name__}; the log line above has the details")
+    return result if isinstance(result, int) else DONE
+
+
+def _path(error: click.UsageError) -> str:
+    return error.ctx.command_path if error.ctx is not None else "hearsay"
+
+
+def _is_bad_input(error: Exception) -> bool:
+    """Whether the person or the environment is to blame, not the program."""
+    # Imported here: numpy and redis would make `hearsay --help` slow.
+    import redis
+
+    from hearsay.collector.errors import CollectorError
+    from hearsay.estimator.errors import EstimatorError
+    from hearsay.mechanisms.errors import MechanismError
+    from hearsay.producer.errors import ProducerError
+
+    servers = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.OutOfMemoryError)
+    permissions = (redis.exceptions.NoPermissionError, redis.exceptions.ReadOnlyError)
+    ours = (OperationError, MechanismError, CollectorError, ProducerError, EstimatorError)
+    return isinstance(error, (*ours, *servers, *permissions, OSError))
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _end(code: int, message: str) -> int:
+    click.echo(f"hearsay: {' '.join(message.split())}", err=True)
+    return code
+
+
+def _silence() -> int:
+    """The reader of our output went away: nothing to say, and Python must not complain when it flushes at exit."""
+    sys.stdout = open("/dev/null", "w")  # noqa: SIM115
+    return DONE

@@ -1,0 +1,31 @@
+"""`hearsay collect`: the dispatcher."""
+
+import logging
+
+import click
+
+from hearsay.collector import logs
+from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.store.connect import connect
+from hearsay.ops.config import Settings
+from hearsay.ops.server.connection import open_registry_patiently
+from hearsay.ops.terminal.options import SERVER, uses
+from hearsay.ops.terminal.stopping import stopping
+
+
+@click.command()
+@uses(*SERVER, "queue_url", "queue", "lease_s", "plugins", "log_level")
+def command(settings: Settings) -> None:
+    """Cut streams into ranges and hand them to the workers.
+
+    Also re-enqueues what is overdue, trims what is folded, and tells producers to wait when too much piles up. May be
+    killed at any moment: what must not be forgotten stands in Redis.
+    """
+    logs.configure("collector", settings.log_level)
+    with stopping() as stop:
+        registry = open_registry_patiently(settings, stop)
+        if registry is None:
+            return
+        logging.getLogger(__name__).info("collecting", extra={"settings": settings.shown()})
+        queue_connection = connect(settings.queue_url, check=False)
+        Dispatcher(registry.client, queue_connection, settings.prefix, settings.queue, settings.lease_s).run(stop)

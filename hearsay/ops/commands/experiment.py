@@ -1,0 +1,20 @@
+"""`hearsay experiment`: the papers' tables and figures, one module each in ops/experiments."""
+
+import click
+
+from hearsay.ops.terminal.lazy import LazyGroup
+
+EXPERIMENTS = {
+    "ranges": ("hearsay.ops.experiments.ranges", "Errors of range queries for every hierarchical method (Kulkarni 5)."),
+    "metric": ("hearsay.ops.experiments.metric", "Errors under metric privacy, for points, ranges and quantiles."),
+    "context-aware": ("hearsay.ops.experiments.context_aware", "What block-structured privacy buys over plain LDP."),
+}
+
+
+@click.group(cls=LazyGroup, commands_by_module=EXPERIMENTS)
+def command() -> None:
+    """Reproduce the papers' tables and figures.
+
+    Each experiment writes CSV files and figures, shows expected values beside its own, and exits with 1 where they
+    disagree.
+    """

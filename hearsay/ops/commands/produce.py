@@ -1,0 +1,83 @@
+"""`hearsay produce`: simulated devices."""
+
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+
+from hearsay.collector.limits import FRAME_REPORTS
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.exact.randomness import secure, seeded
+from hearsay.ops.config import Settings
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.options import SERVER, json_option, seed_option, uses
+from hearsay.ops.terminal.present import print_json
+from hearsay.ops.terminal.progress import reports_bar
+from hearsay.ops.terminal.stopping import stopping
+from hearsay.producer import values
+from hearsay.producer.fleet import FRAME, Fleet, People
+from hearsay.producer.populations import NAMES, Population
+
+DEFAULT_DISTRIBUTION = "cauchy"
+
+
+@click.command()
+@click.argument("name")
+@click.option("--devices", type=click.IntRange(1), help="How many devices report; with --values, by default one a row.")
+@click.option(
+    "--rate", type=click.FloatRange(0, min_open=True), help="Reports per second; without it, as fast as it goes."
+)
+@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
+              help="Real values, one row per device; more devices than rows start again at the top.")  # fmt: skip
+@click.option("--distribution", type=click.Choice(NAMES), help=f"Simulated values.  [default: {DEFAULT_DISTRIBUTION}]")
+@seed_option
+@click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
+@click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
+@json_option
+@uses(*SERVER, "plugins")
+def command(
+    settings: Settings,
+    name: str,
+    devices: int | None,
+    rate: float | None,
+    values_file: Path | None,
+    distribution: str | None,
+    seed: int | None,
+    single: bool,
+    frame: int | None,
+    as_json: bool,
+) -> None:
+    """Publish the reports of simulated devices.
+
+    Waits while the pipeline is under pressure, and loses nothing when the server restarts. Devices draw from the
+    secure source unless --seed is given.
+    """
+    if values_file is not None and distribution is not None:
+        raise click.UsageError("--values and --distribution exclude each other")
+    if single and frame is not None:
+        raise click.UsageError("--single and --frame exclude each other")
+    if values_file is None and devices is None:
+        raise click.UsageError("--devices is needed unless --values is given")
+    registered = open_registry(settings).get(name)
+    people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
+    total = devices if devices is not None else rows
+    random = secure() if seed is None else seeded(seed)
+    started = time.monotonic()
+    with stopping() as stop, reports_bar(f"devices of {name}", total) as bar:
+        size = None if single else frame or FRAME
+        fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
+        sent = fleet.run(people, total, bar.advance)
+    seconds = time.monotonic() - started
+    if as_json:
+        print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})
+    else:
+        click.echo(f"{sent:,} reports published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)")
+
+
+def _people(domain: Domain, file: Path | None, distribution: str | None, seed: int | None) -> tuple[People, int]:
+    """Where the values come from, and how many rows there are."""
+    if file is not None:
+        cells = values.read(file, domain)
+        return values.Rows(cells), len(cells)
+    return Population(distribution or DEFAULT_DISTRIBUTION, domain, np.random.default_rng(seed)), 0

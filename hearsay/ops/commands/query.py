@@ -1,0 +1,99 @@
+"""`hearsay query`: questions to a live survey or to a snapshot."""
+
+import re
+from pathlib import Path
+
+import click
+
+from hearsay.collector.survey.survey import Survey
+from hearsay.estimator.live import live
+from hearsay.estimator.snapshots import directory as snapshots
+from hearsay.mechanisms import State
+from hearsay.mechanisms.estimates.postprocess import NAMES
+from hearsay.mechanisms.queries.query import GRAMMAR, answer, check_reports, parse
+from hearsay.ops.config import Settings
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.present import print_answers, print_json
+
+
+class _Question(click.Command):
+    """Remembers the words after `--`, which are values even where they look like options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["values"] = args[args.index("--") :] if "--" in args else []
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=_Question,
+    # Negative numbers are values, not options; words that look like options are refused below.
+    context_settings={"ignore_unknown_options": True},
+    options_metavar="(NAME | --snapshot DIR) [OPTIONS]",
+    epilog=f"Queries: {GRAMMAR}",
+)
+@click.argument("words", nargs=-1, metavar="QUERY")
+@click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
+@click.option("--window", metavar="NAME|all|last:N", help="Which windows; their states are added.  [default: all]")
+@click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
+@click.option("--postprocess", type=click.Choice(NAMES), help="What is done to shares.  [default: the survey's]")
+@click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
+@json_option
+@uses(*SERVER, "plugins")
+@click.pass_context
+def command(
+    context: click.Context,
+    settings: Settings,
+    words: tuple[str, ...],
+    snapshot: Path | None,
+    window: str | None,
+    count: bool,
+    postprocess: str | None,
+    simultaneous: bool,
+    as_json: bool,
+) -> None:
+    """Ask a live survey or a snapshot.
+
+    Values are fractions of the reports, with their standard error and 95% interval (value +- 1.96 stderr, unclipped).
+    Ranges are inclusive, in the domain's own units; on a grid `range A1:B1 A2:B2`. A live query reads accumulators
+    and deltas from Redis and needs no estimator. With a post-processing method the raw value stays beside the processed
+    one; error and intervals belong to the raw one. docs/queries.md explains every query and how to read its answer.
+    """
+    for word in words:
+        if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
+            raise click.UsageError(f"No such option: {word}")
+    if snapshot is not None:
+        survey, state = _from_snapshot(snapshot, window)
+        title = f"{survey.name} ({snapshot})"
+    else:
+        if not words:
+            raise click.UsageError("name a survey, or a snapshot with --snapshot DIR")
+        name, *words_left = words
+        words = tuple(words_left)
+        current = live(open_registry(settings).get(name), window or "all")
+        survey, state = current.survey, current.state
+        title = f"{survey.name} (window {current.window})"
+    question = parse(words)
+    reports = survey.mechanism.reports(state)
+    check_reports(reports, survey.minimum_reports)
+    answers = answer(
+        question,
+        survey.mechanism.estimate(state),
+        minimum_reports=survey.minimum_reports,
+        count=count,
+        postprocess=postprocess,
+        default=survey.postprocess,
+        simultaneous=simultaneous,
+    )
+    if as_json:
+        print_json([each.table() for each in answers])
+    else:
+        print_answers(f"{title}: {reports:,} reports", answers)
+
+
+def _from_snapshot(directory: Path, window: str | None) -> tuple[Survey, State]:
+    found = snapshots.load(directory)
+    held = found.metadata["window"]
+    if window not in (None, held):
+        raise click.UsageError(f"--window: this snapshot holds the window {held}, got {window}")
+    return found.survey, found.state

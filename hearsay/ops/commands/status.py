@@ -1,0 +1,67 @@
+"""`hearsay status`: what is going on."""
+
+from collections import Counter
+from typing import Any
+
+import click
+
+from hearsay.collector.store.keys import heartbeat
+from hearsay.collector.store.registry import Registry
+from hearsay.ops.config import Settings
+from hearsay.ops.operate.overview import overview
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.present import print_json, print_table
+
+COLUMNS = {
+    "survey": "survey",
+    "shard": "shard",
+    "published": "published_reports",
+    "folded": "folded_reports",
+    "in/s": "published_per_s",
+    "folded/s": "folded_per_s",
+    "stream": "stream_entries",
+    "backlog": "backlog_entries",
+    "age s": "backlog_age_s",
+    "ranges": "outstanding",
+    "quarantined": "quarantined",
+    "re-enqueued": "reissued",
+    "deltas": "deltas",
+    "pressure": "pressure",
+}
+
+
+@click.command()
+@click.option("--interval", type=click.FloatRange(0, 60), default=1.0, show_default=True,
+              help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
+@json_option
+@uses(*SERVER)
+def command(settings: Settings, interval: float, as_json: bool) -> None:
+    """Show streams, backlog, ranges, rejects and rates."""
+    registry = open_registry(settings)
+    rows = overview(registry, interval)
+    if as_json:
+        print_json(rows)
+        return
+    cells = [[*(_whole(row[key]) for key in COLUMNS.values()), _rejects(row)] for row in rows]
+    caption = f"rejected: entries/reports by reason; seen lately: {_alive(registry)}"
+    print_table("status", [*COLUMNS, "rejected"], cells, caption)
+
+
+def _alive(registry: Registry) -> str:
+    """Which processes were seen lately."""
+    roles = Counter(
+        name.decode().split(":")[2] for name in registry.client.scan_iter(match=heartbeat(registry.prefix, "*", "*"))
+    )
+    return ", ".join(f"{count} {role}" for role, count in sorted(roles.items())) or "no process"
+
+
+def _whole(value: Any) -> Any:
+    return round(value) if isinstance(value, float) else value
+
+
+def _rejects(row: dict[str, Any]) -> str | None:
+    return (
+        ", ".join(f"{reason} {counts['entries']}/{counts['reports']}" for reason, counts in row["rejected"].items())
+        or None
+    )

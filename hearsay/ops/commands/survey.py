@@ -1,0 +1,178 @@
+"""`hearsay survey`: the registry of surveys."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from hearsay.collector.describe.describe import composed, describe, predicted_rows
+from hearsay.collector.errors import SurveyError
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.survey.survey import Survey, load
+from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.ops.config import Settings
+from hearsay.ops.operate import skipping as giving_up
+from hearsay.ops.operate.jobs import forget_jobs
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal import toml
+from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.present import console, print_json, print_table
+
+_TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
+
+
+@click.group()
+def command() -> None:
+    """Register, list, show, close and delete surveys."""
+
+
+@command.command()
+@click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
+@click.option(
+    "--shards", type=click.IntRange(1), default=1, show_default=True, help="Independent streams to spread over."
+)
+@json_option
+@uses(*SERVER)
+def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> None:
+    """Register a survey.
+
+    The same definition again changes nothing; another one under the same name is refused until `survey delete`.
+    """
+    registered = open_registry(settings).add(load(survey_file), shards)
+    if as_json:
+        print_json(_row(registered))
+    else:
+        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}")
+        if registered.survey.reason is not None:
+            click.echo(f"mechanism chosen automatically: {registered.survey.reason}")
+
+
+@command.command("list")
+@json_option
+@uses(*SERVER)
+def list_surveys(settings: Settings, as_json: bool) -> None:
+    """List the surveys that are registered."""
+    registry = open_registry(settings)
+    rows = [_row(registered) for registered in registry.list()]
+    if as_json:
+        print_json(rows)
+    else:
+        names = ("name", "tag", "mechanism", "epsilon", "kind", "cells", "every", "shards", "closed")
+        print_table("surveys", names, [[row[name] for name in names] for row in rows])
+        for name in sorted(set(registry.names()) - {row["name"] for row in rows}):
+            click.echo(
+                f"survey {name} cannot be read by this version; hearsay survey delete {name} removes it", err=True
+            )
+
+
+@command.command()
+@click.argument("names", metavar="NAME|SURVEY.toml...", nargs=-1, required=True)
+@json_option
+@uses(*SERVER)
+def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
+    """Show a survey: its canonical form, what is promised, what error to expect.
+
+    A path that ends in .toml is read from the file and needs no server. Where some values are better protected than
+    others, both are named. Of several surveys about the same value, shows what remains promised to a device that
+    answers all of them.
+    """
+    surveys = [load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names]
+    if len(surveys) > 1:
+        _show_together(surveys, as_json)
+        return
+    (survey,) = surveys
+    description = describe(survey)
+    if as_json:
+        print_json(description)
+        return
+    out = console()
+    out.print(f"# tag {survey.tag}", markup=False)
+    out.print(toml.dump(survey.canonical()), markup=False)
+    if survey.reason is not None:
+        out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
+    out.print(description["guarantee"]["words"], markup=False)
+    for title, lines in description.get("protection", {}).items():
+        if lines:
+            out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
+    for line in description.get("advice", []):
+        out.print(line, markup=False)
+    out.print(
+        f"A report takes at most {description['report_bytes']:,} bytes, the state {description['state_bytes']:,}."
+    )
+    print_table("what to expect", ("reports", "query", "standard error"), predicted_rows(description))
+
+
+def _show_together(surveys: list[Survey], as_json: bool) -> None:
+    together = composed(surveys)
+    if as_json:
+        print_json(together)
+    else:
+        console().print(f"{', '.join(together['surveys'])}, all answered by one device:", markup=False)
+        console().print(together["guarantee"]["words"], markup=False)
+
+
+@command.command()
+@click.argument("name")
+@uses(*SERVER)
+def close(settings: Settings, name: str) -> None:
+    """Take no more reports; those accepted are still folded."""
+    open_registry(settings).close(name)
+    click.echo(f"survey {name} is closed")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@uses(*SERVER, "queue_url", "queue", "data_dir")
+def delete(settings: Settings, name: str, yes: bool) -> None:
+    """Forget a survey: its keys in Redis, its jobs, its snapshots."""
+    registry = open_registry(settings)
+    survey = None
+    with suppress(SurveyError):  # one that this version cannot read has no jobs that a worker would run
+        survey = registry.get(name).survey
+    if not yes:
+        click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
+    jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
+    keys = registry.delete(name)
+    jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
+    snapshot.remove_survey(settings.snapshots_dir, name)
+    click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--range", "seq", type=click.IntRange(1), help="Only the quarantined range of this number.")
+@click.option("--backlog", is_flag=True, help="Instead of ranges, give up all entries that are not cut yet.")
+@click.option("--retry", is_flag=True, help="Instead of giving up, let quarantined ranges be tried again.")
+@json_option
+@uses(*SERVER)
+def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, as_json: bool) -> None:
+    """Give up, or try again, what could not be folded.
+
+    Quarantined ranges are those that failed five times. What is skipped is counted, and its boundaries are recorded,
+    so that a reference fold can leave it out.
+    """
+    if backlog and (retry or seq is not None):
+        raise click.UsageError("--backlog goes with neither --range nor --retry")
+    registered = open_registry(settings).get(name)
+    outcome = giving_up.skip_backlog(registered) if backlog else giving_up.skip_quarantined(registered, seq, retry)
+    if as_json:
+        print_json(outcome)
+    else:
+        click.echo(f"survey {name}: {', '.join(f'{count} {what}' for what, count in outcome.items())}")
+
+
+def _row(registered: Registered) -> dict[str, object]:
+    survey = registered.survey
+    return {
+        "name": survey.name,
+        "tag": survey.tag8,
+        "mechanism": survey.mechanism.ID,
+        "reason": survey.reason,
+        "epsilon": survey.epsilon,
+        "kind": survey.mechanism.domain.kind,
+        "cells": survey.mechanism.domain.size,
+        "every": survey.every,
+        "shards": registered.shards,
+        "closed": registered.closed,
+    }

@@ -1,0 +1,86 @@
+"""Who takes part in the demo: surveys, their people, and the questions asked."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import Survey, load
+from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.ops.demo.exact import exact
+from hearsay.producer.fleet import Fleet
+from hearsay.producer.populations import Population
+from hearsay.producer.values import Rows
+
+SEED = 2026  # the demo shows the same numbers every time; real devices draw from the secure source
+SECONDS = 25.0  # how long the devices report
+
+
+@dataclass
+class Act:
+    """One survey of the demo."""
+
+    survey: Survey
+    people: Indices
+    questions: tuple[str, ...]
+    published: int = 0
+    error: BaseException | None = field(default=None, repr=False)
+
+    @property
+    def headline(self) -> str:
+        """The question that the live table shows."""
+        return self.questions[0]
+
+    def truth(self) -> list[Answer]:
+        """What is true, question by question."""
+        return self.ask(exact(self.survey.mechanism.domain, self.people))
+
+    def ask(self, estimate: Estimate) -> list[Answer]:
+        """An estimate's answers to the questions."""
+        return [found for question in self.questions for found in answer(parse_text(question), estimate)]
+
+    def start(self, connect: Callable[[], Registry], stop: threading.Event) -> threading.Thread:
+        """Let the devices report, in a thread with a connection of its own."""
+        thread = threading.Thread(target=self._report, args=(connect, stop), daemon=True)
+        thread.start()
+        return thread
+
+    def _report(self, connect: Callable[[], Registry], stop: threading.Event) -> None:
+        try:
+            registered = connect().get(self.survey.name)
+            fleet = Fleet(registered, seeded(SEED), frame=1_024, rate=len(self.people) / SECONDS, stop=stop)
+            fleet.run(Rows(self.people), len(self.people), self._count)
+        except BaseException as error:  # shown by the main thread, which has the screen
+            self.error = error
+
+    def _count(self, reports: int) -> None:
+        self.published += reports
+
+
+def acts() -> list[Act]:
+    """The example surveys of ops/surveys with their simulated people."""
+    return [
+        _act("favourite-fruit", "zipf", 400_000, ("point apple", "point banana", "point cherry", "point quince")),
+        _act(
+            "session-minutes",
+            "cauchy",
+            1_000_000,
+            ("range 300 500", "range 0 99", "prefix 511", "quantile 0.1 0.5 0.9"),
+        ),
+        _act("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:11 0:7", "range 10:10 6:8")),
+        _act("heart-rate", "bimodal", 600_000, ("range 60 90", "prefix 100", "quantile 0.5 0.95")),
+    ]
+
+
+def _act(name: str, distribution: str, devices: int, questions: tuple[str, ...]) -> Act:
+    survey = load(Path(str(files("hearsay.ops").joinpath("surveys", f"{name}.toml"))))
+    generator = np.random.default_rng([SEED, devices, len(name)])
+    return Act(survey, Population(distribution, survey.mechanism.domain, generator).take(devices), questions)

@@ -1,0 +1,63 @@
+"""The pipeline at a glance: one row per shard, with rates from two looks at it."""
+
+import time
+from collections import Counter
+from typing import Any
+
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.status import GONE, status
+from hearsay.estimator.live import counters_of
+
+
+def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
+    """Every shard of every survey. Rates are what changed between two looks `interval_s` apart; null for 0."""
+    shards = [shard for registered in registry.list() for shard in registered.stores]
+    earlier = [_look(shard) for shard in shards] if interval_s else []
+    started = time.monotonic()
+    if shards:
+        time.sleep(interval_s)
+    rows = []
+    for number, shard in enumerate(shards):
+        row = _look(shard)
+        for name in ("published", "folded"):
+            rate = None
+            if earlier:
+                rate = (row[f"{name}_reports"] - earlier[number][f"{name}_reports"]) / (time.monotonic() - started)
+            row[f"{name}_per_s"] = rate
+        rows.append(row)
+    return rows
+
+
+def _look(shard: Shard) -> dict[str, Any]:
+    seen = status(shard)
+    counters: Counter[str] = Counter()
+    for window in seen.windows:
+        counters.update(counters_of(shard, window))
+    for name, count in shard.client.hgetall(shard.keys.meta).items():
+        if name.startswith(GONE.encode()):  # windows that were purged
+            counters[name.decode().removeprefix(GONE)] += int(count)
+    rejected: dict[str, dict[str, int]] = {}
+    for name, count in counters.items():
+        if name.startswith("rejected:"):
+            _, reason, what = name.split(":")
+            rejected.setdefault(reason, {"entries": 0, "reports": 0})[what] = count
+    return {
+        "survey": shard.survey.name,
+        "shard": shard.shard,
+        "open": seen.open,
+        "published_reports": seen.published_reports,
+        "folded_reports": counters["folded"],
+        "rejected": rejected,
+        "stream_entries": seen.stream_entries,
+        "backlog_entries": seen.backlog_entries,
+        "backlog_age_s": seen.backlog_age_s,
+        "outstanding": seen.outstanding,
+        "quarantined": seen.quarantined,
+        "reissued": seen.reissued,
+        "deltas": seen.deltas,
+        "delta_bytes": seen.delta_bytes,
+        "dead_letters": seen.dead_letters,
+        "pressure": seen.pressure,
+        "windows": len(seen.windows),
+    }

@@ -1,0 +1,34 @@
+"""What to do with reports that cannot be folded: give them up, on record, or let them be tried again."""
+
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.store.status import now_ms
+from hearsay.collector.survey.windows import window_of
+from hearsay.ops.errors import OperationError
+
+
+def skip_backlog(registered: Registered) -> dict[str, int]:
+    """Give up every entry that is not cut yet."""
+    entries = 0
+    for shard in registered.stores:
+        entries += shard.skip_backlog(window_of(now_ms(shard), registered.survey.every_s))
+    return {"entries skipped": entries}
+
+
+def skip_quarantined(registered: Registered, seq: int | None, retry: bool) -> dict[str, int]:
+    """Give up (or retry) the quarantined ranges, or one of them."""
+    found = [
+        (shard, stretch)
+        for shard in registered.stores
+        for stretch in shard.ranges()
+        if stretch.quarantined and seq in (None, stretch.seq)
+    ]
+    if seq is not None and not found:
+        raise OperationError(f"survey {registered.survey.name} has no quarantined range {seq}")
+    if retry:
+        for shard, stretch in found:
+            shard.reissue(stretch, lease_s=0.0, retry=True)
+        return {"ranges to be tried again": len(found)}
+    return {
+        "ranges skipped": len(found),
+        "entries skipped": sum(shard.skip_range(stretch) for shard, stretch in found),
+    }

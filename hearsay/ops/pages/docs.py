@@ -1,0 +1,100 @@
+"""The reference pages that are made from the code: `make docs` writes them, a test checks that they are in step."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from hearsay.ops.cli import cli
+from hearsay.ops.config import TABLE
+from hearsay.ops.pages.reference import survey_page, wire_page
+
+DOCS = Path(__file__).parents[3] / "docs"
+HELP_WIDTH = 100
+
+
+def commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command below a group with its path, groups before what they hold."""
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        inner = click.Context(
+            found, parent=context, info_name=name, max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH
+        )
+        yield inner.command_path, found, inner
+        if isinstance(found, click.Group):
+            yield from commands(found, inner)
+
+
+def root_context() -> click.Context:
+    """The context in which help is written, independent of the terminal."""
+    return click.Context(cli, info_name="hearsay", max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH)
+
+
+def cli_page() -> str:
+    """docs/cli.md: the help of every command."""
+    root = root_context()
+    lines = [
+        "# Command line",
+        "",
+        "Written from the help of every command by `make docs`.",
+        "",
+        "| exit code | meaning |",
+        "|---|---|",
+        "| 0 | done; also a service that was asked to stop by SIGTERM |",
+        "| 1 | a check failed (audit, experiment, bench, demo) |",
+        "| 2 | bad input or environment: one line on stderr |",
+        "| 3 | a bug: the traceback as a JSON log line, then one line |",
+        "| 130 | interrupted |",
+        "",
+        "```text",
+        cli.get_help(root),
+        "```",
+    ]
+    for path, found, context in commands(cli, root):
+        lines += ["", f"{'#' * (path.count(' ') + 1)} {path}", "", "```text", found.get_help(context), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def configuration_page() -> str:
+    """docs/configuration.md: the table of settings."""
+    lines = [
+        "# Configuration",
+        "",
+        "Written from `hearsay/ops/config.py` by `make docs`.",
+        "",
+        "A flag wins over the environment, which wins over the default; an empty variable counts as absent. Each",
+        "command has the flags that it needs; the variables hold for all of them. A setting that is not allowed ends",
+        "a command with one line and exit code 2. Passwords in URLs are never printed or logged.",
+        "",
+        "| flag | variable | default | what it is |",
+        "|---|---|---|---|",
+    ]
+    for setting in TABLE:
+        default = f"`{setting.default}`" if setting.default else setting.otherwise
+        lines.append(f"| `{setting.flag}` | `{setting.environment}` | {default} | {setting.help} |")
+    lines += [
+        "",
+        "Limits and time-outs of the protocol (sizes of ranges, leases, attempts, back-pressure) are not settings:",
+        "they stand with their reasons in `hearsay/collector/limits.py`.",
+        "",
+        "Logs are JSON lines on stderr, times in UTC. Everything listens on 127.0.0.1 unless told otherwise.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {
+    "cli.md": cli_page,
+    "configuration.md": configuration_page,
+    "survey.md": survey_page,
+    "wire.md": wire_page,
+}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Sections of the hand-written pages that follow from the registered mechanisms.
+
+A page marks such a section by two comments; everything between them is replaced.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from hearsay.collector.wire.codec import Codec, codec
+from hearsay.collector.wire.variant import VariantCodec
+from hearsay.mechanisms import REGISTRY, Mechanism, build
+from hearsay.mechanisms.layout import Variant
+from hearsay.ops.terminal.toml import dump
+
+DOCS = Path(__file__).parents[3] / "docs"
+START, END = "<!-- written by `make docs` -->", "<!-- end -->"
+
+
+def page(name: str, section: str) -> str:
+    """A page with its marked section as it should be."""
+    before, _, rest = (DOCS / name).read_text(encoding="utf-8").partition(START)
+    _, _, after = rest.partition(END)
+    return f"{before}{START}\n{section}\n{END}{after}"
+
+
+def shipped() -> list[type[Mechanism]]:
+    """The mechanisms of this distribution, by id; plug-ins are documented where they come from."""
+    return [found for _, found in sorted(REGISTRY.items()) if found.__module__.startswith("hearsay.mechanisms.")]
+
+
+def survey_page() -> str:
+    """docs/survey.md: every mechanism with its kinds of domain, its options and an example."""
+    sections = []
+    for mechanism in shipped():
+        lines = [f"### {mechanism.ID}", "", f"{_sentence(mechanism.SUMMARY)}", ""]
+        lines += [f"Domains: {', '.join(f'`{kind}`' for kind in mechanism.KINDS)}.", ""]
+        if mechanism.OPTIONS:
+            lines += ["| option | default | what it is |", "|---|---|---|"]
+            for option in mechanism.OPTIONS:
+                default = "none" if option.default is None else f"`{_plain(option.default)}`"
+                lines.append(f"| `{option.name}` | {default} | {option.help.replace('|', chr(92) + '|')} |")
+            lines.append("")
+        lines += ["```toml", dump(_example(mechanism)).strip(), "```"]
+        sections.append("\n".join(lines))
+    return page("survey.md", "\n" + "\n\n".join(sections) + "\n")
+
+
+def wire_page() -> str:
+    """docs/wire.md: what a report of every mechanism consists of and takes, on its first example."""
+    lines = [
+        "",
+        "| mechanism | cells | a report | different reports | single, bytes | in a frame, bits |",
+        "|---|---|---|---|---|---|",
+    ]
+    for mechanism in shipped():
+        built = build({"mechanism": mechanism.ID, **mechanism.EXAMPLES[0]})
+        wire = codec(built)
+        fields = [_fields(variant) for variant in built.layout.variants]
+        report = fields[0] if len(fields) == 1 else f"by `{built.layout.selector}`: {'; '.join(fields)}"
+        sizes = ", ".join(map(_frame_bits, wire.variants))
+        cells = (
+            f"`{mechanism.ID}`",
+            built.domain.size,
+            report,
+            f"{built.layout.outcomes:,}",
+            _single_bytes(wire),
+            sizes,
+        )
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return page("wire.md", "\n".join(lines) + "\n")
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _example(mechanism: type[Mechanism]) -> dict[str, Any]:
+    table = mechanism.EXAMPLES[0]
+    return {"name": f"an-example-of-{mechanism.ID}", "mechanism": mechanism.ID, **table}
+
+
+def _fields(variant: Variant) -> str:
+    parts = [f"`{scalar.name}` < {scalar.bound:,}" for scalar in variant.scalars]
+    if variant.vector is not None:
+        vector = variant.vector
+        parts.append(f"{vector.length} {'bits' if vector.bound == 2 else f'digits < {vector.bound}'} `{vector.name}`")
+    return ", ".join(parts)
+
+
+def _frame_bits(variant: VariantCodec) -> str:
+    """What a report takes in a frame: bits, or bits of a group and how many reports share them."""
+    packing = variant.packing
+    if packing is None:
+        return str(8 * variant.row_bytes)
+    return str(packing.bits) if packing.group == 1 else f"{packing.bits}/{packing.group}"
+
+
+def _single_bytes(wire: Codec) -> int:
+    """How long the longest single report is."""
+    if not wire.single_integer:
+        return 2 + max(variant.row_bytes for variant in wire.variants) + (len(wire.variants) > 1)
+    return len(msgpack.packb(int(wire.offsets[-1]) - 1))

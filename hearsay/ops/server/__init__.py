@@ -1,0 +1,1 @@
+"""Servers and processes that are started from here."""

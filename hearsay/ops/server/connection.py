@@ -1,0 +1,31 @@
+"""The registry behind the settings' server: at once for commands, patiently for services."""
+
+import time
+from threading import Event
+
+from hearsay.collector.errors import ServerError
+from hearsay.collector.plugins import load_plugins
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.registry import Registry
+from hearsay.ops.config import Settings
+
+PATIENCE_S = 30.0  # services start together with the server, which may have a long AOF to read
+
+
+def open_registry(settings: Settings) -> Registry:
+    """The surveys of the server that the settings name."""
+    load_plugins(settings.plugins)
+    return Registry(connect(settings.redis_url), settings.prefix)
+
+
+def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:
+    """The same for a service: waits a while for a server that is still starting; None where told to stop meanwhile."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not stop.is_set():
+        try:
+            return open_registry(settings)
+        except ServerError:
+            if time.monotonic() > deadline:
+                raise
+        stop.wait(0.2)
+    return None

@@ -1,0 +1,28 @@
+"""The whole path in one process: perturb, encode, decode, fold. The same code as on the pipeline, without a server."""
+
+from collections.abc import Callable
+
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.wire.codec import codec, decode
+from hearsay.estimator.snapshots.content import Content, compose
+from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.producer.fleet import frames
+
+
+def simulate(
+    survey: Survey, cells: Indices, random: Random, progress: Callable[[int], None] = lambda _: None
+) -> Content:
+    """The snapshot's content, window `all`, of a survey in which every row of `cells` is one device."""
+    mechanism, wire = survey.mechanism, codec(survey.mechanism)
+    state = mechanism.empty()
+    rejected: dict[str, tuple[int, int]] = {}
+    for payload, _ in frames(mechanism, wire, cells, random):
+        decoded = decode(mechanism, [{b"f": payload}], wire)
+        for reason, (entries, reports) in decoded.rejected.items():
+            before = rejected.get(reason, (0, 0))
+            rejected[reason] = (before[0] + entries, before[1] + reports)
+        if decoded.count:
+            mechanism.fold(state, decoded.reports)
+        progress(decoded.count)
+    return compose(survey, "all", state, rejected=rejected)

@@ -1,0 +1,46 @@
+"""Options that commands share, tied to the table of settings."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from hearsay.ops.config import BY_NAME, Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+SERVER = ("redis_url", "redis_port", "prefix")
+
+
+def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the flags of these settings and, as its first argument, all settings resolved."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def with_settings(**parameters: Any) -> Any:
+            flags = {name: parameters.pop(name) for name in names}
+            return function(Settings.resolve(flags, os.environ), **parameters)
+
+        for name in reversed(names):
+            setting = BY_NAME[name]
+            default = setting.default or setting.otherwise
+            text = f"{setting.help}  [{setting.environment}; default: {default}]"
+            with_settings = click.option(setting.flag, name, metavar="VALUE", help=text)(with_settings)
+        return with_settings
+
+    return decorate
+
+
+def json_option(command: Command) -> Command:
+    """`--json` for a command that prints data."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
+
+
+def seed_option(command: Command) -> Command:
+    """`--seed`: without it devices draw from the operating system's secure source."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(0, 2**63 - 1),
+        help="Repeat the same simulated reports; without it they are drawn from the secure source.",
+    )(command)

@@ -1,0 +1,86 @@
+"""How data are printed: JSON for programs, tables for people."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hearsay.mechanisms.queries.answer import Answer
+
+
+def console() -> Console:
+    """Where tables go: as wide as the terminal, and wide enough when there is none."""
+    width = None if sys.stdout.isatty() else 160
+    return Console(file=sys.stdout, width=width, highlight=False)
+
+
+def notes() -> Console:
+    """Where progress and remarks go: stderr, so that what is printed stays data."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(data: Any) -> None:
+    """One JSON document; NaN is a bug, since unknown is null."""
+    click.echo(json.dumps(data, allow_nan=False, indent=2, default=str))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str | None = None) -> None:
+    """A table whose numbers are aligned to the right."""
+    # As plain text throughout: a label such as [red] is not markup.
+    table = Table(title=Text(title), title_justify="left", caption=caption and Text(caption), caption_justify="left")
+    cells = [[show(value) for value in row] for row in rows]
+    for position, column in enumerate(columns):
+        numeric = bool(cells) and all(_is_number(row[position]) for row in cells)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console().print(table)
+
+
+def print_answers(title: str, answers: list[Answer]) -> None:
+    """Answers as a table; what was done to a value and what was asked beyond it has columns of its own."""
+    table = [_columns(each) for each in answers]
+    names = list(dict.fromkeys(name for columns in table for name in columns))
+    print_table(title, names, [[columns.get(name) for name in names] for columns in table])
+
+
+def _columns(each: Answer) -> dict[str, Any]:
+    columns: dict[str, Any] = {"query": each.query, "item": each.cell if each.item is None else each.item}
+    if each.postprocess is not None:
+        columns |= {each.postprocess: each.value}
+    columns |= {"value" if each.postprocess is None else "raw": each.unbiased, "stderr": each.stderr}
+    columns |= {"low": each.low, "high": each.high}
+    if each.simultaneous is not None:
+        columns |= dict(zip(("all low", "all high"), each.simultaneous, strict=True))
+    if each.band is not None:
+        columns |= {"band": each.band, "rank stderr": each.rank_stderr}
+    if each.rank_bound is not None:
+        columns["rank bound"] = each.rank_bound
+    return columns
+
+
+def show(value: Any) -> str:
+    """A value for a person: unknown is a dash, fractions with four significant digits, integers grouped."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return " .. ".join(show(part) for part in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {show(part)}" for name, part in value.items())
+    return str(value)
+
+
+def _is_number(text: str) -> bool:
+    return text == "-" or re.fullmatch(r"-?[\d,]+(\.\d+)?(e[+-]\d+)?", text) is not None

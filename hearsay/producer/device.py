@@ -1,0 +1,50 @@
+"""The client library: a device perturbs its value and hands out bytes; the value goes no further."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearsay.collector.store.keys import FIELD_SINGLE
+from hearsay.collector.survey.survey import Survey, load, parse
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.writer import Writer
+from hearsay.mechanisms.exact.randomness import Random, secure
+
+
+class Device:
+    """One participant of a survey.
+
+    >>> device = Device({"name": "likes", "mechanism": "hrr", "epsilon": 1.0,
+    ...                  "domain": {"kind": "categorical", "categories": ["tea", "coffee"]}})
+    >>> isinstance(device.report("tea"), bytes)
+    True
+    """
+
+    def __init__(self, survey: Survey | Mapping[str, Any] | str | Path, random: Random | None = None) -> None:
+        """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another."""
+        if isinstance(survey, str | Path):
+            survey = load(survey)
+        elif isinstance(survey, Mapping):
+            survey = parse(dict(survey))
+        self.survey = survey
+        self._random = secure() if random is None else random
+        self._codec = codec(survey.mechanism)
+
+    def report(self, value: Any) -> bytes:
+        """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values."""
+        axes = self.survey.mechanism.domain.axes
+        if len(axes) == 1 and not isinstance(value, Mapping):
+            columns = {axes[0].name: [value]}
+        elif isinstance(value, Mapping):
+            columns = {name: [coordinate] for name, coordinate in value.items()}
+        else:
+            columns = {axis.name: [coordinate] for axis, coordinate in zip(axes, value, strict=True)}
+        cells = self.survey.mechanism.domain.encode(columns)
+        reports = self.survey.mechanism.perturb(np.asarray(cells), self._random)
+        return self._codec.encode_singles(reports)[0]
+
+    def publish(self, value: Any, writer: Writer) -> None:
+        """Report a value straight into the stream, where the device is trusted with it."""
+        writer.publish([(FIELD_SINGLE, self.report(value))], 1)

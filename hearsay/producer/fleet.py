@@ -1,0 +1,111 @@
+"""Fleets of simulated devices: many values perturbed at once, encoded, and published at a given rate.
+
+A fleet does what as many `Device`s would do, with the same code of the mechanism; only the calls are batched.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from hearsay.collector.limits import FRAME_BYTES
+from hearsay.collector.store.keys import FIELD_FRAME, FIELD_SINGLE
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.wire.codec import Codec, codec
+from hearsay.collector.writer import Entry, Writer
+from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.layout import length_of, select
+
+FRAME = 4_096  # reports in a frame, unless asked otherwise
+BATCH_REPORTS = 65_536  # reports perturbed at once: large enough for numpy, small enough for progress
+BATCH_BYTES = 64 << 20  # wide reports (long bit vectors): bounds the memory of a batch
+STEPS_PER_S = 20  # at a limited rate, a second's reports go out in so many steps
+
+
+class People(Protocol):
+    """Where a fleet's values come from: a distribution, or the rows of a file."""
+
+    def take(self, count: int) -> Indices:
+        """The cells of the next people."""
+
+
+class Fleet:
+    """Simulated devices that publish to a survey, spread over its shards; waits on back-pressure.
+
+    `frame` is the number of reports in a frame, None publishes every report as an entry of its own. `rate` is in
+    reports per second, None as fast as possible.
+    """
+
+    def __init__(
+        self,
+        registered: Registered,
+        random: Random,
+        *,
+        frame: int | None = FRAME,
+        rate: float | None = None,
+        stop: threading.Event | None = None,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> None:
+        self._mechanism, self._codec = registered.survey.mechanism, codec(registered.survey.mechanism)
+        self._random, self._frame, self._rate = random, frame, rate
+        self._stop = stop or threading.Event()
+        self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
+
+    def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
+        """Publish one report for each of so many devices; answers how many, fewer only when stopped."""
+        started, sent = time.monotonic(), 0
+        step = BATCH_REPORTS * len(self._writers)
+        if self._rate is not None:
+            step = min(step, max(1, int(self._rate / STEPS_PER_S)))
+        while sent < devices and not self._stop.is_set():
+            count = min(step, devices - sent)
+            self._publish(people.take(count))
+            sent += count
+            progress(count)
+            if self._rate is not None:
+                self._stop.wait(max(0.0, started + sent / self._rate - time.monotonic()))
+        for writer in self._writers:
+            writer.check()
+        return sent
+
+    def _publish(self, cells: Indices) -> None:
+        for number, writer in enumerate(self._writers):
+            mine = cells[number :: len(self._writers)]
+            if not len(mine):
+                continue
+            entries: list[Entry]
+            if self._frame is None:
+                entries = [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, mine, self._random)]
+            else:
+                made = frames(self._mechanism, self._codec, mine, self._random, self._frame)
+                entries = [(FIELD_FRAME, frame) for frame, _ in made]
+            writer.publish(entries, len(mine))
+
+
+def frames(
+    mechanism: Mechanism, wire: Codec, cells: Indices, random: Random, size: int = FRAME
+) -> Iterator[tuple[bytes, int]]:
+    """The devices' reports in frames of at most `size`, each with the number of its reports."""
+    size = max(1, min(size, FRAME_BYTES // 2 // _report_bytes(wire)))
+    for reports in _perturbed(mechanism, wire, cells, random):
+        for start in range(0, length_of(reports), size):
+            part = select(reports, slice(start, start + size))
+            yield wire.encode_frame(part), length_of(part)
+
+
+def singles(mechanism: Mechanism, wire: Codec, cells: Indices, random: Random) -> Iterator[bytes]:
+    """The devices' reports one by one."""
+    for reports in _perturbed(mechanism, wire, cells, random):
+        yield from wire.encode_singles(reports)
+
+
+def _perturbed(mechanism: Mechanism, wire: Codec, cells: Indices, random: Random) -> Iterator[Reports]:
+    batch = max(1, min(BATCH_REPORTS, BATCH_BYTES // _report_bytes(wire)))
+    for start in range(0, len(cells), batch):
+        yield mechanism.perturb(cells[start : start + batch], random)
+
+
+def _report_bytes(wire: Codec) -> int:
+    return max(1, *(variant.row_bytes for variant in wire.variants), 1)

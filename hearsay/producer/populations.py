@@ -1,0 +1,99 @@
+"""Simulated populations: named distributions over the cells of any domain.
+
+Each is a vector of probabilities over the cells of one axis, so that the truth is known exactly; on a grid the axes
+are independent. `x` is the middle of a cell as a fraction of the axis, between 0 and 1.
+"""
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.domain import Domain, Indices
+from hearsay.producer.errors import DistributionError
+
+Shares = NDArray[np.float64]
+
+
+def _middles(size: int) -> Shares:
+    return (np.arange(size) + 0.5) / size
+
+
+def _cauchy(size: int) -> Shares:
+    """Heavy tails around 0.4, scale 0.1: the dissertation's data for range queries (Kulkarni 5.5)."""
+    return 1 / (1 + ((_middles(size) - 0.4) / 0.1) ** 2)
+
+
+def _normal(size: int) -> Shares:
+    """A bell around the middle, a sixth of the axis wide."""
+    return np.exp(-0.5 * ((_middles(size) - 0.5) * 6) ** 2)
+
+
+def _bimodal(size: int) -> Shares:
+    """Two bells, at 0.25 and, half as high, at 0.75."""
+    x = _middles(size)
+    return np.exp(-0.5 * ((x - 0.25) * 12) ** 2) + 0.5 * np.exp(-0.5 * ((x - 0.75) * 12) ** 2)
+
+
+def _uniform(size: int) -> Shares:
+    return np.ones(size)
+
+
+def _zipf(size: int) -> Shares:
+    """The cell of rank r has weight 1/r."""
+    return 1 / np.arange(1, size + 1)
+
+
+def _geometric(size: int) -> Shares:
+    """Each cell a factor below the one before; a tenth of the axis holds 63% of the whole."""
+    return np.exp(-np.arange(size) / max(size / 10, 1))
+
+
+def _point(size: int) -> Shares:
+    """Everybody holds the same value, the middle one: the hardest case for quantiles."""
+    return (np.arange(size) == size // 2).astype(np.float64)
+
+
+_WEIGHTS: dict[str, Callable[[int], Shares]] = {
+    "cauchy": _cauchy,
+    "zipf": _zipf,
+    "normal": _normal,
+    "uniform": _uniform,
+    "geometric": _geometric,
+    "bimodal": _bimodal,
+    "point": _point,
+}
+NAMES = tuple(_WEIGHTS)
+
+
+def shares(name: str, size: int) -> Shares:
+    """The probability of every cell of an axis."""
+    if name not in _WEIGHTS:
+        raise DistributionError(f"distribution must be one of {', '.join(NAMES)}, got {name!r}")
+    weights = _WEIGHTS[name](size)
+    return weights / weights.sum()
+
+
+class Population:
+    """Values of simulated people, drawn independently; repeatable where the generator is seeded."""
+
+    def __init__(self, name: str, domain: Domain, generator: np.random.Generator) -> None:
+        self._shares = [shares(name, axis.size) for axis in domain.axes]
+        self._cumulative = [np.cumsum(part) for part in self._shares]
+        self._generator = generator
+
+    @property
+    def truth(self) -> Shares:
+        """The probability of every cell of the domain."""
+        return reduce(np.multiply.outer, self._shares)
+
+    def take(self, count: int) -> Indices:
+        """The cells of the next people."""
+        drawn = [self._draw(cumulative, count) for cumulative in self._cumulative]
+        return drawn[0] if len(drawn) == 1 else np.stack(drawn, axis=1)
+
+    def _draw(self, cumulative: Shares, count: int) -> Indices:
+        # Scaled by the last sum, which rounding leaves a little off 1, so that no draw falls behind the last cell.
+        places = self._generator.random(count) * cumulative[-1]
+        return np.searchsorted(cumulative, places, side="right").astype(np.int64)

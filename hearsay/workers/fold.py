@@ -1,0 +1,69 @@
+"""The one job: read a range, decode, refuse what is malformed, fold, commit.
+
+RQ may deliver it never, once or often; COMMIT takes the first delivery and refuses the others.
+"""
+
+import hashlib
+import time
+
+from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.limits import DEAD_LETTERS_PER_COMMIT
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.shard import Commit, DeadLetter, Shard
+from hearsay.collector.store.state import encode_delta, fresh
+from hearsay.collector.wire.codec import Codec, Decoded, codec, decode
+from hearsay.workers.context import current
+
+Entries = list[tuple[bytes, dict[bytes, bytes]]]
+
+
+def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
+    """Fold and commit one range; answers ok, or why there was nothing to do."""
+    context = current()
+    try:
+        registered = context.registry.get(name)
+    except UnknownSurvey:
+        return "gone"
+    if registered.survey.tag8 != tag8 or shard >= registered.shards:
+        return "gone"  # deleted, and perhaps added again
+    store = registered.store(shard)
+    found = store.range(seq)
+    if found is None or found.nonce != nonce:
+        return "gone"
+    started = time.monotonic()
+    try:
+        entries = store.entries(found)
+    except CollectorError:
+        if store.range(seq) is None:
+            return "gone"  # another delivery committed it, and it was trimmed
+        raise
+    commit = fold_entries(store, found, entries, codec(registered.survey.mechanism), context.keep_payloads)
+    answer = store.commit(found, commit)
+    if answer == "parts":
+        raise CollectorError(f"range {seq} of {name}: staged parts expired before the commit")
+    if answer == "ok":
+        context.observe_fold(time.monotonic() - started)
+    return answer
+
+
+def fold_entries(store: Shard, found: Range, entries: Entries, wire: Codec, keep_payloads: bool) -> Commit:
+    """What a range's entries add, without touching the server."""
+    mechanism = store.survey.mechanism
+    decoded = decode(mechanism, [fields for _, fields in entries], wire)
+    delta = b""
+    if decoded.count:
+        vector, state = fresh(mechanism)
+        mechanism.fold(state, decoded.reports)
+        delta = encode_delta(vector)
+    letters = _dead_letters(decoded, entries, keep_payloads)
+    return Commit(found.window(store.survey.every_s), delta, decoded.count, decoded.rejected, letters)
+
+
+def _dead_letters(decoded: Decoded, entries: Entries, keep_payloads: bool) -> list[DeadLetter]:
+    letters = []
+    for position, reason in decoded.refused_entries[:DEAD_LETTERS_PER_COMMIT]:
+        identity, fields = entries[position]
+        payload = b"".join(fields.values())
+        kept = payload if keep_payloads else b""
+        letters.append(DeadLetter(identity.decode(), reason, len(payload), hashlib.sha256(payload).hexdigest(), kept))
+    return letters

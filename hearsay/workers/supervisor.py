@@ -1,0 +1,73 @@
+"""Keeps worker processes running: whatever makes one exit, another takes its place.
+
+A worker in a job exits when the server goes away, and a poisonous range may take its worker with it; neither may stop
+the others.
+"""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+from hearsay.workers.context import WorkerSettings
+
+_LOG = logging.getLogger("hearsay.supervisor")
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
+STEADY_S = 10.0  # a worker that lived so long is forgiven its earlier exits
+STOP_S = 4.0  # honcho kills what is left five seconds after SIGTERM
+
+
+@dataclass
+class _Slot:
+    """A place for one worker."""
+
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    pause_s: float = FIRST_PAUSE_S
+    not_before: float = 0.0
+    exits: int = field(default=0)
+
+
+def supervise(settings: WorkerSettings, count: int, stop: threading.Event) -> int:
+    """Keep `count` workers running until `stop`; answers how often one had to be replaced."""
+    slots = [_Slot() for _ in range(count)]
+    environment = {**os.environ, **settings.environment()}
+    try:
+        while not stop.is_set():
+            for slot in slots:
+                _tend(slot, environment)
+            stop.wait(0.1)
+    finally:
+        _stop(slots)
+    return sum(slot.exits for slot in slots)
+
+
+def _tend(slot: _Slot, environment: dict[str, str]) -> None:
+    now = time.monotonic()
+    if slot.process is not None:
+        code = slot.process.poll()
+        if code is None:
+            return
+        _LOG.warning("worker %d exited with %d; starting another", slot.process.pid, code)
+        slot.exits += 1
+        slot.pause_s = FIRST_PAUSE_S if now - slot.started > STEADY_S else min(2 * slot.pause_s, LONGEST_PAUSE_S)
+        slot.process, slot.not_before = None, now + slot.pause_s
+    if now >= slot.not_before:
+        slot.process = subprocess.Popen([sys.executable, "-m", "hearsay.workers.worker"], env=environment)
+        slot.started = now
+
+
+def _stop(slots: list[_Slot]) -> None:
+    running = [slot.process for slot in slots if slot.process is not None]
+    for process in running:
+        process.terminate()
+    deadline = time.monotonic() + STOP_S
+    for process in running:
+        try:
+            process.wait(timeout=max(deadline - time.monotonic(), 0.01))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

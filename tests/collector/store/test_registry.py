@@ -1,0 +1,177 @@
+"""The registry: one definition a name, found by every process, forgotten without a trace."""
+
+from typing import Any
+
+import pytest
+import redis
+
+from hearsay.collector.errors import SurveyConflict, UnknownSurvey
+from hearsay.collector.store import keys
+from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.registry import MAXIMUM_SHARDS, Registry
+from hearsay.collector.store.status import set_pressure
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.collector.writer import Writer
+from hearsay.workers.context import Context, set_current
+from tests.pipeline import cut_all, fold, fold_all, singles
+
+
+def survey(name: str = "drinks", **more: Any) -> Survey:
+    domain = {"kind": "categorical", "size": 8}
+    return parse({"name": name, "mechanism": "identity", "epsilon": 1.0, "domain": domain, **more})
+
+
+@pytest.fixture
+def registry(client: redis.Redis, prefix: str) -> Registry:
+    set_current(Context(client, prefix))
+    return Registry(client, prefix)
+
+
+def test_a_survey_is_found_by_another_process(registry: Registry) -> None:
+    registry.add(survey(window={"every": "1h", "retain": "2d"}), shards=3)
+    found = Registry(registry.client, registry.prefix).get("drinks")
+    assert found.survey.canonical() == survey(window={"every": "1h", "retain": "2d"}).canonical()
+    assert found.shards == 3
+    assert [store.shard for store in found.stores] == [0, 1, 2]
+    assert found.store(2).keys.stream == f"{registry.prefix}:{{drinks.{found.survey.tag8}.2}}:stream"
+    assert not found.closed
+
+
+def test_an_unknown_name_is_one_line(registry: Registry) -> None:
+    with pytest.raises(UnknownSurvey, match=r"^survey 'drinks' is not registered; hearsay survey list shows"):
+        registry.get("drinks")
+
+
+def test_the_same_definition_again_is_welcome(registry: Registry) -> None:
+    first = registry.add(survey())
+    Writer(first.store(0)).publish(singles(first.store(0), range(8)), 8)
+    again = registry.add(survey())
+    assert again.survey.tag == first.survey.tag
+    assert registry.client.xlen(again.store(0).keys.stream) == 8
+
+
+def test_another_definition_under_the_name_is_refused(registry: Registry) -> None:
+    first = registry.add(survey())
+    other = survey(epsilon=2.0)
+    with pytest.raises(SurveyConflict) as caught:
+        registry.add(other)
+    assert str(caught.value) == (
+        f"survey drinks exists with another definition (tag {first.survey.tag8}, this one is {other.tag8}); "
+        "delete it first or choose another name"
+    )
+    assert registry.get("drinks").survey.tag == first.survey.tag
+
+
+def test_another_number_of_shards_is_refused(registry: Registry) -> None:
+    registry.add(survey(), shards=2)
+    with pytest.raises(SurveyConflict, match=r"^survey drinks exists with 2 shards, got 1$"):
+        registry.add(survey())
+
+
+@pytest.mark.parametrize("shards", [0, -1, MAXIMUM_SHARDS + 1])
+def test_impossible_numbers_of_shards_are_refused(registry: Registry, shards: int) -> None:
+    with pytest.raises(SurveyConflict, match=rf"^shards must be in 1..{MAXIMUM_SHARDS}, got {shards}$"):
+        registry.add(survey(), shards)
+    assert registry.list() == []
+
+
+def test_how_long_results_are_kept_may_change(registry: Registry) -> None:
+    registry.add(survey(window={"every": "1h", "retain": "2d"}))
+    registry.add(survey(window={"every": "1h", "retain": "9d"}))
+    assert registry.get("drinks").survey.retain == "9d"
+
+
+def test_surveys_are_listed_by_name(registry: Registry) -> None:
+    for name in ("water", "drinks", "meals"):
+        registry.add(survey(name))
+    assert [found.survey.name for found in registry.list()] == ["drinks", "meals", "water"]
+
+
+def test_prefixes_do_not_see_each_other(registry: Registry) -> None:
+    registry.add(survey())
+    assert Registry(registry.client, registry.prefix + "x").list() == []
+
+
+def test_a_closed_survey_stays_closed_when_it_is_added_again(registry: Registry) -> None:
+    registry.add(survey(), shards=2)
+    registry.close("drinks")
+    assert registry.get("drinks").closed
+    assert registry.add(survey(), shards=2).closed
+    statuses = {store.publish("w", 1, [(b"r", b"\x01")], 1).status for store in registry.get("drinks").stores}
+    assert statuses == {"closed"}
+
+
+def test_deleting_leaves_nothing_and_no_other_survey_is_touched(registry: Registry) -> None:
+    for name in ("drinks", "drinks-2"):
+        store = registry.add(survey(name), shards=2).store(1)
+        Writer(store).publish([*singles(store, range(8)), (b"r", b"\xc1")], 9)
+        fold_all(store)
+    other = set(registry.client.keys("*{drinks-2.*"))
+    assert registry.delete("drinks") > 0
+    left = {key for key in registry.client.keys(f"{registry.prefix}:*") if b"{" in key}
+    assert left == other
+    assert [found.survey.name for found in registry.list()] == ["drinks-2"]
+    with pytest.raises(UnknownSurvey):
+        registry.delete("drinks")
+
+
+def test_work_under_way_does_not_bring_a_deleted_survey_back(registry: Registry) -> None:
+    store = registry.add(survey()).store(0)
+    Writer(store).publish(singles(store, range(8)), 8)
+    fold_all(store)
+    reading = read(store, "all")
+    Writer(store).publish(singles(store, range(8)), 8)
+    (under_way,) = cut_all(store)
+    Writer(store).publish(singles(store, range(8)), 8)
+    registry.client.unlink(store.keys.meta)  # how a deletion begins; the other keys are still there
+    assert store.cut(age_ms=0) == "empty"
+    assert fold(store, under_way) == "gone"
+    assert not compact(reading)
+    set_pressure(store, "memory")
+    store.close()
+    assert store.skip_range(under_way) == 0
+    assert not registry.client.exists(store.keys.meta)
+    registry.delete("drinks")
+    assert [key for key in registry.client.keys(f"{registry.prefix}:*") if b"{" in key] == []
+    assert registry.add(survey()).birth is not None
+
+
+def test_a_name_is_free_again_once_deleted(registry: Registry) -> None:
+    registry.add(survey())
+    registry.delete("drinks")
+    assert registry.add(survey(epsilon=2.0)).survey.epsilon == 2.0
+
+
+def test_a_writer_of_a_deleted_survey_is_told_so(registry: Registry) -> None:
+    store = registry.add(survey()).store(0)
+    registry.delete("drinks")
+    assert store.publish("w", 1, [(b"r", b"\x01")], 1).status == "unknown"
+    assert not registry.client.exists(store.keys.stream)
+
+
+def test_what_is_stored_is_the_canonical_form_and_nothing_secret(registry: Registry) -> None:
+    registry.add(survey())
+    record = registry.client.hget(keys.surveys(registry.prefix), "drinks")
+    assert record.startswith(b'{"shards": 1, "survey": {"answers": {"minimum_reports": 1, "postprocess": ')
+
+
+def test_why_a_mechanism_was_chosen_is_kept(registry: Registry) -> None:
+    table = {"name": "drinks", "mechanism": "auto", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 8}}
+    chosen = parse(table)
+    assert chosen.reason is not None
+    assert registry.add(chosen).survey.reason == chosen.reason
+    assert registry.add(parse(chosen.canonical())).survey.reason == chosen.reason, "the same survey, spelled out"
+
+
+def test_a_survey_that_cannot_be_read_hides_no_other_and_can_be_deleted(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    registry.add(survey("good"))
+    store = registry.add(survey("odd")).store(0)
+    record = client.hget(keys.surveys(prefix), "odd").replace(b'"identity"', b'"from-the-future"')
+    client.hset(keys.surveys(prefix), "odd", record)
+    fresh = Registry(client, prefix)
+    assert [registered.survey.name for registered in fresh.list()] == ["good"]
+    assert fresh.names() == ["good", "odd"]
+    assert fresh.delete("odd") > 0
+    assert client.keys(store.keys.base + "*") == []
+    assert fresh.names() == ["good"]

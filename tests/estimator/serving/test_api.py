@@ -1,0 +1,218 @@
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from hearsay.collector.errors import ServeError
+from hearsay.collector.http import HttpServer
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.keys import heartbeat
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.estimator.materialise import Materialiser, Pass
+from hearsay.estimator.serving.health import STUCK_AFTER_S, Health
+from hearsay.estimator.serving.service import loop, serve
+from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.ops.server.embedded import EmbeddedServer
+from tests.estimator.running import estimator, wait_until
+from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.estimator.surveys import colours, deliver
+
+HOUR_MS = 3_600_000
+ONE = 1_738_328_400_000  # 2025-01-31 13:00 UTC
+
+
+@pytest.fixture
+def hourly(registry: Registry) -> Registered:
+    registered = registry.add(colours(window={"every": "1h"}, answers={"minimum_reports": 150}))
+    for hour in range(3):
+        deliver(registered, 100 + 50 * hour, seed=hour, at_ms=ONE + hour * HOUR_MS)
+    return registered
+
+
+@pytest.fixture
+def http(registry: Registry, hourly: Registered, tmp_path: Path) -> Iterator[httpx.Client]:
+    with estimator(registry, tmp_path) as running:
+        yield running
+
+
+def error_of(response: httpx.Response, code: int) -> str:
+    assert response.status_code == code
+    assert response.headers["content-type"] == "application/json"
+    (key,) = response.json()
+    assert key == "error"
+    return str(response.json()["error"])
+
+
+class TestInterface:
+    def test_surveys(self, http: httpx.Client) -> None:
+        (found,) = http.get("/api/surveys").json()
+        assert found["name"] == "colours"
+        assert found["windows"] == ["20250131T130000Z", "20250131T140000Z", "20250131T150000Z"]
+        assert found["closed"] is False
+
+    def test_one_survey(self, http: httpx.Client, hourly: Registered) -> None:
+        found = http.get("/api/surveys/colours").json()
+        assert found["definition"] == hourly.survey.canonical()
+        assert found["reason"] is None, "its mechanism was not left to choose"
+        assert "e^2" in found["guarantee"]["words"]
+        assert found["status"][0]["outstanding"] == 0
+        assert "'nowhere' is not registered" in error_of(http.get("/api/surveys/nowhere"), 404)
+
+    def test_windows_and_snapshots(self, http: httpx.Client) -> None:
+        found = http.get("/api/surveys/colours/windows").json()
+        assert [window["reports"] for window in found] == [100, 150, 200]
+        assert [window["withheld"] for window in found] == [True, False, False]
+        document = http.get(f"/api/surveys/colours/snapshots/{found[1]['window']}").json()
+        VALIDATOR.validate(document)
+        assert document["status"] == "final"
+        assert "has no snapshot of window r1" in error_of(http.get("/api/surveys/colours/snapshots/r1"), 404)
+
+    def test_queries_answer_as_the_command_line_does(self, http: httpx.Client, tmp_path: Path) -> None:
+        window = "20250131T150000Z"
+        found = http.get("/api/surveys/colours/query", params={"q": "frequencies", "window": window}).json()
+        loaded = snapshot.load(tmp_path / "colours" / window)
+        expected = answer(parse_text("frequencies"), loaded.estimate())
+        assert found["answers"] == [each.table() for each in expected]
+        assert (found["reports"], found["window"]) == (200, window)
+
+    def test_windows_are_added_and_counts_scaled(self, http: httpx.Client) -> None:
+        url = "/api/surveys/colours/query?q=point+red&window=last:2"
+        fraction, number = http.get(url).json(), http.get(f"{url}&count=1").json()
+        assert fraction["reports"] == 350
+        assert number["answers"][0]["value"] == pytest.approx(350 * fraction["answers"][0]["value"])
+
+    def test_processed_values_and_simultaneous_intervals(self, http: httpx.Client) -> None:
+        url = "/api/surveys/colours/query?q=frequencies"
+        plain = http.get(url).json()["answers"]
+        found = http.get(f"{url}&postprocess=simplex&simultaneous=1").json()["answers"]
+        assert sum(each["value"] for each in found) == pytest.approx(1.0)
+        assert {each["postprocess"] for each in found} == {"simplex"}
+        assert [each["raw"] for each in found] == [each["value"] for each in plain]
+        assert all(each["simultaneous"][0] < each["low"] < each["simultaneous"][1] for each in found)
+
+    def test_an_answer_is_never_stale(self, http: httpx.Client, hourly: Registered) -> None:
+        url = "/api/surveys/colours/query?q=point+red"
+        assert http.get(url).json()["reports"] == 450
+        deliver(hourly, 10, seed=9, at_ms=ONE + 4 * HOUR_MS)
+        assert http.get(url).json()["reports"] == 460
+
+    @pytest.mark.parametrize(
+        ("parameters", "says"),
+        [
+            ("", "query must be one of point V"),
+            ("q=median", "query must be one of point V"),
+            ("q=range+red+blue", "needs an ordered domain"),
+            ("q=point+pink", "must be one of red, green, blue, got pink"),
+            ("q=point+red&window=20250131T130000Z", "withheld until there are 150 reports, got 100"),
+            ("q=point+red&window=tomorrow", "window must be all, last:N"),
+            ("q=point+red&count=maybe", "count must be 0 or 1"),
+            ("q=point+red&windows=all", "parameter must be one of q, window, count, postprocess, simultaneous"),
+            ("q=point+red&postprocess=round", "postprocess must be one of none, clip, norm-sub, simplex, isotonic"),
+            ("q=point+red&simultaneous=1", "simultaneous applies to frequencies, top, cdf, got point"),
+            ("q=frequencies&simultaneous=yes", "simultaneous must be 0 or 1"),
+            ("q=%27", "closed quotes"),
+        ],
+    )
+    def test_refusals_are_one_line_of_json(self, http: httpx.Client, parameters: str, says: str) -> None:
+        message = error_of(http.get(f"/api/surveys/colours/query?{parameters}"), 400)
+        assert says in message
+        assert len(message.splitlines()) == 1
+
+    def test_no_reports(self, http: httpx.Client, registry: Registry) -> None:
+        registry.add(colours(name="empty"))
+        assert error_of(http.get("/api/surveys/empty/query?q=frequencies"), 400) == "no reports yet"
+
+    def test_other_addresses_and_methods(self, http: httpx.Client) -> None:
+        assert error_of(http.get("/nowhere"), 404) == "Not Found"
+        assert error_of(http.post("/api/surveys"), 405) == "Method Not Allowed"
+
+    def test_a_bug_is_logged_and_not_shown(
+        self, http: httpx.Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def broken(*_: object) -> None:
+            raise RuntimeError("inner secret")
+
+        monkeypatch.setattr("hearsay.estimator.serving.api._summary", broken)
+        with caplog.at_level(logging.ERROR):
+            assert error_of(http.get("/api/surveys"), 500) == "internal error"
+        assert "request failed" in caplog.text
+
+
+class TestHealth:
+    def test_alive_and_ready(self, http: httpx.Client) -> None:
+        assert http.get("/healthz").json() == {"status": "alive"}
+        assert http.get("/readyz").json() == {"status": "ready"}
+
+    def test_without_the_server_alive_but_not_ready(self, own_server: EmbeddedServer, tmp_path: Path) -> None:
+        registry = Registry(connect(own_server.url))
+        with estimator(registry, tmp_path) as http:
+            own_server.kill()
+            wait_until(lambda: http.get("/readyz").status_code == 503)
+            assert http.get("/healthz").status_code == 200
+            assert "cannot be reached" in error_of(http.get("/api/surveys"), 503)
+            assert "hearsay_up 0.0" in http.get("/metrics").text
+            own_server.start()
+            wait_until(lambda: http.get("/readyz").status_code == 200)
+            assert "hearsay_up 1.0" in http.get("/metrics").text
+
+    def test_a_loop_that_hangs_is_not_alive(self) -> None:
+        health = Health()
+        assert health.alive()
+        assert health.trouble() == "the first pass is not done yet"
+        health._last_turn -= STUCK_AFTER_S
+        assert not health.alive()
+        health.turn()
+        assert health.alive()
+
+
+class TestService:
+    def test_a_port_that_is_taken(self, registry: Registry, tmp_path: Path) -> None:
+        with HttpServer(object(), "127.0.0.1", 0) as first, pytest.raises(ServeError, match="already taken"):  # type: ignore[arg-type]
+            serve(registry, threading.Event(), root=tmp_path, period_s=1, host="127.0.0.1", port=first.port)
+
+    def test_a_host_that_is_not_ours(self, registry: Registry, tmp_path: Path) -> None:
+        for host in ("192.0.2.1", "not a host"):
+            with pytest.raises(ServeError):
+                serve(registry, threading.Event(), root=tmp_path, period_s=1, host=host, port=0)
+
+    def test_the_loop_shows_that_it_lives(self, registry: Registry, http: httpx.Client) -> None:
+        assert len(registry.client.keys(heartbeat(registry.prefix, "estimator", "*"))) == 1
+
+    def test_a_long_period_stops_at_once(self, registry: Registry, tmp_path: Path) -> None:
+        with estimator(registry, tmp_path, period_s=3_600) as http:
+            assert http.get("/healthz").status_code == 200
+
+    def test_passes_follow_the_period(self, registry: Registry) -> None:
+        stop, passes = threading.Event(), []
+
+        class Counting(Materialiser):
+            def run_once(self) -> Pass:
+                passes.append(1)
+                if len(passes) == 3:
+                    stop.set()
+                return Pass()
+
+        loop(Counting(registry, None), Health(), stop, period_s=0.01)
+        assert len(passes) == 3
+
+
+def test_weighted_ranges_over_http_say_what_the_state_says(registry: Registry, tmp_path: Path) -> None:
+    axes = [{"name": "age", "size": 5}, {"name": "spent", "low": 0, "high": 10, "bins": 4}]
+    table = {"mechanism": "metric-l1", "epsilon": 2.0, "domain": {"kind": "grid", "axes": axes}}
+    weighted = registry.add(parse({"name": "spending", **table, "options": {"weights": "private"}}))
+    registry.add(colours())
+    reports = deliver(weighted, 400)
+    mechanism = weighted.survey.mechanism
+    assert set(reports) == {"bits"}, "the weight is not among what is sent"
+    (expected,) = answer(parse_text("weighted 1 3"), mechanism.estimate(mechanism.fold(mechanism.empty(), reports)))
+    with estimator(registry, tmp_path) as http:
+        found = http.get("/api/surveys/spending/query", params={"q": "weighted 1 3"}).json()["answers"]
+        assert found == [expected.table()]
+        deliver(registry.get("colours"), 50)
+        refused = http.get("/api/surveys/colours/query", params={"q": "weighted 1 3"})
+        assert "query weighted needs an ordered domain" in error_of(refused, 400)

@@ -1,0 +1,50 @@
+"""Data for people and for programs."""
+
+import json
+
+import pytest
+
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.ops.terminal.present import print_answers, print_json, print_table, show
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (True, "yes"),
+        (1234567, "1,234,567"),
+        (0.123456, "0.1235"),
+        (1e-7, "1e-07"),
+        ([1.0, 2.5], "1 .. 2.5"),
+        ({"x": 1, "y": "a"}, "x 1, y a"),
+        ("text", "text"),
+    ],
+)
+def test_values_are_readable(value: object, text: str) -> None:
+    assert show(value) == text
+
+
+def test_json_has_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json([{"value": None}])
+    assert json.loads(capsys.readouterr().out) == [{"value": None}]
+    with pytest.raises(ValueError):
+        print_json([float("nan")])
+
+
+def test_numbers_stand_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("t", ("name", "number"), [["a", 1], ["b", -1e-9], ["c", None]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[4].startswith("│ a    │      1 │")
+    assert lines[6].startswith("│ c    │      - │")
+
+
+def test_quantiles_show_their_band(capsys: pytest.CaptureFixture[str]) -> None:
+    print_answers("t", [Answer("quantile 0.5", 10.0, 1.0, 10, band=(9.0, 12.0), rank_stderr=0.01)])
+    assert "9 .. 12" in capsys.readouterr().out
+
+
+def test_labels_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("[b]t[/b]", ("label",), [["[red]apple[/red]"], ["[/closed]"]], caption="[c]")
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("[b]t[/b]", "[red]apple[/red]", "[/closed]", "[c]"))
