@@ -1,7 +1,7 @@
 """Mechanisms without noise, for tests of the pipeline only: every report falls into a bucket of its own.
 
 A bucket with 0 proves a loss and one with 2 a double count. They protect nobody and are never registered outside a
-test; processes of a test load them as the plugin `tests.identity_plugin`.
+test; processes of a test load them as the plugin `tests.identity`.
 """
 
 import os
@@ -13,15 +13,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Layout, Reports, Scalar
+from hearsay.mechanisms.oracles import CELLS
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 
 POISON = 13
+MECHANISMS = {"identity": (Form(CELLS, ":Identity"),), "poison": (Form(CELLS, ":Poison"),)}
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,12 @@ def survey_table(mechanism: str, size: int, name: str = "buckets", **more: objec
     }
 
 
+def make_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adds both to the catalogue for the time of a test."""
+    for name, (form,) in MECHANISMS.items():
+        monkeypatch.setitem(catalogue.MECHANISMS, name, (catalogue.Listed(__name__, form),))
+
+
 @pytest.fixture(autouse=True)
 def known_to_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registers both for the time of a test."""
-    monkeypatch.setitem(REGISTRY, Identity.ID, Identity)
-    monkeypatch.setitem(REGISTRY, Poison.ID, Poison)
+    make_known(monkeypatch)

@@ -17,7 +17,7 @@ import pytest
 
 from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
-from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.simulate.simulation import simulate
 from hearsay.producer.fleet import frames, singles
@@ -57,8 +57,8 @@ def examples() -> dict[str, Survey]:
     """Every example of every mechanism that ships, as a survey."""
     return {
         f"{name}-{number}": parse({"name": f"{name}-{number}", "mechanism": name, **table})
-        for name, mechanism in sorted(REGISTRY.items())
-        for number, table in enumerate(mechanism.EXAMPLES, start=1)
+        for name in catalogue.shipped()
+        for number, table in enumerate(catalogue.examples(name), start=1)
     }
 
 
@@ -90,6 +90,11 @@ def test_an_example_survey_is_what_it_was(path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(examples()))
 def test_an_example_of_a_mechanism_is_what_it_was(name: str) -> None:
     assert rounded(example(examples()[name])) == rounded(held("examples.json")[name])
+
+
+def test_no_example_was_dropped() -> None:
+    assert set(held("surveys.json")) <= {path.stem for path in SURVEYS}
+    assert set(held("examples.json")) <= set(examples())
 
 
 def main() -> None:

@@ -1,14 +1,13 @@
 """Mechanisms from outside: modules named by HEARSAY_PLUGINS."""
 
-import importlib
-
 from hearsay.collector.errors import CollectorError
+from hearsay.mechanisms import catalogue
 
 
 def load_plugins(names: str | None) -> None:
-    """Import modules that register further mechanisms, given as a comma-separated list."""
+    """Add families from outside: modules with a family's tables, given as a comma-separated list."""
     for name in filter(None, (part.strip() for part in (names or "").split(","))):
         try:
-            importlib.import_module(name)
+            catalogue.add(name)
         except ImportError as error:
             raise CollectorError(f"plugins must name modules that can be imported, got {name!r}: {error}") from None

@@ -36,7 +36,6 @@ class Mechanism(ABC):
 
     ID: ClassVar[str]
     SUMMARY: ClassVar[str]
-    KINDS: ClassVar[tuple[str, ...]]
     OPTIONS: ClassVar[tuple[Option, ...]] = ()
     # Why an error remains that more reports do not remove; empty but for published methods kept for comparison.
     ERROR_FLOOR: ClassVar[str] = ""
@@ -50,10 +49,6 @@ class Mechanism(ABC):
             raise SpecificationError(f"epsilon must be finite and > 0, got {epsilon!r}")
         if not 0 < epsilon <= EPSILON_LIMIT:
             raise SpecificationError(f"epsilon must be > 0 and at most {EPSILON_LIMIT:g}, got {epsilon!r}")
-        if domain.kind not in cls.KINDS:
-            raise SpecificationError(
-                f"domain.kind must be one of {', '.join(cls.KINDS)} for mechanism {cls.ID}, got {domain.kind!r}"
-            )
         made = cls(float(epsilon), domain, complete(cls.OPTIONS, options))
         made.check()
         return made

@@ -1,42 +1,89 @@
-"""Every mechanism that ships with hearsay; importing this registers them."""
+"""Every family's tables in one: which domains, mechanisms and queries there are, by name.
 
-from hearsay.mechanisms.context_aware import binary, block_hr, highlow_hr
-from hearsay.mechanisms.context_aware import channel as channel_mechanism
-from hearsay.mechanisms.metric import l1 as metric_l1
-from hearsay.mechanisms.metric import laplace_histogram, matrix
-from hearsay.mechanisms.metric import weighted as weighted_signs
-from hearsay.mechanisms.oracles import (
-    count_mean_sketch,
-    grr,
-    hadamard_response,
-    linear_hashing,
-    rappor,
-    shist,
-    subset_selection,
-    unary,
-)
-from hearsay.mechanisms.ranges import flat
-from hearsay.mechanisms.ranges.haar import line as haar
-from hearsay.mechanisms.ranges.hierarchical import line as hierarchical
+Nothing registers itself by being imported. A family of this distribution stands in `FAMILIES`; one from outside is a
+module with the same tables, added by `add` (services do that for the modules that HEARSAY_PLUGINS names).
+"""
 
-__all__ = [
-    "binary",
-    "block_hr",
-    "channel_mechanism",
-    "count_mean_sketch",
-    "flat",
-    "grr",
-    "haar",
-    "hadamard_response",
-    "hierarchical",
-    "highlow_hr",
-    "laplace_histogram",
-    "linear_hashing",
-    "matrix",
-    "metric_l1",
-    "rappor",
-    "shist",
-    "subset_selection",
-    "unary",
-    "weighted_signs",
-]
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.domains.domain import Domain, parse
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.forms import Form, Home
+
+PACKAGE = "hearsay.mechanisms"
+FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric")
+
+
+class Listed(NamedTuple):
+    """A form, and the package whose table lists it."""
+
+    package: str
+    form: Form
+
+    def load(self) -> type[Mechanism]:
+        found: type[Mechanism] = Home(self.package, self.form.home).load()
+        return found
+
+
+MECHANISMS: dict[str, tuple[Listed, ...]] = {}
+
+
+def add(module: str) -> None:
+    """Take in the tables of a family."""
+    family = import_module(module)
+    for name, forms in getattr(family, "MECHANISMS", {}).items():
+        MECHANISMS[name] = tuple(Listed(module, form) for form in forms)
+
+
+for _family in FAMILIES:
+    add(f"{PACKAGE}.{_family}")
+
+
+def names() -> list[str]:
+    """Every mechanism's name."""
+    return sorted(MECHANISMS)
+
+
+def shipped() -> list[str]:
+    """The mechanisms of this distribution; plug-ins are documented where they come from."""
+    return [name for name, forms in sorted(MECHANISMS.items()) if forms[0].package.startswith(f"{PACKAGE}.")]
+
+
+def kinds(name: str) -> tuple[str, ...]:
+    """The kinds of domain that a mechanism is for, in the order of its forms."""
+    return tuple(dict.fromkeys(kind for listed in MECHANISMS[name] for kind in listed.form.kinds))
+
+
+def classes(name: str) -> tuple[type[Mechanism], ...]:
+    """Every class of a mechanism, the plain one first."""
+    return tuple(listed.load() for listed in MECHANISMS[name])
+
+
+def examples(name: str) -> tuple[dict[str, Any], ...]:
+    """Small survey tables (without `mechanism`) of every form."""
+    own = {id(found.EXAMPLES): found.EXAMPLES for found in classes(name)}  # a form that adds none inherits them
+    return tuple(table for tables in own.values() for table in tables)
+
+
+def create(name: Any, epsilon: Any, domain: Domain, options: Any) -> Mechanism:
+    """The mechanism of that name on a domain."""
+    if not isinstance(name, str) or name not in MECHANISMS:
+        raise SpecificationError(f"mechanism must be one of {', '.join(names())}, got {name!r}")
+    fitting = [listed for listed in MECHANISMS[name] if listed.form.fits(domain.kind, options)]
+    if not fitting:
+        raise SpecificationError(
+            f"domain.kind must be one of {', '.join(kinds(name))} for mechanism {name}, got {domain.kind!r}"
+        )
+    chosen = max(fitting, key=lambda listed: len(listed.form.when))  # the first among equals
+    return chosen.load().create(epsilon, domain, options)
+
+
+def build(table: Mapping[str, Any]) -> Mechanism:
+    """A mechanism from a survey's table: `mechanism`, `epsilon`, `domain` and, if wanted, `options`."""
+    for key in ("mechanism", "epsilon", "domain"):
+        if key not in table:
+            raise SpecificationError(f"{key} is missing")
+    return create(table["mechanism"], table["epsilon"], parse(table["domain"]), table.get("options", {}))

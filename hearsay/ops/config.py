@@ -131,7 +131,7 @@ TABLE = (
     Setting(
         "plugins",
         "",
-        "Modules to import that register further mechanisms, separated by commas.",
+        "Modules with the tables of further families, separated by commas.",
         str,
         otherwise="none",
     ),

@@ -39,7 +39,7 @@ class Pipeline:
             "PYTHONPATH": str(ROOT),
             "HEARSAY_REDIS_URL": self.server.url,
             "HEARSAY_DATA_DIR": str(self.directory / "var"),
-            "HEARSAY_PLUGINS": "tests.identity_plugin",
+            "HEARSAY_PLUGINS": "tests.identity",
             "HEARSAY_LEASE_S": str(LEASE_S),
             "HEARSAY_WORKERS": "2",
             "HEARSAY_PERIOD_S": "0.5",

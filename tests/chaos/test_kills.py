@@ -11,11 +11,10 @@ import pytest
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.mechanisms import REGISTRY
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline, write_values
-from tests.identity import Identity, survey_table
+from tests.identity import make_known, survey_table
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds worker processes in /proc")
 
@@ -37,7 +36,7 @@ def run_under_fire(
     server: EmbeddedServer, directory: Path, monkeypatch: pytest.MonkeyPatch, reports: int, kills: int, seed: int
 ) -> None:
     print(f"seed {seed}")
-    monkeypatch.setitem(REGISTRY, Identity.ID, Identity)
+    make_known(monkeypatch)
     survey = parse(survey_table("identity", reports))
     Registry(connect(server.url)).add(survey)
     pipeline = Pipeline(server, directory)

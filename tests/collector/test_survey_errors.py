@@ -8,7 +8,7 @@ import pytest
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import parse
-from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import _PARSERS
 from tests.collector.tables import BINNED, SIZED, changed, complete
 from tests.mechanisms.shared import CASES, Case
@@ -150,7 +150,7 @@ def test_a_mistake_is_named_with_what_is_allowed_and_what_was_got(path: str, val
 
 
 def test_an_unknown_mechanism_is_told_what_there_is() -> None:
-    known = ", ".join(sorted(REGISTRY))
+    known = ", ".join(catalogue.names())
     assert error_of(changed("mechanism", "magic")) == f"mechanism must be one of {known}, got 'magic'"
 
 

@@ -21,7 +21,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire import codec as wire_code
 from hearsay.collector.wire import variant as variant_code
 from hearsay.collector.wire.codec import codec, decode
-from hearsay.mechanisms import REGISTRY, Mechanism, Reports, build
+from hearsay.mechanisms import Mechanism, Reports, build, catalogue
 from hearsay.mechanisms.domains.domain import parse as domain_of
 from hearsay.mechanisms.exact.randomness import seeded
 from tests.collector.layouts import rows
@@ -29,7 +29,7 @@ from tests.collector.wire.test_codec import LARGE
 from tests.mechanisms.shared import CASES, skewed_cells
 
 VECTORS = Path(__file__).parent / "vectors"
-SHIPPED = sorted(name for name, mechanism in REGISTRY.items() if mechanism.__module__.startswith("hearsay.mechanisms."))
+SHIPPED = catalogue.shipped()
 
 HASHED = {"mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 6}}  # 14 different reports
 WIDER = {"mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 1_000}}  # 2046, in 11 bits

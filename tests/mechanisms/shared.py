@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms import REGISTRY, Mechanism, build
+from hearsay.mechanisms import Mechanism, build, catalogue
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Case:
 
 CASES = [
     Case(f"{name}-{number}", {"mechanism": name, **example})
-    for name, mechanism in sorted(REGISTRY.items())
-    for number, example in enumerate(mechanism.EXAMPLES)
+    for name in catalogue.shipped()
+    for number, example in enumerate(catalogue.examples(name))
 ]
 
 

@@ -42,7 +42,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 40.0) -> None:
 def running(
     server: EmbeddedServer, prefix: str, module: str, *arguments: str, stderr: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    settings = WorkerSettings(server.url, server.url, prefix, prefix, plugins="tests.identity_plugin")
+    settings = WorkerSettings(server.url, server.url, prefix, prefix, plugins="tests.identity")
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, env=settings.environment(), stderr=stderr
     )

@@ -24,7 +24,6 @@ from hearsay.mechanisms.exact.thresholds import down, exponential, up
 from hearsay.mechanisms.guarantees.promises import EMatrix, Guarantee, PureLDP
 from hearsay.mechanisms.options import Option
 from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, Weights
-from hearsay.mechanisms.registry import register
 
 LEAST_EPSILON = 1e-6  # below it the channel's inverse has no correct digit left
 
@@ -44,14 +43,12 @@ def _epsilon(name: str, help: str) -> Option:
     return Option(name, None, check, help)
 
 
-@register
 @dataclass(frozen=True)
 class Binary(FiniteChannel):
     """Two values, two outputs."""
 
     ID = "binary"
     SUMMARY = "the optimal response for two values, each with its own protection (Warner, Mangat and all between)"
-    KINDS = ("binary", "categorical", "ordinal")
     OPTIONS = (
         _epsilon(
             "epsilon_12", 'how well the first value is hidden; "inf": not at all; the survey\'s epsilon if absent'

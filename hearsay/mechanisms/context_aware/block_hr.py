@@ -26,17 +26,14 @@ from hearsay.mechanisms.guarantees.promises import BlockStructured, Guarantee
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.hadamard_response import chances, positions, respond
 from hearsay.mechanisms.oracles.oracle import standard_errors
-from hearsay.mechanisms.registry import register
 
 
-@register
 @dataclass(frozen=True)
 class BlockHadamardResponse(Mechanism):
     """Hadamard response within the domain's blocks."""
 
     ID = "block-hr"
     SUMMARY = "protects which value of its block a device holds, but not the block; the more blocks the less error"
-    KINDS = ("categorical",)
     EXAMPLES = (
         {"epsilon": 1.0, "domain": {"kind": "categorical", "size": 9, "blocks": 3}},
         {"epsilon": 0.7, "domain": {"kind": "categorical", "size": 7, "blocks": [[6, 1, 2], [0, 5, 4, 3]]}},

@@ -22,8 +22,6 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.guarantees.promises import EMatrix, Guarantee, PureLDP
 from hearsay.mechanisms.options import Option, choice
 from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, Weights, broken_pair, losses, to_weights
-from hearsay.mechanisms.oracles.oracle import ORACLE_KINDS
-from hearsay.mechanisms.registry import register
 
 _MAXIMUM_ENTRIES = 1 << 20
 _MIXTURES = (Fraction(0), *(Fraction(1, 1 << digits) for digits in range(58, 19, -2)))
@@ -66,14 +64,12 @@ def _matrix(name: str, infinite: bool, help: str) -> Option:
     return Option(name, None, check, help)
 
 
-@register
 @dataclass(frozen=True)
 class Channel(FiniteChannel):
     """A channel matrix from the survey."""
 
     ID = "channel"
     SUMMARY = "any finite channel matrix, checked against epsilon or an E matrix"
-    KINDS = (*ORACLE_KINDS, "count")
     OPTIONS = (
         _matrix("matrix", False, "P(output | value): a row per value, a column per output; or the name of a CSV file"),
         _matrix("privacy", True, 'E matrix: bound for every ordered pair of values, "inf" for none; or a CSV file'),

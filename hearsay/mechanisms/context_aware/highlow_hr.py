@@ -27,19 +27,16 @@ from hearsay.mechanisms.guarantees.promises import Guarantee, HighLow
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.hadamard_response import chances, positions, respond
 from hearsay.mechanisms.oracles.oracle import standard_errors
-from hearsay.mechanisms.registry import register
 
 _NAMED = 8  # a longer list of sensitive values is cut in words
 
 
-@register
 @dataclass(frozen=True)
 class HighLowHadamardResponse(Mechanism):
     """Protects the domain's sensitive values only."""
 
     ID = "highlow-hr"
     SUMMARY = "protects the values listed as sensitive and spends no noise on hiding the others from each other"
-    KINDS = ("categorical",)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.0, "domain": {"kind": "categorical", "size": 8, "sensitive": [1, 4, 5]}},
         {

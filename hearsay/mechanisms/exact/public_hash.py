@@ -11,8 +11,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.estimates.estimate import Floats
-
+Floats = NDArray[np.float64]
 _PRIME = (1 << 31) - 1  # products of two residues fit into 64 bits
 
 

@@ -1,1 +1,15 @@
 """Privacy that grows with the distance of two values."""
+
+from hearsay.mechanisms.forms import Form
+
+_AXES = ("ordinal", "grid")
+
+MECHANISMS = {
+    "metric-l1": (
+        Form(_AXES, "l1:MetricL1Signs"),
+        Form(_AXES, "weighted:PublicWeights", {"weights": "public"}),
+        Form(_AXES, "weighted:PrivateWeights", {"weights": "private"}),
+    ),
+    "matrix": (Form(("ordinal", "categorical", "grid", "binary"), "matrix:MatrixMechanism"),),
+    "laplace-histogram": (Form(("categorical", "ordinal", "grid", "binary"), "laplace_histogram:LaplaceHistogram"),),
+}

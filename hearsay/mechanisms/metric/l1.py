@@ -13,11 +13,9 @@ perturbed; a range then pays only for the axes that it really cuts. The paper's 
 `dummy = true` adds its extra value to every axis (section 4.2).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
-from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +32,6 @@ from hearsay.mechanisms.layout import Layout, Reports, Vector, length_of
 from hearsay.mechanisms.metric.sign_estimate import AxisNoise, SignEstimate
 from hearsay.mechanisms.metric.sign_vectors import SignVectors
 from hearsay.mechanisms.options import choice, flag, number
-from hearsay.mechanisms.registry import register
 
 MAXIMUM_OBSERVATIONS = 1 << 24  # 128 MiB of state for each window
 MINIMUM_EPSILON_PER_CELL = 1e-9
@@ -42,14 +39,12 @@ MINIMUM_EPSILON_PER_CELL = 1e-9
 _ROUND_DOWN = 1 - 2.0**-50
 
 
-@register
 @dataclass(frozen=True)
 class MetricL1Signs(Mechanism):
     """Randomly flipped signs along every axis."""
 
     ID = "metric-l1"
     SUMMARY = "ranges on one or more axes, close values hidden better than distant ones; error free of the axes' sizes"
-    KINDS = ("ordinal", "grid")
     OPTIONS = (
         flag("anchored", True, "leave out each axis' constant last sign; false is the paper's literal form"),
         flag("dummy", False, "add one value to every axis that nobody holds (literal form only)"),
@@ -68,17 +63,6 @@ class MetricL1Signs(Mechanism):
         {"epsilon": 1.5, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"p": 2}},
         {"epsilon": 0.05, "domain": {"kind": "ordinal", "low": 0, "high": 100, "bins": 4}},
     )
-
-    @classmethod
-    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
-        """Surveys with weights get the class that knows about them."""
-        asked = options.get("weights", "none") if isinstance(options, Mapping) else "none"
-        form = FORMS.get(asked, cls) if isinstance(asked, str) else cls
-        return (
-            super().create(epsilon, domain, options)
-            if form is cls
-            else cast(Self, form.create(epsilon, domain, options))
-        )
 
     def check(self) -> None:
         if self.options["dummy"] and self.options["anchored"]:
@@ -235,4 +219,3 @@ class MetricL1Signs(Mechanism):
 
 
 # By the option `weights`; the forms with weights enter themselves.
-FORMS: dict[str, type[MetricL1Signs]] = {"none": MetricL1Signs}

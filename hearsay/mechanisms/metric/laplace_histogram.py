@@ -11,17 +11,14 @@ from hearsay.mechanisms.guarantees.distances import metric_option
 from hearsay.mechanisms.metric.matrix import LaplaceRows
 from hearsay.mechanisms.metric.strategies import SCALES
 from hearsay.mechanisms.options import choice
-from hearsay.mechanisms.registry import register
 
 
-@register
 @dataclass(frozen=True)
 class LaplaceHistogram(LaplaceRows):
     """One noisy integer per value."""
 
     ID = "laplace-histogram"
     SUMMARY = "one Laplace-noised integer per value, under any metric; sensitive values can be hidden better"
-    KINDS = ("categorical", "ordinal", "grid", "binary")
     OPTIONS = (
         choice("strategy", "identity", ("identity",), "what devices report: one number per value"),
         metric_option(None),

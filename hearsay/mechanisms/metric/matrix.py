@@ -41,7 +41,6 @@ from hearsay.mechanisms.metric.noise_rates import (
     violation,
 )
 from hearsay.mechanisms.metric.strategies import SCALES, STRATEGY, WORKLOAD, Strategy
-from hearsay.mechanisms.registry import register
 
 CLAMPING_BIAS = 1e-9
 LARGEST_LIMIT = 1 << 20
@@ -246,14 +245,12 @@ def _ranges_gram(cells: int) -> Floats:
     return ((first + 1) * (cells - last)).astype(np.float64)
 
 
-@register
 @dataclass(frozen=True)
 class MatrixMechanism(LaplaceRows):
     """A strategy of one's own."""
 
     ID = "matrix"
     SUMMARY = "linear queries under any metric: a strategy's rows with optimised Laplace noise on the integers"
-    KINDS = ("ordinal", "categorical", "grid", "binary")
     OPTIONS = (
         STRATEGY,
         metric_option("l1"),

@@ -28,7 +28,7 @@ from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
-from hearsay.mechanisms.metric.l1 import FORMS, MAXIMUM_OBSERVATIONS, MetricL1Signs
+from hearsay.mechanisms.metric.l1 import MAXIMUM_OBSERVATIONS, MetricL1Signs
 from hearsay.mechanisms.metric.sign_estimate import Cells, SignEstimate, contract
 
 
@@ -212,7 +212,3 @@ class PublicWeights(WeightedSigns):
         cells = self.sign_channel(self.value_domain.shape)
         known = np.eye(self.weight_axis.size)
         return np.einsum("xs,wv->xwvs", cells, known).reshape(self.domain.size, -1)
-
-
-FORMS["private"] = PrivateWeights
-FORMS["public"] = PublicWeights

@@ -1,1 +1,18 @@
 """Frequency oracles: the share of every cell from one short report a device."""
+
+from hearsay.mechanisms.forms import Form
+
+CELLS = ("categorical", "ordinal", "binary", "grid")
+
+MECHANISMS = {
+    "grr": (Form(CELLS, "grr:GRR"),),
+    "ss": (Form(CELLS, "subset_selection:SubsetSelection"),),
+    "sue": (Form(CELLS, "unary:SUE"),),
+    "oue": (Form(CELLS, "unary:OUE"),),
+    "olh": (Form(CELLS, "linear_hashing:OLH"),),
+    "hrr": (Form(CELLS, "linear_hashing:HRR"),),
+    "hr": (Form(CELLS, "hadamard_response:HadamardResponse"),),
+    "rappor": (Form(CELLS, "rappor:RAPPOR"),),
+    "count-mean-sketch": (Form(CELLS, "count_mean_sketch:CountMeanSketch"),),
+    "shist": (Form(CELLS, "shist:SHist"),),
+}

@@ -28,11 +28,9 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
-from hearsay.mechanisms.oracles.oracle import ORACLE_KINDS, standard_errors
-from hearsay.mechanisms.registry import register
+from hearsay.mechanisms.oracles.oracle import standard_errors
 
 
-@register
 @dataclass(frozen=True)
 class CountMeanSketch(FlippedSign):
     """A sketch of k rows and m columns, read through its Hadamard transform."""
@@ -40,7 +38,6 @@ class CountMeanSketch(FlippedSign):
     ID = "count-mean-sketch"
     SUMMARY = "Apple's Hadamard count-mean sketch: fixed hashes, an error floor from collisions; a comparator"
     ERROR_FLOOR = "values that share a bucket of a fixed hash stay mixed"
-    KINDS = ORACLE_KINDS
     OPTIONS = (
         integer("hashes", 256, 1, 1 << 16, "rows of the sketch"),
         integer("width", 1024, 2, 1 << 20, "columns of the sketch, a power of two"),

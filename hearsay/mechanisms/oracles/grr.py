@@ -22,10 +22,8 @@ from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import HitOracle, Moments
-from hearsay.mechanisms.registry import register
 
 
-@register
 @dataclass(frozen=True)
 class GRR(HitOracle):
     """A cell is hit when it is the reported one."""

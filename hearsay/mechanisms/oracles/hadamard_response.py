@@ -21,7 +21,6 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard_errors
-from hearsay.mechanisms.registry import register
 
 
 def positions(values: int) -> int:
@@ -50,7 +49,6 @@ def chances(rows: NDArray[np.int64], size: int, keep: int) -> Floats:
     return np.where(minus == 1, float(2 * (1 - p) / size), float(2 * p / size))
 
 
-@register
 @dataclass(frozen=True)
 class HadamardResponse(FrequencyOracle):
     """One position of the value's row."""

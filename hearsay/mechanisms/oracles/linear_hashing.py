@@ -31,7 +31,6 @@ from hearsay.mechanisms.exact.thresholds import exponential, keep_threshold, log
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
 from hearsay.mechanisms.options import choice, integer
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard_errors
-from hearsay.mechanisms.registry import register
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
 MAXIMUM_T = 8
@@ -247,7 +246,6 @@ class LinearHashing(FrequencyOracle):
         return table.reshape(self.domain.size, -1)
 
 
-@register
 @dataclass(frozen=True)
 class HRR(LinearHashing):
     """Hadamard randomised response: one character, one bit."""
@@ -269,7 +267,6 @@ class HRR(LinearHashing):
     )
 
 
-@register
 @dataclass(frozen=True)
 class OLH(LinearHashing):
     """Optimal local hashing: the t with the least variance."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.forms import Home
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
-
-ORACLE_KINDS = ("categorical", "ordinal", "binary", "grid")
+from hearsay.mechanisms.oracles import MECHANISMS
 
 
 class Moments(NamedTuple):
@@ -52,8 +52,6 @@ class Moments(NamedTuple):
 @dataclass(frozen=True)
 class FrequencyOracle(Mechanism):
     """A mechanism whose estimate is one share per cell, with pure epsilon-LDP unless it says otherwise."""
-
-    KINDS = ORACLE_KINDS
 
     @property
     def guarantee(self) -> Guarantee:
@@ -97,3 +95,10 @@ class HitOracle(FrequencyOracle):
 def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floats:
     """Standard errors from n Var; rounding below zero is cut off."""
     return np.sqrt(np.maximum(variance_times_n, 0.0) / max(reports, 1))
+
+
+def oracle_over(name: str, size: int, epsilon: float) -> FrequencyOracle:
+    """The named oracle on plain cells, as a part of another mechanism."""
+    ((_, home, _),) = MECHANISMS[name]
+    found: type[FrequencyOracle] = Home(__package__, home).load()
+    return found.over(size, epsilon)

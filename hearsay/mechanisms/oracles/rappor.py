@@ -28,20 +28,17 @@ from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, proba
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector
 from hearsay.mechanisms.options import integer
-from hearsay.mechanisms.oracles.oracle import ORACLE_KINDS, standard_errors
-from hearsay.mechanisms.registry import register
+from hearsay.mechanisms.oracles.oracle import standard_errors
 
 MAXIMUM_CANDIDATES = 2048
 
 
-@register
 @dataclass(frozen=True)
 class RAPPOR(Mechanism):
     """One-time RAPPOR with cohorts, decoded by regression over the domain."""
 
     ID = "rappor"
     SUMMARY = "Bloom filters in cohorts, decoded by regression over the domain; a comparator"
-    KINDS = ORACLE_KINDS
     OPTIONS = (
         integer("bits", 64, 2, 1 << 12, "size of the Bloom filter"),
         integer("hashes", 2, 1, 8, "bits that a value sets"),

@@ -25,8 +25,7 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
-from hearsay.mechanisms.oracles.oracle import ORACLE_KINDS, standard_errors
-from hearsay.mechanisms.registry import register
+from hearsay.mechanisms.oracles.oracle import standard_errors
 
 _ENTRIES_AT_ONCE = 1 << 20
 
@@ -43,7 +42,6 @@ def sign_bits(seed: int, rows: NDArray[Any], cells: NDArray[Any]) -> NDArray[np.
     return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(63)).astype(np.uint8)
 
 
-@register
 @dataclass(frozen=True)
 class SHist(FlippedSign):
     """A bit of a random projection."""
@@ -51,7 +49,6 @@ class SHist(FlippedSign):
     ID = "shist"
     SUMMARY = "one bit of a fixed random projection; an error floor from columns that are not orthogonal; a comparator"
     ERROR_FLOOR = "columns of the fixed random matrix are not quite orthogonal"
-    KINDS = ORACLE_KINDS
     OPTIONS = (
         integer("rows", 4096, 1, 1 << 24, "rows of the random matrix"),
         integer("seed", 0, 0, 2**31, "public seed of the matrix"),

@@ -25,10 +25,8 @@ from hearsay.mechanisms.exact.thresholds import exponential, log_ratio, probabil
 from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.oracles.oracle import Moments
 from hearsay.mechanisms.oracles.unary import BitOracle, set_bits
-from hearsay.mechanisms.registry import register
 
 
-@register
 @dataclass(frozen=True)
 class SubsetSelection(BitOracle):
     """A cell is hit when it is in the reported subset."""

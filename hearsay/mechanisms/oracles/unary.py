@@ -24,7 +24,6 @@ from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import flip_threshold, keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Vector, length_of
 from hearsay.mechanisms.oracles.oracle import HitOracle, Moments
-from hearsay.mechanisms.registry import register
 
 MAXIMUM_BITS = 1 << 20  # a report of 128 KiB; larger domains need olh or hrr
 
@@ -112,7 +111,6 @@ class UnaryEncoding(BitOracle):
         return table
 
 
-@register
 @dataclass(frozen=True)
 class SUE(UnaryEncoding):
     """Symmetric unary encoding: every bit flipped with the same probability, as in basic RAPPOR."""
@@ -130,7 +128,6 @@ class SUE(UnaryEncoding):
         return keep, WORD - keep
 
 
-@register
 @dataclass(frozen=True)
 class OUE(UnaryEncoding):
     """Optimised unary encoding: the true bit is a fair coin, which lets all others be quiet."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
 
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain, parse
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.layout import Layout, Variant
-from hearsay.mechanisms.registry import REGISTRY
 
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
@@ -85,14 +85,14 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
 
 
 def _create(name: str, epsilon: Any, domain: Domain) -> Mechanism:
-    if name not in REGISTRY:
+    if name not in catalogue.MECHANISMS:
         raise SpecificationError(f'mechanism "auto" has no choice for domains of kind {domain.kind}')
-    return REGISTRY[name].create(epsilon, domain, {})
+    return catalogue.create(name, epsilon, domain, {})
 
 
 def _fitting(name: str, epsilon: Any, domain: Domain) -> Mechanism | None:
     """The mechanism on this domain, or nothing where it does not fit, such as bits on a huge domain."""
-    if name not in REGISTRY or domain.kind not in REGISTRY[name].KINDS:
+    if name not in catalogue.MECHANISMS or domain.kind not in catalogue.kinds(name):
         return None
     try:
         return _create(name, epsilon, domain)

@@ -11,7 +11,6 @@ The error grows with the square root of the range's length: right for small doma
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +23,10 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import choice
-from hearsay.mechanisms.oracles.oracle import FrequencyOracle
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle, oracle_over
 from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs
-from hearsay.mechanisms.registry import REGISTRY, register
 
 ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr")
 
@@ -69,14 +67,12 @@ class FlatEstimate(RangeEstimate):
         return np.append(self.cumulative[1:-1], 1.0)
 
 
-@register
 @dataclass(frozen=True)
 class Flat(Mechanism):
     """Ranges and quantiles from one histogram."""
 
     ID = "flat"
     SUMMARY = "ranges and quantiles from one histogram: for small domains and short ranges"
-    KINDS = ("ordinal",)
     OPTIONS = (choice("oracle", "olh", ORACLES, "the oracle of the histogram"),)
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}},
@@ -86,7 +82,7 @@ class Flat(Mechanism):
 
     @cached_property
     def oracle(self) -> FrequencyOracle:
-        return cast(FrequencyOracle, REGISTRY[self.options["oracle"]].over(self.domain.size, self.epsilon))
+        return oracle_over(self.options["oracle"], self.domain.size, self.epsilon)
 
     @property
     def layout(self) -> Layout:

@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from hearsay.collector.survey.survey import load
-from hearsay.mechanisms import REGISTRY, Mechanism, Reports, build
+from hearsay.mechanisms import Mechanism, Reports, build, catalogue
 from hearsay.mechanisms.domains.domain import Axis
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
@@ -169,11 +169,11 @@ def command(subject: str, draws: int, confidence: float, all_pairs: bool, seed: 
 
 
 def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
-    if subject in REGISTRY:
-        examples = [build({"mechanism": subject, **example}) for example in REGISTRY[subject].EXAMPLES]
+    if subject in catalogue.MECHANISMS:
+        examples = [build({"mechanism": subject, **example}) for example in catalogue.examples(subject)]
         return [(f"{subject} ({number})", example) for number, example in enumerate(examples, start=1)]
     if not subject.endswith(".toml") and not Path(subject).exists():
-        known = ", ".join(sorted(REGISTRY))
+        known = ", ".join(catalogue.names())
         raise OperationError(f"MECHANISM|SURVEY.toml must be a file or one of {known}, got {subject!r}")
     survey = load(subject)
     if survey.mechanism.domain.size <= MAXIMUM_CELLS:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from hearsay.mechanisms import State, build
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
+from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.haar.line import Haar
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy, Place
-from hearsay.mechanisms.ranges.hierarchical.level_plan import contrast_variance, expected_variance, oracle_over, spread
+from hearsay.mechanisms.ranges.hierarchical.level_plan import contrast_variance, expected_variance, spread
 from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan, PlannedLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
 

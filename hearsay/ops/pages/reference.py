@@ -10,7 +10,7 @@ import msgpack
 
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.wire.variant import VariantCodec
-from hearsay.mechanisms import REGISTRY, Mechanism, build
+from hearsay.mechanisms import Mechanism, build, catalogue
 from hearsay.mechanisms.layout import Variant
 from hearsay.ops.terminal.toml import dump
 
@@ -25,17 +25,13 @@ def page(name: str, section: str) -> str:
     return f"{before}{START}\n{section}\n{END}{after}"
 
 
-def shipped() -> list[type[Mechanism]]:
-    """The mechanisms of this distribution, by id; plug-ins are documented where they come from."""
-    return [found for _, found in sorted(REGISTRY.items()) if found.__module__.startswith("hearsay.mechanisms.")]
-
-
 def survey_page() -> str:
     """docs/survey.md: every mechanism with its kinds of domain, its options and an example."""
     sections = []
-    for mechanism in shipped():
+    for name in catalogue.shipped():
+        mechanism = catalogue.classes(name)[0]
         lines = [f"### {mechanism.ID}", "", f"{_sentence(mechanism.SUMMARY)}", ""]
-        lines += [f"Domains: {', '.join(f'`{kind}`' for kind in mechanism.KINDS)}.", ""]
+        lines += [f"Domains: {', '.join(f'`{kind}`' for kind in catalogue.kinds(name))}.", ""]
         if mechanism.OPTIONS:
             lines += ["| option | default | what it is |", "|---|---|---|"]
             for option in mechanism.OPTIONS:
@@ -54,7 +50,8 @@ def wire_page() -> str:
         "| mechanism | cells | a report | different reports | single, bytes | in a frame, bits |",
         "|---|---|---|---|---|---|",
     ]
-    for mechanism in shipped():
+    for name in catalogue.shipped():
+        mechanism = catalogue.classes(name)[0]
         built = build({"mechanism": mechanism.ID, **mechanism.EXAMPLES[0]})
         wire = codec(built)
         fields = [_fields(variant) for variant in built.layout.variants]

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hearsay.mechanisms import REGISTRY, Mechanism, build
+from hearsay.mechanisms import Mechanism, build, catalogue
 from hearsay.mechanisms.base import Values
 from hearsay.mechanisms.exact.randomness import Random, seeded
+from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.oracles.grr import GRR
 from hearsay.mechanisms.oracles.linear_hashing import OLH
@@ -90,9 +91,9 @@ def test_a_broken_copy_is_caught(mechanism: Mechanism) -> None:
     assert result.worst.audited > result.worst.claimed
 
 
-@pytest.mark.parametrize("name", sorted(REGISTRY))
+@pytest.mark.parametrize("name", catalogue.shipped())
 def test_every_mechanism_keeps_its_promise_and_the_attack_comes_close(name: str) -> None:
-    mechanism = build({"mechanism": name, **REGISTRY[name].EXAMPLES[0]})
+    mechanism = build({"mechanism": name, **catalogue.examples(name)[0]})
     result = audit(mechanism, DRAWS, seeded(2))
     assert result.holds
     assert result.worst.audited > 0.5 * result.worst.claimed
@@ -168,7 +169,8 @@ def test_a_large_survey_is_audited_on_its_first_cells(
 def test_the_command_fails_with_one_line_where_the_claim_is_exceeded(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(REGISTRY, "grr", GenerousGRR)
+    generous = catalogue.Listed(__name__, Form(("categorical", "ordinal", "binary", "grid"), ":GenerousGRR"))
+    monkeypatch.setitem(catalogue.MECHANISMS, "grr", (generous,))
     assert run(["audit", "grr", "--seed", "1", "--draws", "5000"]) == 1
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert "must not leak more than" in last

@@ -46,11 +46,11 @@ MAXIMUM_CELLS = 1 << 22  # of the padded grid: all tuples together have as many 
 
 @dataclass(frozen=True)
 class HaarGrid(FlippedSign):
-    """What `haar` is on a grid; made by `Haar.create`."""
+    """What `haar` is on a grid."""
 
     ID = "haar"
     SUMMARY = "ranges on a grid: a tuple of Haar levels a device"
-    KINDS = ("grid",)
+    EXAMPLES = ({"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}},)
 
     def check(self) -> None:
         if len(self.domain.axes) < 2:

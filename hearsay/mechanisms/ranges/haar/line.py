@@ -13,17 +13,14 @@ Variance  A range has coefficient (overlap with left - overlap with right)/size 
           [sum w^2/c^2 - (sum w d)^2]/n_l. All levels share -f(R)(1 - f(R))/n.        Kulkarni 5.5, MECHANISMS 3
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats
 from hearsay.mechanisms.exact.counting import add_signs
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
@@ -33,32 +30,21 @@ from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
 from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM
 from hearsay.mechanisms.ranges.haar.estimate import HaarEstimate, HaarLevel
-from hearsay.mechanisms.ranges.haar.grid import HaarGrid
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
 from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilities
-from hearsay.mechanisms.registry import register
 
 
-@register
 @dataclass(frozen=True)
 class Haar(FlippedSign):
     """Ranges and quantiles from wavelet coefficients."""
 
     ID = "haar"
     SUMMARY = "ranges and quantiles: Haar wavelet, a few bytes a report"
-    KINDS = ("ordinal", "grid")
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},
         {"epsilon": 0.6, "domain": {"kind": "ordinal", "size": 5}},
         {"epsilon": 2.0, "domain": {"kind": "ordinal", "low": -1.0, "high": 1.0, "bins": 16}},
-        {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}},
     )
-
-    @classmethod
-    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
-        if domain.kind == "grid":
-            return cast(Self, HaarGrid.create(epsilon, domain, options))
-        return super().create(epsilon, domain, options)
 
     @cached_property
     def height(self) -> int:

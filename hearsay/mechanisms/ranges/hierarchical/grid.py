@@ -23,9 +23,10 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.grids import expected_errors
+from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.axis_weights import prefix_weights
 from hearsay.mechanisms.ranges.hierarchical.grid_estimate import EvenJoint, GridEstimate, Joint, Weights
-from hearsay.mechanisms.ranges.hierarchical.level_plan import best_oracle, oracle_over, tree_options
+from hearsay.mechanisms.ranges.hierarchical.level_plan import best_oracle, tree_options
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
 from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
 from hearsay.mechanisms.ranges.level_noise import LevelNoise, level_shares
@@ -39,11 +40,14 @@ MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
 
 @dataclass(frozen=True)
 class HierarchicalGrid(LevelMechanism):
-    """What `hierarchical` is on a grid; made by `Hierarchical.create`."""
+    """What `hierarchical` is on a grid."""
 
     ID = "hierarchical"
     SUMMARY = "ranges on a grid: a tuple of tree levels a device"
-    KINDS = ("grid",)
+    EXAMPLES = (
+        {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}, "options": {"fanout": 2}},
+        {"epsilon": 1.3, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"fanout": 2}},
+    )
 
     OPTIONS = tree_options()
 

@@ -17,7 +17,7 @@ leave some cuts many nodes away from an answer.
 """
 
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,11 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.options import Option, choice, flag, integer
-from hearsay.mechanisms.oracles.oracle import FrequencyOracle
+from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.crown import inverse_at_known_total
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
 from hearsay.mechanisms.ranges.hierarchical.planned_level import ORACLES, PARTS, Plan, PlannedLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import Inference, Tree
-from hearsay.mechanisms.registry import REGISTRY
 
 DEFAULT_ORACLE = "olh"
 # A few bytes whatever the number of nodes: optimised levels use no others, since a bit a node would save 1.5% of their
@@ -92,11 +91,6 @@ def tree_options() -> tuple[Option, ...]:
             "the ranges that optimised levels are best for; short: up to 1/100 of the domain, long: at least half",
         ),
     )
-
-
-def oracle_over(name: str, nodes: int, epsilon: float) -> FrequencyOracle:
-    """The named oracle on a level's nodes."""
-    return cast(FrequencyOracle, REGISTRY[name].over(nodes, epsilon))
 
 
 def contrast_variance(oracle: str, nodes: int, epsilon: float) -> float:

@@ -9,23 +9,22 @@ Variance  exact for every range, `crown_variance` and `tree_variance`; without c
                                                                                                     Kulkarni 5.3, 5.4
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any
 
 import numpy as np
 
 from hearsay.mechanisms.base import State
-from hearsay.mechanisms.domains.domain import Domain, Indices
+from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges, standard_error
 from hearsay.mechanisms.exact.one_thread import in_one_thread
+from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.crown_variance import CrownVariance
-from hearsay.mechanisms.ranges.hierarchical.grid import HierarchicalGrid
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
-from hearsay.mechanisms.ranges.hierarchical.level_plan import DEFAULT_ORACLE, equal, optimise, oracle_over, tree_options
+from hearsay.mechanisms.ranges.hierarchical.level_plan import DEFAULT_ORACLE, equal, optimise, tree_options
 from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan, PlannedLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
 from hearsay.mechanisms.ranges.hierarchical.tree_parts import PartsEstimate
@@ -34,7 +33,6 @@ from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
 from hearsay.mechanisms.ranges.level_noise import LevelNoise, level_shares
 from hearsay.mechanisms.ranges.levels import SampledLevels, cumulative_thresholds
 from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs, spread_over_pairs
-from hearsay.mechanisms.registry import register
 
 DEFAULT_FANOUT = 4
 
@@ -53,14 +51,12 @@ class TreeEstimate(RangeEstimate):
         return self.uncertainty.cumulative[1:]
 
 
-@register
 @dataclass(frozen=True)
 class Hierarchical(LevelMechanism):
     """Ranges and quantiles from a tree of shares."""
 
     ID = "hierarchical"
     SUMMARY = "ranges and quantiles: a tree of histograms, made consistent"
-    KINDS = ("ordinal", "grid")
     OPTIONS = tree_options()
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}, "options": {"fanout": 2}},
@@ -77,15 +73,7 @@ class Hierarchical(LevelMechanism):
             "domain": {"kind": "ordinal", "size": 7},
             "options": {"levels": ["2 grr 1024 at 4", "2 ss 1024 at 2", "2 olh 2048"]},
         },
-        {"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}, "options": {"fanout": 2}},
-        {"epsilon": 1.3, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"fanout": 2}},
     )
-
-    @classmethod
-    def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
-        if domain.kind == "grid":
-            return cast(Self, HierarchicalGrid.create(epsilon, domain, options))
-        return super().create(epsilon, domain, options)
 
     def check(self) -> None:
         if self._levels != "uniform":
