@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.forms import Form
@@ -57,10 +57,10 @@ class Identity(FrequencyOracle):
     def reports(self, state: State) -> int:
         return int(state["hist"].sum())
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = max(self.reports(state), 1)
         shares = state["hist"] / n
-        return Estimate(self.domain, n, shares, np.zeros_like(shares))
+        return CellEstimate(self.domain, n, shares, np.zeros_like(shares))
 
     def channel(self) -> NDArray[np.float64]:
         return np.eye(self.domain.size)

@@ -5,7 +5,7 @@ share an object. The state is a fixed set of named int64 arrays that add: foldin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar, Self
@@ -13,8 +13,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.domain import Domain, categorical
+from hearsay.mechanisms.domains.cells import Cells, categorical
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
@@ -22,7 +24,7 @@ from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import Option, complete
 
 State = dict[str, NDArray[np.int64]]
-Values = NDArray[Any] | Sequence[Any]
+Values = Any  # what the domain's `check` takes: an array of cells, rows, sets of pairs
 EPSILON_LIMIT = 50.0
 
 
@@ -39,6 +41,8 @@ class Mechanism(ABC):
     OPTIONS: ClassVar[tuple[Option, ...]] = ()
     # Why an error remains that more reports do not remove; empty but for published methods kept for comparison.
     ERROR_FLOOR: ClassVar[str] = ""
+    # What its estimate is, and so what can be asked, is known before any report.
+    ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]]
 
@@ -52,11 +56,6 @@ class Mechanism(ABC):
         made = cls(float(epsilon), domain, complete(cls.OPTIONS, options))
         made.check()
         return made
-
-    @classmethod
-    def over(cls, size: int, epsilon: float, **options: Any) -> Self:
-        """The mechanism on plain cells 0..size-1, as a part of another one."""
-        return cls.create(epsilon, categorical(size), options)
 
     def check(self) -> None:  # noqa: B027 - most mechanisms have nothing to add
         """Refuse combinations of epsilon, domain and options that cannot work."""
@@ -107,11 +106,15 @@ class Mechanism(ABC):
 
     @abstractmethod
     def estimate(self, state: State) -> Estimate:
-        """Estimator: fractions of the reports for every cell, with standard errors, ready to be queried."""
+        """Estimator: what the reports say, with standard errors, ready to be queried."""
+
+    @abstractmethod
+    def exact(self, values: Values) -> Estimate:
+        """What the same estimate would be without noise: the truth that answers are held against."""
 
     @abstractmethod
     def channel(self) -> NDArray[np.float64]:
-        """P(report | cell) for every cell (rows) and every report of `layout.enumerate()` (columns).
+        """P(report | value) for every cell (rows) and every report of `layout.enumerate()` (columns).
 
         Computed from the thresholds that `perturb` uses. For small domains only.
         """
@@ -119,6 +122,26 @@ class Mechanism(ABC):
     @abstractmethod
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """What a user may expect with so many reports, by kind of query: `point`, and `range` where it can."""
+
+
+@dataclass(frozen=True)
+class CellMechanism(Mechanism):
+    """A mechanism about cells: its values are cell indices, and its estimate has a share for every cell."""
+
+    domain: Cells
+
+    ESTIMATE: ClassVar[type[CellEstimate]] = CellEstimate
+
+    @classmethod
+    def over(cls, size: int, epsilon: float, **options: Any) -> Self:
+        """The mechanism on plain cells 0..size-1, as a part of another one."""
+        return cls.create(epsilon, categorical(size), options)
+
+    @abstractmethod
+    def estimate(self, state: State) -> CellEstimate: ...
+
+    def exact(self, values: Values) -> ExactCells:
+        return ExactCells.of(self.domain, values)
 
 
 def merge(into: State, other: State) -> State:

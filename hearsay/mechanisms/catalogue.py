@@ -5,13 +5,15 @@ module with the same tables, added by `add` (services do that for the modules th
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from hearsay.mechanisms.base import Mechanism
-from hearsay.mechanisms.domains.domain import Domain, parse
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.forms import Form, Home
+from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
 FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric")
@@ -28,18 +30,40 @@ class Listed(NamedTuple):
         return found
 
 
+DOMAINS: dict[str, Home] = {}
 MECHANISMS: dict[str, tuple[Listed, ...]] = {}
+CANDIDATES: dict[str, tuple[str, ...]] = {}  # kind of domain: what `mechanism = "auto"` compares
+QUERIES: dict[str, tuple[Home, ...]] = {}  # several families may answer a verb, each for its own estimates
 
 
 def add(module: str) -> None:
-    """Take in the tables of a family."""
+    """Take in the tables of a family; a second time changes nothing."""
     family = import_module(module)
+    for kind, place in getattr(family, "DOMAINS", {}).items():
+        DOMAINS[kind] = Home(module, place)
     for name, forms in getattr(family, "MECHANISMS", {}).items():
         MECHANISMS[name] = tuple(Listed(module, form) for form in forms)
+    for kind, compared in getattr(family, "CANDIDATES", {}).items():
+        CANDIDATES[kind] = tuple(dict.fromkeys((*CANDIDATES.get(kind, ()), *compared)))
+    for verb, place in getattr(family, "QUERIES", {}).items():
+        QUERIES[verb] = tuple(dict.fromkeys((*QUERIES.get(verb, ()), Home(module, place))))
+    queries.cache_clear()
+
+
+@cache
+def queries(verb: str) -> tuple[type[Query], ...]:
+    """Every class that answers a verb."""
+    return tuple(home.load() for home in QUERIES[verb])
 
 
 for _family in FAMILIES:
     add(f"{PACKAGE}.{_family}")
+
+
+def methods() -> tuple[str, ...]:
+    """Every post-processing method, none first."""
+    known = (method for verb in QUERIES for query in queries(verb) for method in sorted(query.METHODS))
+    return tuple(dict.fromkeys(("none", *known)))
 
 
 def names() -> list[str]:
@@ -57,6 +81,15 @@ def kinds(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for listed in MECHANISMS[name] for kind in listed.form.kinds))
 
 
+def able(capabilities: tuple[type, ...], kind: str) -> list[str]:
+    """The mechanisms whose estimates have one of the capabilities on domains of a kind."""
+    return [
+        name
+        for name, forms in sorted(MECHANISMS.items())
+        if any(kind in listed.form.kinds and issubclass(listed.load().ESTIMATE, capabilities) for listed in forms)
+    ]
+
+
 def classes(name: str) -> tuple[type[Mechanism], ...]:
     """Every class of a mechanism, the plain one first."""
     return tuple(listed.load() for listed in MECHANISMS[name])
@@ -66,6 +99,16 @@ def examples(name: str) -> tuple[dict[str, Any], ...]:
     """Small survey tables (without `mechanism`) of every form."""
     own = {id(found.EXAMPLES): found.EXAMPLES for found in classes(name)}  # a form that adds none inherits them
     return tuple(table for tables in own.values() for table in tables)
+
+
+def parse_domain(table: Any) -> Any:
+    """A domain from a survey's `[domain]` table."""
+    if not isinstance(table, Mapping):
+        raise SpecificationError(f"domain must be a table, got {type(table).__name__}")
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in DOMAINS:
+        raise SpecificationError(f"domain.kind must be one of {', '.join(DOMAINS)}, got {kind!r}")
+    return DOMAINS[kind].load().parse(table)
 
 
 def create(name: Any, epsilon: Any, domain: Domain, options: Any) -> Mechanism:
@@ -86,4 +129,4 @@ def build(table: Mapping[str, Any]) -> Mechanism:
     for key in ("mechanism", "epsilon", "domain"):
         if key not in table:
             raise SpecificationError(f"{key} is missing")
-    return create(table["mechanism"], table["epsilon"], parse(table["domain"]), table.get("options", {}))
+    return create(table["mechanism"], table["epsilon"], parse_domain(table["domain"]), table.get("options", {}))

@@ -10,7 +10,14 @@ class SpecificationError(MechanismError):
 
 
 class ValueOutsideDomain(MechanismError):
-    """A device was given a value outside the survey's domain; the message never shows the value."""
+    """A device was given a value outside the survey's domain; the message never shows the value.
+
+    Of many values, `position` says which one, and `column` in which column, where that is known.
+    """
+
+    def __init__(self, message: str, position: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.position, self.column = position, column
 
 
 class QueryError(MechanismError):

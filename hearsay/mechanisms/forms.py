@@ -1,6 +1,7 @@
 """How a family lists what it has: tables of names and homes, whose classes are imported on first use.
 
-A family is a package whose `__init__` holds up to three tables: `MECHANISMS`, `DOMAINS` and `QUERIES`. A home is
+A family is a package whose `__init__` holds up to four tables: `MECHANISMS`, `DOMAINS`, `QUERIES` (name to home) and
+`CANDIDATES` (kind of domain to the mechanisms that `auto` compares). A home is
 "module:Class", the module inside the family's package; ":Class" is the package itself, as plug-ins of one file have it.
 """
 

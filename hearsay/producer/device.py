@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hearsay.collector.store.keys import FIELD_SINGLE
 from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
@@ -34,15 +32,8 @@ class Device:
 
     def report(self, value: Any) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values."""
-        axes = self.survey.mechanism.domain.axes
-        if len(axes) == 1 and not isinstance(value, Mapping):
-            columns = {axes[0].name: [value]}
-        elif isinstance(value, Mapping):
-            columns = {name: [coordinate] for name, coordinate in value.items()}
-        else:
-            columns = {axis.name: [coordinate] for axis, coordinate in zip(axes, value, strict=True)}
-        cells = self.survey.mechanism.domain.encode(columns)
-        reports = self.survey.mechanism.perturb(np.asarray(cells), self._random)
+        mechanism = self.survey.mechanism
+        reports = mechanism.perturb(mechanism.domain.one(value), self._random)
         return self._codec.encode_singles(reports)[0]
 
     def publish(self, value: Any, writer: Writer) -> None:

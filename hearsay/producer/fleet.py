@@ -14,7 +14,7 @@ from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.writer import Entry, Writer
 from hearsay.mechanisms import Mechanism, Reports
-from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import length_of, select
 
@@ -27,8 +27,8 @@ STEPS_PER_S = 20  # at a limited rate, a second's reports go out in so many step
 class People(Protocol):
     """Where a fleet's values come from: a distribution, or the rows of a file."""
 
-    def take(self, count: int) -> Indices:
-        """The cells of the next people."""
+    def take(self, count: int) -> Values:
+        """The values of the next people."""
 
 
 class Fleet:
@@ -70,9 +70,9 @@ class Fleet:
             writer.check()
         return sent
 
-    def _publish(self, cells: Indices) -> None:
+    def _publish(self, values: Values) -> None:
         for number, writer in enumerate(self._writers):
-            mine = cells[number :: len(self._writers)]
+            mine = values[number :: len(self._writers)]
             if not len(mine):
                 continue
             entries: list[Entry]
@@ -85,26 +85,26 @@ class Fleet:
 
 
 def frames(
-    mechanism: Mechanism, wire: Codec, cells: Indices, random: Random, size: int = FRAME
+    mechanism: Mechanism, wire: Codec, values: Values, random: Random, size: int = FRAME
 ) -> Iterator[tuple[bytes, int]]:
     """The devices' reports in frames of at most `size`, each with the number of its reports."""
     size = max(1, min(size, FRAME_BYTES // 2 // _report_bytes(wire)))
-    for reports in _perturbed(mechanism, wire, cells, random):
+    for reports in _perturbed(mechanism, wire, values, random):
         for start in range(0, length_of(reports), size):
             part = select(reports, slice(start, start + size))
             yield wire.encode_frame(part), length_of(part)
 
 
-def singles(mechanism: Mechanism, wire: Codec, cells: Indices, random: Random) -> Iterator[bytes]:
+def singles(mechanism: Mechanism, wire: Codec, values: Values, random: Random) -> Iterator[bytes]:
     """The devices' reports one by one."""
-    for reports in _perturbed(mechanism, wire, cells, random):
+    for reports in _perturbed(mechanism, wire, values, random):
         yield from wire.encode_singles(reports)
 
 
-def _perturbed(mechanism: Mechanism, wire: Codec, cells: Indices, random: Random) -> Iterator[Reports]:
+def _perturbed(mechanism: Mechanism, wire: Codec, values: Values, random: Random) -> Iterator[Reports]:
     batch = max(1, min(BATCH_REPORTS, BATCH_BYTES // _report_bytes(wire)))
-    for start in range(0, len(cells), batch):
-        yield mechanism.perturb(cells[start : start + batch], random)
+    for start in range(0, len(values), batch):
+        yield mechanism.perturb(values[start : start + batch], random)
 
 
 def _report_bytes(wire: Codec) -> int:

@@ -6,10 +6,12 @@ are independent. `x` is the middle of a cell as a fraction of the axis, between 
 
 from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain, Indices
 from hearsay.producer.errors import DistributionError
 
@@ -79,21 +81,25 @@ class Population:
     """Values of simulated people, drawn independently; repeatable where the generator is seeded."""
 
     def __init__(self, name: str, domain: Domain, generator: np.random.Generator) -> None:
-        self._shares = [shares(name, axis.size) for axis in domain.axes]
-        self._cumulative = [np.cumsum(part) for part in self._shares]
-        self._generator = generator
+        self._name, self._domain, self._generator = name, domain, generator
+        self._cumulative: dict[int, Shares] = {}
+        shares(name, 2)  # an unknown name is refused now
 
     @property
     def truth(self) -> Shares:
-        """The probability of every cell of the domain."""
-        return reduce(np.multiply.outer, self._shares)
+        """The probability of every cell, of a domain of cells."""
+        if not isinstance(self._domain, Cells):
+            raise DistributionError(f"the truth of a domain of kind {self._domain.kind} is no list of cells")
+        return reduce(np.multiply.outer, [shares(self._name, size) for size in self._domain.shape])
 
-    def take(self, count: int) -> Indices:
-        """The cells of the next people."""
-        drawn = [self._draw(cumulative, count) for cumulative in self._cumulative]
-        return drawn[0] if len(drawn) == 1 else np.stack(drawn, axis=1)
+    def take(self, count: int) -> Any:
+        """The values of the next people."""
+        return self._domain.people(lambda size: self._draw(size, count))
 
-    def _draw(self, cumulative: Shares, count: int) -> Indices:
+    def _draw(self, size: int, count: int) -> Indices:
+        if size not in self._cumulative:
+            self._cumulative[size] = np.cumsum(shares(self._name, size))
+        cumulative = self._cumulative[size]
         # Scaled by the last sum, which rounding leaves a little off 1, so that no draw falls behind the last cell.
         places = self._generator.random(count) * cumulative[-1]
         return np.searchsorted(cumulative, places, side="right").astype(np.int64)

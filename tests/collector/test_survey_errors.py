@@ -9,7 +9,7 @@ import pytest
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import catalogue
-from hearsay.mechanisms.domains.domain import _PARSERS
+from hearsay.mechanisms.catalogue import DOMAINS
 from tests.collector.tables import BINNED, SIZED, changed, complete
 from tests.mechanisms.shared import CASES, Case
 
@@ -23,7 +23,7 @@ def error_of(table: dict[str, Any]) -> str:
 
 
 NAMES = "1 to 64 of a-z, 0-9 and -, not starting or ending with -"
-KINDS = ", ".join(_PARSERS)
+KINDS = ", ".join(DOMAINS)
 DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
 
 

@@ -22,7 +22,7 @@ from hearsay.collector.wire import codec as wire_code
 from hearsay.collector.wire import variant as variant_code
 from hearsay.collector.wire.codec import codec, decode
 from hearsay.mechanisms import Mechanism, Reports, build, catalogue
-from hearsay.mechanisms.domains.domain import parse as domain_of
+from hearsay.mechanisms.catalogue import parse_domain as domain_of
 from hearsay.mechanisms.exact.randomness import seeded
 from tests.collector.layouts import rows
 from tests.collector.wire.test_codec import LARGE

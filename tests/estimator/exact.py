@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.domain import parse
-from hearsay.mechanisms.estimates.estimate import Estimate, Measured
+from hearsay.mechanisms.catalogue import parse_domain as parse
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Measured, Ranges
 
 
 @dataclass(frozen=True)
-class Exact(Estimate):
+class Exact(CellEstimate, Ranges):
     """Answers ranges by adding cells up."""
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:

@@ -12,11 +12,10 @@ from hearsay.collector.wire.codec import codec
 from hearsay.estimator.live import live, windows_of
 from hearsay.estimator.materialise import Materialiser
 from hearsay.mechanisms import build
+from hearsay.mechanisms.asking import answer, headline, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.headline import headline
-from hearsay.mechanisms.queries.query import answer, parse_text
 from tests.estimator.exact import exact
 from tests.estimator.running import estimator
 from tests.estimator.snapshots.test_directory import VALIDATOR
@@ -126,7 +125,7 @@ def test_refusals() -> None:
     assert "auc takes no argument, got 1" in refusal("auc 1", scores())
     assert "auc needs a mechanism that knows the error of any sum" in refusal("auc", scores("olh"))
     assert "count does not apply to auc, which is a chance" in refusal("auc", scores(), count=True)
-    assert "simultaneous applies to frequencies, top, cdf, got auc" in refusal("auc", scores(), simultaneous=True)
+    assert "simultaneous applies to cdf, frequencies, top, got auc" in refusal("auc", scores(), simultaneous=True)
     assert "postprocess clip applies to" in refusal("auc", scores(), postprocess="clip")
 
 

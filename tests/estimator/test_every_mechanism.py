@@ -10,9 +10,9 @@ import pytest
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.snapshots.content import compose
 from hearsay.estimator.snapshots.directory import load, write
+from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.postprocess import NAMES
-from hearsay.mechanisms.queries.query import ORDERED_KINDS, answer, parse_text
 from tests.estimator.snapshots.test_directory import VALIDATOR
 from tests.estimator.surveys import state_of
 from tests.mechanisms.shared import CASES, Case
@@ -58,7 +58,7 @@ def test_queries_are_answered_or_refused_in_one_line(case: Case) -> None:
         assert all(each.stderr is not None and each.stderr >= 0 for each in found)
         answered.add(kind)
     assert {"point", "frequencies", "top"} <= answered
-    if domain.kind not in ORDERED_KINDS:
+    if not domain.ORDERED:
         assert answered == {"point", "frequencies", "top"}
     if survey.mechanism.ID in ("haar", "hierarchical", "metric-l1"):
         assert "range" in answered

@@ -12,14 +12,13 @@ import pytest
 from hearsay.estimator.snapshots.content import compose
 from hearsay.estimator.snapshots.directory import load, write
 from hearsay.mechanisms import build
+from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Estimate
 from hearsay.mechanisms.estimates.postprocess import METHODS, NAMES, isotonic
 from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.query import answer, parse_text
-from hearsay.mechanisms.queries.view import CELL_QUERIES, SUM_QUERIES
 from tests.estimator.exact import Exact, exact
 from tests.estimator.snapshots.test_directory import SCHEMA, VALIDATOR
 from tests.estimator.surveys import colours, state_of
@@ -28,6 +27,10 @@ from tests.estimator.surveys import colours, state_of
 RAW = [-0.2, 1.1, 0.05, 0.15]
 LINE = exact({"kind": "ordinal", "size": 4}, RAW)
 GRID = exact({"kind": "grid", "sizes": [2, 2]}, [[-0.2, 1.1], [0.05, 0.15]])
+
+
+CELL_QUERIES = ("point", "frequencies", "top")
+SUM_QUERIES = ("range", "prefix", "cdf")
 
 
 def ask(estimate: Estimate, text: str, **options: Any) -> list[Answer]:
@@ -95,12 +98,12 @@ class TestPostprocessing:
     @pytest.mark.parametrize(
         ("estimate", "text", "method", "says"),
         [
-            (LINE, "quantile 0.5", "clip", "postprocess clip applies to point, frequencies, top, range, prefix, cdf"),
+            (LINE, "quantile 0.5", "clip", "postprocess clip applies to point, range, prefix, cdf, frequencies, top"),
             (LINE, "quantile 0.5", "simplex", "got quantile"),
             (GRID, "range 0:1 0:1", "isotonic", "needs one axis, this domain has 2"),
             (LINE, "cdf", "simplex", "postprocess simplex applies to point, frequencies, top, got cdf"),
             (LINE, "range 0 1", "norm-sub", "applies to point, frequencies, top, got range"),
-            (LINE, "frequencies", "isotonic", "applies to range, prefix, cdf, quantile, got frequencies"),
+            (LINE, "frequencies", "isotonic", "applies to range, prefix, quantile, cdf, got frequencies"),
             (
                 LINE,
                 "point 0",
@@ -201,7 +204,7 @@ class TestSimultaneous:
 
     @pytest.mark.parametrize("text", ["point 1", "range 0 1", "prefix 2", "quantile 0.5"])
     def test_single_answers_have_none(self, text: str) -> None:
-        with pytest.raises(QueryError, match="simultaneous applies to frequencies, top, cdf, got"):
+        with pytest.raises(QueryError, match="simultaneous applies to cdf, frequencies, top, got"):
             ask(LINE, text, simultaneous=True)
 
     def test_all_cells_are_covered_at_once(self) -> None:

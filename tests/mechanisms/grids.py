@@ -28,7 +28,7 @@ def run_many(mechanism: Mechanism, runs: int) -> tuple[float, float, float]:
     errors, stderrs = np.empty((runs, 150)), np.empty((runs, 150))
     for run in range(runs):
         state = mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random))
-        value, stderrs[run] = mechanism.estimate(state).ranges(low, high)
+        value, stderrs[run], *_ = mechanism.estimate(state).ranges(low, high)
         errors[run] = value - truth
     bias = np.abs(errors.mean(axis=0)) / (stderrs.mean(axis=0) / np.sqrt(runs) + 1e-12)
     ratio = (errors**2).mean() / (stderrs**2).mean()

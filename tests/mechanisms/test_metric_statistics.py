@@ -96,7 +96,7 @@ def check_statistics(grid: str, anchored: bool, runs: int, reports: int, varianc
         many = mechanism.perturb(np.concatenate([values] * at_once), random)
         for run in range(at_once):
             part = select(many, slice(run * reports, (run + 1) * reports))
-            value, stderr = mechanism.estimate(mechanism.fold(mechanism.empty(), part)).ranges(low, high)
+            value, stderr, *_ = mechanism.estimate(mechanism.fold(mechanism.empty(), part)).ranges(low, high)
             errors[start + run], stderrs[start + run] = value - truth, stderr
     for query, (a, b) in enumerate(zip(low, high, strict=True)):
         variance = exact_variance(mechanism, a, b, cells) / reports

@@ -45,7 +45,7 @@ def run_many(case: tuple[str, float, int, dict[str, Any]], runs: int) -> tuple[f
     errors, stderrs = np.empty((runs, 200)), np.empty((runs, 200))
     for run in range(runs):
         found = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
-        value, stderrs[run] = found.ranges(low, high)
+        value, stderrs[run], *_ = found.ranges(low, high)
         errors[run] = value - truth
     bias = np.abs(errors.mean(axis=0)) / (stderrs.mean(axis=0) / np.sqrt(runs))
     covered = (np.abs(errors) <= 1.96 * stderrs).mean()

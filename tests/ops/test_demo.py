@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hearsay.collector.survey.survey import load
-from hearsay.mechanisms.domains.domain import parse
-from hearsay.mechanisms.queries.query import answer, parse_text
-from hearsay.ops.demo.exact import exact
+from hearsay.mechanisms.asking import answer, parse_text
+from hearsay.mechanisms.catalogue import parse_domain as parse
+from hearsay.mechanisms.estimates.cells import ExactCells
 from hearsay.ops.demo.scene import acts
 from hearsay.ops.server import processes
 
@@ -24,14 +24,14 @@ def test_every_example_survey_can_be_loaded(path: Path) -> None:
 
 
 def test_truth_on_a_line() -> None:
-    truth = exact(parse({"kind": "ordinal", "size": 4}), np.array([0, 1, 1, 3]))
+    truth = ExactCells.of(parse({"kind": "ordinal", "size": 4}), np.array([0, 1, 1, 3]))
     assert [a.value for a in answer(parse_text("frequencies"), truth)] == [0.25, 0.5, 0.0, 0.25]
     assert answer(parse_text("range 1 2"), truth)[0].value == 0.5
     assert [a.value for a in answer(parse_text("quantile 0.5 0.9"), truth)] == [1, 3]
 
 
 def test_truth_on_a_grid() -> None:
-    truth = exact(parse({"kind": "grid", "sizes": [2, 3]}), np.array([[0, 0], [0, 2], [1, 1], [1, 2]]))
+    truth = ExactCells.of(parse({"kind": "grid", "sizes": [2, 3]}), np.array([[0, 0], [0, 2], [1, 1], [1, 2]]))
     assert answer(parse_text("range 0:1 2:2"), truth)[0].value == 0.5
     assert answer(parse_text("point 1 1"), truth)[0].value == 0.25
 

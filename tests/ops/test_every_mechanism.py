@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hearsay.collector.survey.survey import Survey, parse
-from hearsay.mechanisms.domains.domain import Axis
+from hearsay.mechanisms.domains.axis import Axis
 from hearsay.ops import cli
 from hearsay.ops.terminal import toml
 from tests.mechanisms.shared import CASES, Case

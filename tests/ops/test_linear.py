@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.mechanisms.queries.query import answer, parse_text
 from hearsay.ops import cli
 from hearsay.ops.simulate.simulation import simulate
 
@@ -119,7 +119,11 @@ def test_surveys_without_a_workload_say_so(
     Path("values.csv").write_text("value\n" + "1\n2\n" * 50)
     for mechanism, message in (
         ("matrix", "query linear needs one coefficient per cell: the survey has no workload of its own"),
-        ("haar", "query linear needs a mechanism that knows the error of any sum of cells: matrix, or haar on a grid"),
+        (
+            "haar",
+            "query linear needs a mechanism that knows the error of any sum of cells; on a domain of kind "
+            "ordinal: laplace-histogram, matrix",
+        ),
     ):
         table = f'name = "a"\nmechanism = "{mechanism}"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 4\n'
         Path("a.toml").write_text(table)

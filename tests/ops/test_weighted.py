@@ -8,8 +8,8 @@ import pytest
 
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.mechanisms.queries.query import answer, parse_text
 from hearsay.ops import cli
 from hearsay.ops.simulate.simulation import simulate
 
@@ -105,7 +105,8 @@ def test_a_survey_without_weights_refuses(tmp_path: Path, capsys: pytest.Capture
         assert cli.run(["query", "--snapshot", str(tmp_path / "s"), "weighted", "2", "5"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line == (
-            "hearsay: query weighted needs a survey with weights: metric-l1 with options.weights public or private"
+            "hearsay: query weighted needs a mechanism that knows weights (options.weights public or private); "
+            "on a domain of kind ordinal: metric-l1"
         )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.producer.errors import DistributionError
 from hearsay.producer.populations import NAMES, Population, shares
 

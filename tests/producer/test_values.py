@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hearsay.mechanisms.domains.domain import Domain, parse
+from hearsay.mechanisms.catalogue import parse_domain as parse
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.producer import values
 from hearsay.producer.errors import ValuesError
 

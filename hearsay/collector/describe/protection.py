@@ -6,8 +6,7 @@ from math import exp, isinf
 from typing import Any
 
 from hearsay.mechanisms import Mechanism
-from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.domains.place import name_cell
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.guarantees.promises import BlockStructured, EMatrix, HighLow
 
 _NAMED = 12  # values of a list that are named; the rest is counted
@@ -28,6 +27,8 @@ class Protection:
 def protection(mechanism: Mechanism) -> Protection | None:
     """In the domain's own labels; None where every pair of values is promised the same, or by its distance."""
     guarantee, domain = mechanism.guarantee, mechanism.domain
+    if not isinstance(domain, Cells):
+        return None
     if isinstance(guarantee, HighLow):
         return _high_low(guarantee, domain)
     if isinstance(guarantee, BlockStructured):
@@ -37,7 +38,7 @@ def protection(mechanism: Mechanism) -> Protection | None:
     return None
 
 
-def _high_low(guarantee: HighLow, domain: Domain) -> Protection:
+def _high_low(guarantee: HighLow, domain: Cells) -> Protection:
     others = sorted(set(range(domain.size)) - set(guarantee.sensitive))
     return Protection(
         [
@@ -53,7 +54,7 @@ def _high_low(guarantee: HighLow, domain: Domain) -> Protection:
     )
 
 
-def _blocks(guarantee: BlockStructured, domain: Domain) -> Protection:
+def _blocks(guarantee: BlockStructured, domain: Cells) -> Protection:
     several = [block for block in guarantee.blocks if len(block) > 1]
     alone = [block[0] for block in guarantee.blocks if len(block) == 1]
     hidden = [f"which of {_names(domain, block)} a device holds" for block in several[:_LISTED]]
@@ -67,7 +68,7 @@ def _blocks(guarantee: BlockStructured, domain: Domain) -> Protection:
     return Protection(hidden, shown)
 
 
-def _matrix(guarantee: EMatrix, domain: Domain) -> Protection:
+def _matrix(guarantee: EMatrix, domain: Cells) -> Protection:
     """A row without infinity bounds how much likelier a report may be under its value than under any other one."""
     hidden, shown = [], []
     for value, row in enumerate(guarantee.rows):
@@ -90,15 +91,15 @@ def _factor(epsilon: float) -> str:
     return f"e^{epsilon:g} = {exp(epsilon):.3g}"
 
 
-def _names(domain: Domain, cells: Sequence[int]) -> str:
+def _names(domain: Cells, cells: Sequence[int]) -> str:
     names = [_name(domain, cell) for cell in cells[:_NAMED]]
     if len(cells) > _NAMED:
         return f"{', '.join(names)}, ... ({len(cells):,} values)"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _name(domain: Domain, index: int) -> str:
-    item, cell = name_cell(domain, index)
+def _name(domain: Cells, index: int) -> str:
+    item, cell = domain.name(index)
     return _text(item) if cell is None else f"({', '.join(f'{axis} {_text(part)}' for axis, part in cell.items())})"
 
 

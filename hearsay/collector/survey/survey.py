@@ -16,11 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.windows import seconds
-from hearsay.mechanisms import Mechanism, build
-from hearsay.mechanisms.context_aware.channel import read_matrix
+from hearsay.mechanisms import Mechanism, build, catalogue
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import MechanismError
-from hearsay.mechanisms.estimates.postprocess import ISOTONIC, NAMES
-from hearsay.mechanisms.planning.auto import resolve
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC
 
 WIRE_VERSION = 1
 
@@ -48,8 +47,8 @@ class _Answers(_Table):
     @field_validator("postprocess")
     @classmethod
     def _method(cls, name: str) -> str:
-        if name not in NAMES:
-            raise ValueError(f"must be one of {', '.join(NAMES)}, got {name!r}")
+        if name != "none" and name not in catalogue.methods():
+            raise ValueError(f"must be one of {', '.join(catalogue.methods())}, got {name!r}")
         return name
 
 
@@ -131,14 +130,16 @@ def parse(table: dict[str, Any]) -> Survey:
     reason = None
     try:
         if file.mechanism == "auto":
+            from hearsay.mechanisms.planning.auto import resolve  # devices get the canonical survey and need it not
+
             chosen, reason = resolve(chosen)
         mechanism = build(chosen)
         _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle a level, are checked when first used
     except MechanismError as error:
         raise SurveyError(_printable(str(error))) from None
-    kind = mechanism.domain.kind
-    if file.answers.postprocess == ISOTONIC and kind not in ("ordinal", "count"):
-        raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {kind!r}")
+    domain = mechanism.domain
+    if file.answers.postprocess == ISOTONIC and not (isinstance(domain, Cells) and domain.is_line):
+        raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {domain.kind!r}")
     return Survey(
         file.name,
         mechanism,
@@ -170,6 +171,8 @@ def _with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     if not isinstance(options, dict):
         return table
     named = {key: text for key, text in options.items() if isinstance(text, str) and text.endswith(".csv")}
+    if named:
+        from hearsay.mechanisms.context_aware.channel import read_matrix
     read = {}
     for key, name in named.items():
         try:

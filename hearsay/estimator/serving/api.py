@@ -32,8 +32,8 @@ from hearsay.estimator.serving.cache import EstimateCache
 from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.estimator.serving.health import Health
 from hearsay.estimator.snapshots import in_redis as published
+from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.queries.query import answer, parse_text
 
 _LOG = logging.getLogger("hearsay.estimator")
 PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")

@@ -5,8 +5,8 @@ from collections import OrderedDict
 
 from hearsay.collector.store.registry import Registered
 from hearsay.estimator.live import choose, counters_of, live
+from hearsay.mechanisms.asking import check_reports
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.queries.query import check_reports
 
 Key = tuple[object, ...]
 HELD = 8
@@ -44,7 +44,7 @@ class EstimateCache:
             self._held.popitem(last=False)
 
     def _total(self) -> int:
-        return sum(estimate.domain.size for _, estimate in self._held.values())
+        return sum(estimate.cost for _, estimate in self._held.values())
 
     def _make(self, registered: Registered, window: str) -> Estimate:
         current = live(registered, window)

@@ -10,11 +10,11 @@ from hearsay.collector.limits import SNAPSHOT_JSON_BYTES
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import bounds_ms
 from hearsay.mechanisms import State
+from hearsay.mechanisms.asking import headline
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.estimates.postprocess import Processed, process
+from hearsay.mechanisms.estimates.postprocess import Processed
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.headline import headline
-from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for, method_for
+from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for
 
 FORMAT = 1
 
@@ -40,13 +40,13 @@ class Content:
         return self.estimate is None
 
     def arrays(self) -> dict[str, Any]:
-        """Every array of `arrays.npz`: the exact state and, unless withheld, estimate and standard error.
+        """Every array of `arrays.npz`: the exact state and, unless withheld, what the estimate stores.
 
-        `estimate` is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
+        That is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
         """
         arrays: dict[str, Any] = {f"state/{name}": array for name, array in self.state.items()}
         if self.estimate is not None:
-            arrays |= {"estimate": self.estimate.estimate, "stderr": self.estimate.stderr}
+            arrays |= self.estimate.arrays()
         if self.processed is not None:
             arrays["processed"] = self.processed.values
         return arrays
@@ -122,9 +122,8 @@ def compose(
     if reports < max(survey.minimum_reports, 1):
         return content
     estimate = survey.mechanism.estimate(state)
-    method = method_for(None, survey.postprocess, "frequencies", estimate)
-    processed = None if method == "none" else process(estimate.estimate, method)
-    return replace(content, estimate=estimate, answers=headline(estimate, survey.postprocess), processed=processed)
+    answers, processed = headline(estimate, survey.postprocess), estimate.processed(survey.postprocess)
+    return replace(content, estimate=estimate, answers=answers, processed=processed)
 
 
 def _iso(moment: datetime) -> str:

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -29,7 +29,7 @@ from hearsay.mechanisms.oracles.oracle import standard_errors
 
 
 @dataclass(frozen=True)
-class BlockHadamardResponse(Mechanism):
+class BlockHadamardResponse(CellMechanism):
     """Hadamard response within the domain's blocks."""
 
     ID = "block-hr"
@@ -112,7 +112,7 @@ class BlockHadamardResponse(Mechanism):
     def reports(self, state: State) -> int:
         return int(state["hist"].sum())
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         block_of, row_of = self.places
         spectrum = np.empty(int(self.starts[-1]))
@@ -125,7 +125,7 @@ class BlockHadamardResponse(Mechanism):
         c = self.correlation
         f = np.where(alone, share, spectrum[self.starts[block_of] + np.where(alone, 0, row_of)] / c)
         variance = np.where(alone, 0.0, share / c**2 - np.clip(f, 0.0, share))
-        return Estimate(self.domain, n, f, standard_errors(variance, n))
+        return CellEstimate(self.domain, n, f, standard_errors(variance, n))
 
     def channel(self) -> NDArray[np.float64]:
         block_of, row_of = self.places

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -32,7 +32,7 @@ _NAMED = 8  # a longer list of sensitive values is cut in words
 
 
 @dataclass(frozen=True)
-class HighLowHadamardResponse(Mechanism):
+class HighLowHadamardResponse(CellMechanism):
     """Protects the domain's sensitive values only."""
 
     ID = "highlow-hr"
@@ -128,7 +128,7 @@ class HighLowHadamardResponse(Mechanism):
     def reports(self, state: State) -> int:
         return int(state["hist"].sum())
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         hidden, place = self.places
         shares = state["hist"] / max(n, 1)
@@ -140,7 +140,7 @@ class HighLowHadamardResponse(Mechanism):
         held = np.clip(f, 0.0, 1.0)
         variance[hidden] = shares[: self.positions].sum() / c**2 - held[hidden]
         variance[~hidden] = held[~hidden] * (1 - r) / r
-        return Estimate(self.domain, n, f, standard_errors(variance, n))
+        return CellEstimate(self.domain, n, f, standard_errors(variance, n))
 
     def channel(self) -> NDArray[np.float64]:
         hidden, place = self.places

@@ -1,23 +1,42 @@
-"""What an estimate is: a value never travels without its standard error."""
+"""What an estimate is, and what it may be able to answer: a value never travels without its standard error.
 
-from dataclasses import dataclass
-from typing import NamedTuple
+An estimate says what a snapshot stores (`arrays`), how much memory it holds (`cost`) and which questions it is asked
+first (`headline`). What else can be asked of it are capabilities, classes that it inherits.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.postprocess import Processed, isotonic
 
 Z95 = 1.96  # two-sided 95% point of the normal distribution
 Floats = NDArray[np.float64]
+Ends = NDArray[np.int64]
+DECILES = "quantile 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9"
 
 
 class Measured(NamedTuple):
-    """Values with their standard errors, one each."""
+    """Values with their standard errors, one each; `low` and `high` where the interval is not value +- 1.96 stderr."""
 
     value: Floats
     stderr: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+    @classmethod
+    def join(cls, parts: Sequence["Measured"]) -> "Measured":
+        """Parts one after the other."""
+        value, stderr, low, high = zip(*parts, strict=True)
+        ends = (None, None) if low[0] is None else (np.concatenate(low), np.concatenate(high))
+        return cls(np.concatenate(value), np.concatenate(stderr), *ends)
 
 
 class Quantiles(NamedTuple):
@@ -29,34 +48,57 @@ class Quantiles(NamedTuple):
     rank_stderr: Floats
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Fractions of the reports per cell; mechanisms that answer ranges refine `ranges`."""
+class Estimate(ABC):
+    """What a survey's reports say, ready to be asked."""
 
     domain: Domain
     reports: int
-    estimate: Floats
-    stderr: Floats
 
-    def points(self, cells: NDArray[np.int64]) -> Measured:
+    HEADLINE: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a snapshot stores beside the exact state."""
+
+    @property
+    def cost(self) -> int:
+        """How many numbers it holds, roughly: what a cache weighs."""
+        return self.domain.size
+
+    def headline(self) -> tuple[str, ...]:
+        """The questions that every snapshot answers; those that cannot be answered are left out."""
+        return self.HEADLINE
+
+    def processed(self, method: str) -> Processed | None:
+        """What a survey's post-processing makes of the stored values, where it is defined for them."""
+        return None
+
+    def lacks(self, method: str) -> str | None:
+        """Why a post-processing method cannot be used here, beyond the kind of query; None: it can."""
+        return None
+
+
+class Points(ABC):
+    """Shares of single cells."""
+
+    WHAT: ClassVar[str] = "shares of single cells"
+
+    @abstractmethod
+    def points(self, cells: Ends) -> Measured:
         """Single cells, by row-major index."""
-        return Measured(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells])
 
-    def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+
+class Ranges(ABC):
+    """Shares of ranges; on one ordered axis prefixes and quantiles too."""
+
+    WHAT: ClassVar[str] = "ranges"
+    domain: Cells
+
+    @abstractmethod
+    def ranges(self, low: Ends, high: Ends) -> Measured:
         """Shares inside inclusive ranges, shape (queries, axes); O(log size) each."""
-        raise QueryError("this mechanism answers single values; use flat, hierarchical, haar or metric-l1 for ranges")
 
-    def weighted(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
-        """Means over all reports of weight x [in range], for inclusive ranges, shape (queries, axes)."""
-        raise QueryError("query weighted needs a survey with weights: metric-l1 with options.weights public or private")
-
-    def sums(self, coefficients: Floats | None = None) -> Measured:
-        """Sums of the cells, one per row of coefficients; without them, the survey's own workload."""
-        raise QueryError(
-            "query linear needs a mechanism that knows the error of any sum of cells: matrix, or haar on a grid"
-        )
-
-    def prefixes(self, ends: NDArray[np.int64]) -> Measured:
+    def prefixes(self, ends: Ends) -> Measured:
         """Shares up to and including each end, on one axis."""
         self._one_axis()
         ends = ends.reshape(-1, 1)
@@ -67,6 +109,15 @@ class Estimate:
         self._one_axis()
         return self.prefixes(np.arange(self.domain.size, dtype=np.int64))
 
+    def prefix_values(self) -> Floats:
+        """The share up to and including every cell, without its error."""
+        return self.cdf().value
+
+    @cached_property
+    def rising(self) -> Floats:
+        """Cumulative shares that never fall: the nearest ones to those estimated."""
+        return isotonic(self.prefix_values())
+
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.
 
@@ -76,7 +127,7 @@ class Estimate:
         """
         if not ((ranks > 0) & (ranks < 1)).all():
             raise QueryError("quantile must be above 0 and below 1")
-        value, stderr = self.cdf()
+        value, stderr, *_ = self.cdf()
         last = self.domain.size - 1
 
         def first(reached: Floats) -> NDArray[np.int64]:
@@ -90,5 +141,25 @@ class Estimate:
         return None
 
     def _one_axis(self) -> None:
-        if len(self.domain.axes) != 1 or self.domain.kind not in ("ordinal", "count"):
+        if not self.domain.is_line:
             raise QueryError(f"prefix, cdf and quantile need an ordinal domain, this one is {self.domain.kind}")
+
+
+class Sums(ABC):
+    """Sums of cells with any coefficients."""
+
+    WHAT: ClassVar[str] = "the error of any sum of cells"
+
+    @abstractmethod
+    def sums(self, coefficients: Floats | None = None) -> Measured:
+        """Sums of the cells, one per row of coefficients; without them, the survey's own workload."""
+
+
+class Weighted(ABC):
+    """Means over all reports of a weight, inside ranges."""
+
+    WHAT: ClassVar[str] = "weights (options.weights public or private)"
+
+    @abstractmethod
+    def weighted(self, low: Ends, high: Ends) -> Measured:
+        """Means over all reports of weight x [in range], for inclusive ranges, shape (queries, axes)."""

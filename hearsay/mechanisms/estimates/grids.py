@@ -4,23 +4,23 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
 from hearsay.mechanisms.estimates.ranges import standard_error
 
-Cells = NDArray[np.int64]
 _ENTRIES = 1 << 20  # numbers held at a time
 _SAMPLES = 256
 
 
 @dataclass(frozen=True)
-class GridRanges(Estimate):
+class GridRanges(CellEstimate, Ranges, Sums):
     """Shares of the cells of a grid whose ranges and linear queries have exact standard errors."""
 
     @abstractmethod
-    def answer(self, low: Cells, after: Cells) -> tuple[Floats, Floats]:
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
         """Share of each range low..after-1 and its variance, but for the spread."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class GridRanges(Estimate):
     def entries(self) -> int:
         """Numbers that the answer to one range holds."""
 
-    def ranges(self, low: Cells, high: Cells) -> Measured:
+    def ranges(self, low: Indices, high: Indices) -> Measured:
         low, after = self._checked(low, high)
         value, variance = np.zeros(len(low)), np.zeros(len(low))
         step = max(1, _ENTRIES // self.entries())
@@ -56,7 +56,7 @@ class GridRanges(Estimate):
             variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
         return Measured(value, np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0))))
 
-    def _checked(self, low: Cells, high: Cells) -> tuple[Cells, Cells]:
+    def _checked(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:
         """Ranges as first cells and first cells after, refusing what is no range of the grid."""
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
         axes = len(self.domain.axes)

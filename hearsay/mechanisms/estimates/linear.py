@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
 
 _QUERIES_AT_ONCE = 1024
 _ROUNDING = 1e-7
@@ -19,7 +20,7 @@ def spans(hidden: Floats, rows: Floats) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class LinearEstimate(Estimate):
+class LinearEstimate(CellEstimate, Ranges, Sums):
     """Shares with the covariance of their errors, times the number of reports.
 
     A strategy made for a workload need not tell every cell: `hidden` projects onto what it leaves open (None: nothing).
@@ -31,6 +32,10 @@ class LinearEstimate(Estimate):
     solution: Floats
     workload: Floats | None = None
     hidden: Floats | None = None
+
+    def headline(self) -> tuple[str, ...]:
+        """The survey's own workload, where it has one."""
+        return super().headline() if self.workload is None else ("linear",)
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of the cells, one per row of coefficients; refused where the strategy leaves one open."""
@@ -55,7 +60,7 @@ class LinearEstimate(Estimate):
             self.sums(self._inside(low[at : at + _QUERIES_AT_ONCE], high[at : at + _QUERIES_AT_ONCE]))
             for at in range(0, max(len(low), 1), _QUERIES_AT_ONCE)
         ]
-        return Measured(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Measured.join(parts)
 
     def _inside(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
         """1 for every cell inside each range."""

@@ -16,9 +16,11 @@ because people ask for either.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Floats
+
+Floats = NDArray[np.float64]
 
 METHODS = ("none", "clip", "norm-sub", "simplex")  # of the shares of cells
 ISOTONIC = "isotonic"

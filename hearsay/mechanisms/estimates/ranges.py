@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats, Measured, Quantiles
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Quantiles, Ranges
 
 Ends = NDArray[np.int64]
 _CHUNK = 1 << 13  # queries at a time, so that a walk down the levels stays in cache
 
 
 @dataclass(frozen=True)
-class RangeEstimate(Estimate):
+class RangeEstimate(CellEstimate, Ranges):
     """Shares of the cells of an ordered domain whose ranges have exact standard errors."""
 
     @abstractmethod

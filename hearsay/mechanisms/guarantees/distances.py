@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.options import Option
@@ -51,7 +51,7 @@ def metric_option(default: str | None) -> Option:
     return Option("metric", default, check, f"distance between values: {', '.join(_KINDS)}; or a CSV file")
 
 
-def distances(table: Mapping[str, Any], domain: Domain) -> Distances:
+def distances(table: Mapping[str, Any], domain: Cells) -> Distances:
     """The distance of every pair of cells (row-major), checked to be a metric."""
     if domain.size > MAXIMUM_CELLS:
         raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} cells for a metric, got {domain.size}")
@@ -99,11 +99,11 @@ def direct_pairs(given: Distances) -> NDArray[np.int64]:
     return np.argwhere(np.triu(~through & np.isfinite(given), k=1)).astype(np.int64)
 
 
-def _equal(table: Mapping[str, Any], domain: Domain) -> Distances:
+def _equal(table: Mapping[str, Any], domain: Cells) -> Distances:
     return 1.0 - np.eye(domain.size)
 
 
-def _norm(table: Mapping[str, Any], domain: Domain) -> Distances:
+def _norm(table: Mapping[str, Any], domain: Cells) -> Distances:
     p = table.get("p", _NORMS.get(table["kind"]))
     p = inf if p == "inf" else p
     if not isinstance(p, int | float) or isinstance(p, bool) or not p >= 1:
@@ -111,7 +111,7 @@ def _norm(table: Mapping[str, Any], domain: Domain) -> Distances:
     return MetricLp(1.0, float(p), tuple(axis.width for axis in domain.axes)).matrix(domain)
 
 
-def _sensitive(table: Mapping[str, Any], domain: Domain) -> Distances:
+def _sensitive(table: Mapping[str, Any], domain: Cells) -> Distances:
     """E_S (Xiang et al. 3.2)."""
     if not domain.sensitive:
         raise SpecificationError("domain.sensitive must list the sensitive values for metric sensitive, got none")
@@ -122,7 +122,7 @@ def _sensitive(table: Mapping[str, Any], domain: Domain) -> Distances:
     return found
 
 
-def _graph(table: Mapping[str, Any], domain: Domain) -> Distances:
+def _graph(table: Mapping[str, Any], domain: Cells) -> Distances:
     """Shortest paths in a policy graph (Blowfish), by Floyd and Warshall."""
     if len(domain.axes) != 1:
         raise SpecificationError(f"options.metric of kind graph needs one axis, got {len(domain.axes)}")
@@ -150,7 +150,7 @@ def _graph(table: Mapping[str, Any], domain: Domain) -> Distances:
     return found
 
 
-def _matrix(table: Mapping[str, Any], domain: Domain) -> Distances:
+def _matrix(table: Mapping[str, Any], domain: Cells) -> Distances:
     try:
         found = np.array(table["rows"], dtype=np.float64)
     except (TypeError, ValueError):
@@ -160,7 +160,7 @@ def _matrix(table: Mapping[str, Any], domain: Domain) -> Distances:
     return found
 
 
-_KINDS: dict[str, Callable[[Mapping[str, Any], Domain], Distances]] = {
+_KINDS: dict[str, Callable[[Mapping[str, Any], Cells], Distances]] = {
     "ldp": _equal,
     "l1": _norm,
     "l2": _norm,
@@ -180,7 +180,7 @@ class MetricGuarantee(Guarantee):
     epsilon: float
     metric: Mapping[str, Any]
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         return self.epsilon * distances(self.metric, domain)
 
     def words(self) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
 
 
 class Guarantee(ABC):
     """A bound on ln(P(report | x) / P(report | y)) for every pair of values x, y and every report."""
 
     @abstractmethod
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         """The bound for every pair of cells (row-major indices); infinite where nothing is promised."""
 
     @abstractmethod
@@ -37,7 +37,7 @@ class PureLDP(Guarantee):
 
     epsilon: float
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         bound = np.full((domain.size, domain.size), self.epsilon)
         np.fill_diagonal(bound, 0.0)
         return bound
@@ -63,7 +63,7 @@ class MetricLp(Guarantee):
     p: float = 1.0
     widths: tuple[float, ...] | None = None
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         cells = np.stack(np.unravel_index(np.arange(domain.size), domain.shape), axis=1)
         widths = np.ones(len(domain.shape)) if self.widths is None else np.array(self.widths)
         steps = np.abs(cells[:, None, :] - cells[None, :, :]) * widths
@@ -104,7 +104,7 @@ class LimitedPrecision(Guarantee):
     epsilon: float
     precision: int
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         return self.epsilon * np.ceil(MetricLp(1.0).matrix(domain) / self.precision)
 
     def words(self) -> str:
@@ -125,7 +125,7 @@ class BlockStructured(Guarantee):
     epsilon: float
     blocks: tuple[tuple[int, ...], ...]
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         block_of = np.empty(domain.size, dtype=np.int64)
         for number, block in enumerate(self.blocks):
             block_of[list(block)] = number
@@ -157,7 +157,7 @@ class HighLow(Guarantee):
     sensitive: tuple[int, ...]
     names: str
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         bound = np.full((domain.size, domain.size), inf)
         bound[list(self.sensitive)] = self.epsilon
         np.fill_diagonal(bound, 0.0)
@@ -184,7 +184,7 @@ class EMatrix(Guarantee):
 
     rows: tuple[tuple[float, ...], ...]
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         return np.array(self.rows, dtype=np.float64)
 
     @property
@@ -215,7 +215,7 @@ class Sequence(Guarantee):
 
     parts: tuple[Guarantee, ...]
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         return np.sum([part.matrix(domain) for part in self.parts], axis=0)
 
     def words(self) -> str:

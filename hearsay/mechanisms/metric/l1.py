@@ -16,13 +16,15 @@ perturbed; a range then pays only for the axes that it really cuts. The paper's 
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import EPSILON_LIMIT, Mechanism, State, Values
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.base import EPSILON_LIMIT, CellMechanism, State, Values
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.bit_counting import Packed
 from hearsay.mechanisms.exact.randomness import Random
@@ -40,9 +42,10 @@ _ROUND_DOWN = 1 - 2.0**-50
 
 
 @dataclass(frozen=True)
-class MetricL1Signs(Mechanism):
+class MetricL1Signs(CellMechanism):
     """Randomly flipped signs along every axis."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = SignEstimate
     ID = "metric-l1"
     SUMMARY = "ranges on one or more axes, close values hidden better than distant ones; error free of the axes' sizes"
     OPTIONS = (
@@ -82,7 +85,7 @@ class MetricL1Signs(Mechanism):
                 )
 
     @property
-    def value_domain(self) -> Domain:
+    def value_domain(self) -> Cells:
         """The axes that ranges are asked about."""
         return self.domain
 

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import nextafter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.linear import LinearEstimate, spans
 from hearsay.mechanisms.exact.discrete_laplace import DiscreteLaplace, limit_for, variance
@@ -48,8 +49,10 @@ _ROUNDS = 4  # of rebuilding and optimising in turn, where a strategy has more r
 
 
 @dataclass(frozen=True)
-class LaplaceRows(Mechanism):
+class LaplaceRows(CellMechanism):
     """What `matrix` and `laplace-histogram` share: a strategy, a metric, and noise for every row."""
+
+    ESTIMATE: ClassVar[type[CellEstimate]] = LinearEstimate
 
     def check(self) -> None:
         if not len(self.strategy.noisy):
@@ -232,7 +235,7 @@ class LaplaceRows(Mechanism):
         if self.strategy.hidden is not None:
             return predicted
         predicted |= {"point": float(np.sqrt(np.trace(self.covariance) / cells / max(reports, 1)))}
-        if self.domain.kind == "ordinal":
+        if self.domain.is_line:
             total = float((_ranges_gram(cells) * self.covariance).sum())
             predicted["range"] = float(np.sqrt(total / (cells * (cells + 1) / 2) / max(reports, 1)))
         return predicted

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.exact.bit_counting import Packed
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 
@@ -67,7 +68,7 @@ class KeptReports:
 
 
 @dataclass(frozen=True)
-class ModeEstimate(Estimate):
+class ModeEstimate(CellEstimate, Ranges):
     """Ranges as one of the modes answers them, ready to be queried like any estimate; other queries are refused."""
 
     answered: Answered

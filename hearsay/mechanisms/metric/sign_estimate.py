@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.metric.bounds import rank_bound
 
-Cells = NDArray[np.int64]
 _CORNERS_AT_ONCE = 1 << 20
 
 
@@ -40,7 +40,7 @@ class AxisNoise(NamedTuple):
         interior = (1 - correlation**2) / (2 * correlation**2)
         return cls(interior, interior / 2, 0.0) if anchored else cls(interior, interior, 2 * interior)
 
-    def pick(self, low: Cells, high: Cells, last: int) -> Floats:
+    def pick(self, low: Indices, high: Indices, last: int) -> Floats:
         """v of each interval."""
         touching = (low == 0).astype(np.intp) + (high == last)
         return np.array(self)[touching]
@@ -49,11 +49,11 @@ class AxisNoise(NamedTuple):
 class Corners(NamedTuple):
     """For each query, positions along one axis and the coefficients with which they enter."""
 
-    position: Cells
+    position: Indices
     coefficient: Floats
 
     @classmethod
-    def of(cls, low: Cells, high: Cells, last: int) -> "Corners":
+    def of(cls, low: Indices, high: Indices, last: int) -> "Corners":
         """(s_high - s_(low-1))/2, where s_(-1) = -s_last."""
         if ((low == 0) & (high == last)).all():
             return cls(np.full((len(low), 1), last), np.ones((len(low), 1)))
@@ -68,14 +68,14 @@ class Corners(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SignEstimate(Estimate):
+class SignEstimate(CellEstimate, Ranges):
     """Shares of cells and of ranges; `signs` are the observed ones over reports and correlation."""
 
     signs: Floats
     noise: tuple[AxisNoise, ...]
 
     @classmethod
-    def of(cls, domain: Domain, reports: int, signs: Floats, noise: tuple[AxisNoise, ...]) -> "SignEstimate":
+    def of(cls, domain: Cells, reports: int, signs: Floats, noise: tuple[AxisNoise, ...]) -> "SignEstimate":
         """Everything about all cells, one axis after the other."""
         cells, moments = signs, signs
         least, most = np.ones(()), np.ones(())
@@ -89,7 +89,7 @@ class SignEstimate(Estimate):
         stderr = np.sqrt(np.clip(variance, least, most - 1) / max(reports, 1))
         return cls(domain, reports, cells, stderr, signs, noise)
 
-    def ranges(self, low: Cells, high: Cells) -> Measured:
+    def ranges(self, low: Indices, high: Indices) -> Measured:
         """2^axes corners for a value, at most 3^axes for its standard error."""
         return self._in_steps(low, high, self._ranges)
 
@@ -101,7 +101,7 @@ class SignEstimate(Estimate):
         correlation = 1 / np.sqrt(1 + 2 * noise.interior)
         return rank_bound(float(correlation), cells, self.reports, anchored=noise.trivial == 0)
 
-    def _in_steps(self, low: Cells, high: Cells, answer: Callable[[Cells, Cells], Measured]) -> Measured:
+    def _in_steps(self, low: Indices, high: Indices, answer: Callable[[Indices, Indices], Measured]) -> Measured:
         """Answers to a few queries at a time, so that their corners fit into memory."""
         shape = self.domain.shape
         if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(shape):
@@ -110,9 +110,9 @@ class SignEstimate(Estimate):
             raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
         step = max(1, _CORNERS_AT_ONCE // 3 ** len(shape))
         parts = [answer(low[at : at + step], high[at : at + step]) for at in range(0, max(len(low), 1), step)]
-        return Measured(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Measured.join(parts)
 
-    def _ranges(self, low: Cells, high: Cells) -> Measured:
+    def _ranges(self, low: Indices, high: Indices) -> Measured:
         corners = self.corners(low, high)
         value = contract(self.signs, corners.value)
         # The share inside no condition at all is known to be 1, also where the literal form observes it with noise.
@@ -120,7 +120,7 @@ class SignEstimate(Estimate):
         variance = np.clip(moment - value, corners.least, corners.most)
         return Measured(value, np.sqrt(variance / max(self.reports, 1)))
 
-    def corners(self, low: Cells, high: Cells) -> "RangeCorners":
+    def corners(self, low: Indices, high: Indices) -> "RangeCorners":
         """What a range's value, its second moment and the limits of its variance are made of."""
         found = RangeCorners([], [], *(np.ones(len(low)) for _ in range(3)))
         everything = np.ones(len(low), dtype=bool)

@@ -16,24 +16,28 @@ Variance  Let phi be a report's score of being in the range, with second moment 
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.domains.domain import Axis, Domain
+from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.domains.grid import ordered
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Weighted
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
 from hearsay.mechanisms.metric.l1 import MAXIMUM_OBSERVATIONS, MetricL1Signs
-from hearsay.mechanisms.metric.sign_estimate import Cells, SignEstimate, contract
+from hearsay.mechanisms.metric.sign_estimate import SignEstimate, contract
 
 
 @dataclass(frozen=True)
-class WeightedEstimate(SignEstimate):
+class WeightedEstimate(SignEstimate, Weighted):
     """Shares as ever, and weighted ranges: signs weighted for the mean, its second moment and, if seen, its square."""
 
     first: Floats
@@ -44,7 +48,7 @@ class WeightedEstimate(SignEstimate):
         """The mean over all reports of weight x [in range]; times the number of reports it is the total weight."""
         return self._in_steps(low, high, self._weighted)
 
-    def _weighted(self, low: Cells, high: Cells) -> Measured:
+    def _weighted(self, low: Indices, high: Indices) -> Measured:
         corners = self.corners(low, high)
         value = contract(self.first, corners.value)
         moment = contract(self.second, corners.moment)
@@ -61,10 +65,10 @@ class WeightedGuarantee(Guarantee):
     """A metric on the values; between two weights plain epsilon-LDP, or nothing where they are public."""
 
     values: MetricLp
-    value_domain: Domain
+    value_domain: Cells
     private: bool
 
-    def matrix(self, domain: Domain) -> NDArray[np.float64]:
+    def matrix(self, domain: Cells) -> NDArray[np.float64]:
         weights = domain.shape[-1]
         values = np.repeat(np.repeat(self.values.matrix(self.value_domain), weights, axis=0), weights, axis=1)
         between = self.values.epsilon if self.private else np.inf
@@ -87,6 +91,8 @@ class WeightedGuarantee(Guarantee):
 class WeightedSigns(MetricL1Signs):
     """What both forms share: the last axis is the weight."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = WeightedEstimate
+
     def check(self) -> None:
         if not self.anchored:
             raise SpecificationError("options.weights goes with anchored = true")
@@ -99,9 +105,9 @@ class WeightedSigns(MetricL1Signs):
         return self.domain.axes[-1]
 
     @cached_property
-    def value_domain(self) -> Domain:
+    def value_domain(self) -> Cells:
         axes = self.domain.axes[:-1]
-        return Domain("ordinal" if len(axes) == 1 else "grid", axes)
+        return ordered(axes)
 
     @cached_property
     def ends(self) -> tuple[float, float]:

@@ -4,6 +4,10 @@ from hearsay.mechanisms.forms import Form
 
 CELLS = ("categorical", "ordinal", "binary", "grid")
 
+# What `mechanism = "auto"` compares; the first fits every domain.
+_ANY = ("grr", "ss", "oue", "olh", "hrr")
+CANDIDATES = dict.fromkeys(CELLS, _ANY)
+
 MECHANISMS = {
     "grr": (Form(CELLS, "grr:GRR"),),
     "ss": (Form(CELLS, "subset_selection:SubsetSelection"),),

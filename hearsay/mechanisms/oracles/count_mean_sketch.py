@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import parity, walsh_hadamard
 from hearsay.mechanisms.exact.public_hash import coefficients, hashed, others_squared
@@ -98,7 +99,7 @@ class CountMeanSketch(FlippedSign):
     def reports(self, state: State) -> int:
         return int(state["reports"][0])
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n, m = self.reports(state), self.width
         sketch = walsh_hadamard(state["sum"].astype(np.float64)) / (max(n, 1) * self.correlation)
         total = np.zeros(self.domain.size)
@@ -107,7 +108,7 @@ class CountMeanSketch(FlippedSign):
             total += sketch[row, self.buckets(np.array([row]), cells).astype(np.intp)]
         f = (total - 1 / m) * m / (m - 1)
         shape = self.domain.shape
-        return Estimate(self.domain, n, f.reshape(shape), standard_errors(self._variance(f, n), n).reshape(shape))
+        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(self._variance(f, n), n).reshape(shape))
 
     def _variance(self, f: Floats, reports: int) -> Floats:
         """n Var, with the floor over a random choice of hashes; for given ones it is the size of a bias that stays."""

@@ -17,8 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
@@ -66,7 +67,7 @@ def broken_pair(weights: Weights, bound: Floats) -> tuple[int, int] | None:
 
 
 @dataclass(frozen=True)
-class FiniteChannel(Mechanism):
+class FiniteChannel(CellMechanism):
     """A mechanism given by its table of probabilities."""
 
     @property
@@ -147,7 +148,7 @@ class FiniteChannel(Mechanism):
         table[:, occurs] = np.linalg.solve(weighted @ channel[:, occurs].T, weighted)
         return table
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         shares = state["hist"] / max(n, 1)
         if self.likelihood:
@@ -156,7 +157,7 @@ class FiniteChannel(Mechanism):
             f = self.even_inverse @ shares
             variance = self.even_inverse**2 @ shares - np.clip(f, 0.0, 1.0)
         shape = self.domain.shape
-        return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
 
     def _most_likely(self, shares: Floats) -> tuple[Floats, Floats]:
         """Expectation maximisation from equal shares; n Var from the information matrix, unknown where it is singular.

@@ -6,13 +6,13 @@ Whatever else a report shows is independent of the value, so it has probability 
 from dataclasses import dataclass
 from functools import cached_property
 
-from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.base import CellMechanism
 from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 
 
 @dataclass(frozen=True)
-class FlippedSign(Mechanism):
+class FlippedSign(CellMechanism):
     """The coin and what it promises."""
 
     @cached_property

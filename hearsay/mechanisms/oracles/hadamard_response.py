@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -102,12 +103,12 @@ class HadamardResponse(FrequencyOracle):
     def reports(self, state: State) -> int:
         return int(state["hist"].sum())
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         spectrum = walsh_hadamard(state["hist"].astype(np.float64))
         f = spectrum[1 : self.domain.size + 1] / (max(n, 1) * self.correlation)
         stderr = standard_errors(self.moments.variance(np.clip(f, 0.0, 1.0)), n)
-        return Estimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
+        return CellEstimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
 
     @cached_property
     def moments(self) -> Moments:

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import FEW, add_each, count_into
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -172,12 +173,12 @@ class LinearHashing(FrequencyOracle):
     def reports(self, state: State) -> int:
         return int(state["count"].sum()) // self.seen
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         f = self.shares(state)
         variance = self.variance(f, n)
         shape = self.domain.shape
-        return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
 
     def shares(self, state: State, own_counts: bool = True) -> Floats:
         shares = walsh_hadamard(self.spectrum(state, own_counts))[: self.domain.size]

@@ -17,8 +17,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.base import CellMechanism, State
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.forms import Home
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.oracles import MECHANISMS
@@ -50,7 +51,7 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrequencyOracle(Mechanism):
+class FrequencyOracle(CellMechanism):
     """A mechanism whose estimate is one share per cell, with pure epsilon-LDP unless it says otherwise."""
 
     @property
@@ -84,12 +85,12 @@ class HitOracle(FrequencyOracle):
     def hit_chances(self) -> tuple[float, float, float]:
         """p, q and p - q of the coins really flipped; the difference is exact before it is rounded."""
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         _, q, gap = self.hit_chances()
         f = (state[self.HITS] / max(n, 1) - q) / gap
         stderr = standard_errors(self.moments.variance(np.clip(f, 0.0, 1.0)), n)
-        return Estimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
+        return CellEstimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
 
 
 def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floats:

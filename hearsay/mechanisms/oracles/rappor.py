@@ -18,9 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.bit_counting import count_bits
 from hearsay.mechanisms.exact.public_hash import coefficients, hashed
 from hearsay.mechanisms.exact.randomness import Random
@@ -34,7 +35,7 @@ MAXIMUM_CANDIDATES = 2048
 
 
 @dataclass(frozen=True)
-class RAPPOR(Mechanism):
+class RAPPOR(CellMechanism):
     """One-time RAPPOR with cohorts, decoded by regression over the domain."""
 
     ID = "rappor"
@@ -141,7 +142,7 @@ class RAPPOR(Mechanism):
         """B_i = (mean of X'X)^-1 X_i'X_i: what a report in cohort i says, on the average, about every value."""
         return np.linalg.solve(self._gram.mean(axis=0), self._gram)
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         q = float(probability(self.flip))
         shown = (state["ones"] - q * state["reports"][:, None]) / (1 - 2 * q)
@@ -152,7 +153,7 @@ class RAPPOR(Mechanism):
         noise = q * (1 - q) / (1 - 2 * q) ** 2 * np.diag(inverse) * max(n, 1)
         variance = noise + self._cohort_variance(np.clip(f, 0.0, 1.0))
         shape = self.domain.shape
-        return Estimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
 
     def _cohort_variance(self, f: Floats) -> Floats:
         """n Var from who is in which cohort: mean_i [B_i^2 f - (B_i f)^2] - f(1-f), squares entry by entry."""

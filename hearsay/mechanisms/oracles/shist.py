@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.public_hash import others_squared
 from hearsay.mechanisms.exact.randomness import Random
@@ -92,7 +93,7 @@ class SHist(FlippedSign):
     def reports(self, state: State) -> int:
         return int(state["reports"][0])
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         total = np.zeros(self.domain.size)
         at_once = max(1, _ENTRIES_AT_ONCE // self.domain.size)
@@ -103,7 +104,7 @@ class SHist(FlippedSign):
             total += state["sum"][rows] @ entries
         f = total / (max(n, 1) * self.correlation)
         stderr = standard_errors(self._variance(f, n), n)
-        return Estimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
+        return CellEstimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
 
     def _variance(self, f: Floats, reports: int) -> Floats:
         """n Var, with the floor over a random choice of the matrix; for a given one it is a bias that stays."""

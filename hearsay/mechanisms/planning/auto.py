@@ -1,8 +1,9 @@
 """`mechanism = "auto"`: the choice by predicted error and report size, with the reason in words.
 
 Where the domain has blocks or sensitive values, the survey has said what needs protection, and the mechanism made for
-that is taken. Otherwise every candidate for the kind of domain predicts its standard error, for ranges where values
-are ordered, for single values elsewhere; among those within 5% of the best the one with the smallest report is taken.
+that is taken. Otherwise every candidate that the families name for the kind of domain predicts its standard error, for
+ranges where values are ordered, for single values elsewhere; among those within 5% of the best the one with the
+smallest report is taken.
 """
 
 from collections.abc import Mapping
@@ -12,16 +13,12 @@ from typing import Any
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import Mechanism
-from hearsay.mechanisms.domains.domain import Domain, parse
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.layout import Layout, Variant
 
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
-_ORACLES = ("grr", "ss", "oue", "olh", "hrr")
-_RANGES = ("hierarchical", "haar", "flat")
-# Where one method is the published default for a kind, it is taken without a contest.
-_DEFAULTS = {"attributes": "inp-ht", "key-value": "privkv", "count": "em"}
 
 
 @dataclass(frozen=True)
@@ -43,28 +40,23 @@ def resolve(table: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     if options != {}:
         got = ", ".join(options) if isinstance(options, Mapping) else type(options).__name__
         raise SpecificationError(f'options must be empty where mechanism is "auto", got {got}')
-    domain = parse(table["domain"])
+    domain = catalogue.parse_domain(table["domain"])
     chosen, reason = _choose(table["epsilon"], domain)
     resolved = {**table, "mechanism": chosen.ID, "epsilon": chosen.epsilon, "domain": domain.table()}
     return {**resolved, "options": chosen.canonical_options()}, reason
 
 
 def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
-    if domain.blocks is not None and domain.sensitive is not None:
-        raise SpecificationError('domain must have blocks or sensitive, not both, where mechanism is "auto"')
-    if domain.blocks is not None:
-        return _create(
-            "block-hr", epsilon, domain
-        ), "block-hr: the domain has blocks, within which values are protected"
-    if domain.sensitive is not None:
-        return _create(
-            "highlow-hr", epsilon, domain
-        ), "highlow-hr: the domain lists sensitive values, which it protects"
-    if domain.kind in _DEFAULTS:
-        name = _DEFAULTS[domain.kind]
-        return _create(name, epsilon, domain), f"{name}: the default for domains of kind {domain.kind}"
-    names = (*_ORACLES, *(_RANGES if domain.kind in ("ordinal", "grid") else ()))
-    built = [mechanism for name in names if (mechanism := _fitting(name, epsilon, domain)) is not None]
+    declared = domain.calls_for()
+    if declared is not None:
+        name, why = declared
+        return catalogue.create(name, epsilon, domain, {}), f"{name}: {why}"
+    names = catalogue.CANDIDATES.get(domain.kind, ())
+    if not names:
+        raise SpecificationError(f'mechanism "auto" has no choice for domains of kind {domain.kind}')
+    built = [
+        mechanism for name in names if (mechanism := _fitting(name, epsilon, domain, name == names[0])) is not None
+    ]
     predicted = [(mechanism, mechanism.predicted_stderr(REFERENCE_REPORTS)) for mechanism in built]
     question = "range" if any("range" in errors for _, errors in predicted) else "point"
     candidates = [
@@ -84,20 +76,12 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
     )
 
 
-def _create(name: str, epsilon: Any, domain: Domain) -> Mechanism:
-    if name not in catalogue.MECHANISMS:
-        raise SpecificationError(f'mechanism "auto" has no choice for domains of kind {domain.kind}')
-    return catalogue.create(name, epsilon, domain, {})
-
-
-def _fitting(name: str, epsilon: Any, domain: Domain) -> Mechanism | None:
+def _fitting(name: str, epsilon: Any, domain: Domain, first: bool) -> Mechanism | None:
     """The mechanism on this domain, or nothing where it does not fit, such as bits on a huge domain."""
-    if name not in catalogue.MECHANISMS or domain.kind not in catalogue.kinds(name):
-        return None
     try:
-        return _create(name, epsilon, domain)
+        return catalogue.create(name, epsilon, domain, {})
     except SpecificationError:
-        if name == _ORACLES[0]:
+        if first:
             raise  # the first one fits every domain: it is the epsilon that is wrong
         return None
 

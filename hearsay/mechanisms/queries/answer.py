@@ -30,6 +30,7 @@ class Answer:
     postprocess: str | None = None
     raw: float | None = None
     factor: float | None = None
+    interval: tuple[float | None, float | None] | None = None
 
     @property
     def unbiased(self) -> float | None:
@@ -38,13 +39,13 @@ class Answer:
 
     @property
     def low(self) -> float | None:
-        """Lower end of the 95% interval, unclipped."""
-        return self._away(-Z95)
+        """Lower end of the 95% interval: value - 1.96 stderr, unclipped, or that of an interval of its own."""
+        return self._away(-Z95) if self.interval is None else self.interval[0]
 
     @property
     def high(self) -> float | None:
-        """Upper end of the 95% interval, unclipped."""
-        return self._away(Z95)
+        """Upper end of the 95% interval: value + 1.96 stderr, unclipped, or that of an interval of its own."""
+        return self._away(Z95) if self.interval is None else self.interval[1]
 
     @property
     def simultaneous(self) -> tuple[float | None, float | None] | None:

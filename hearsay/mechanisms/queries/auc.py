@@ -12,19 +12,25 @@ estimate knows exactly. Noise that H+ and H- share would bias their product; ove
 stayed below a tenth of the standard error.
 """
 
+from typing import Any
+
 import numpy as np
 
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Estimate, Measured
+from hearsay.mechanisms.estimates.cells import LABEL
+from hearsay.mechanisms.estimates.estimate import Measured
 
-LABEL, LABELS = "label", 2  # what an axis is called that is one for sure, and how many cells it has
+NO_LABEL = "auc needs a grid of two axes, a score and a label with two cells"
+LABELS = 2  # how many cells a label's axis has
 
 
-def area_under_curve(estimate: Estimate) -> Measured:
+def area_under_curve(estimate: Any) -> Measured:
     """AUC with its standard error, one of each."""
-    axis = _label_axis(estimate)
-    if type(estimate).sums is Estimate.sums:
-        raise QueryError("auc needs a mechanism that knows the error of any sum of cells: hierarchical, haar, matrix")
+    axis = label_axis(estimate.domain)
+    if axis is None:
+        raise QueryError(NO_LABEL)
     if not np.isfinite(estimate.estimate).all():
         raise QueryError("auc needs a share for every cell, and the survey's strategy leaves some open")
     shares = np.moveaxis(estimate.estimate, axis, 0)
@@ -44,12 +50,10 @@ def area_under_curve(estimate: Estimate) -> Measured:
     return Measured(np.array([value]), stderr)
 
 
-def _label_axis(estimate: Estimate) -> int:
-    """The axis named `label`, or the only one with two cells."""
-    axes = estimate.domain.axes
+def label_axis(domain: Domain) -> int | None:
+    """The axis named `label`, or the only one with two cells; None where a domain has none."""
+    axes = domain.axes if isinstance(domain, Cells) else ()
     named = [index for index, axis in enumerate(axes) if axis.name == LABEL and axis.size == LABELS]
     two_cells = [index for index, axis in enumerate(axes) if axis.size == LABELS]
     found = named or two_cells
-    if estimate.domain.kind != "grid" or len(axes) != 2 or len(found) != 1:
-        raise QueryError("auc needs a grid of two axes, a score and a label with two cells")
-    return found[0]
+    return found[0] if len(axes) == 2 and len(found) == 1 else None

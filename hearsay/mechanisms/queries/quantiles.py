@@ -1,38 +1,61 @@
 """Quantiles in the domain's own units, with a band that holds for the value and an error that holds for the rank."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Axis
+from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Z95
+from hearsay.mechanisms.estimates.estimate import Z95, Ranges
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC
 from hearsay.mechanisms.queries.answer import Answer, known
-from hearsay.mechanisms.queries.view import Shares
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.ranges import no_line
+from hearsay.mechanisms.queries.view import View
 
 
-def quantiles(ranks: Sequence[str], shares: Shares) -> list[Answer]:
-    """One answer for each rank, on the domain's only axis."""
-    (axis,) = shares.domain.axes
-    numbers = np.array([_rank(text) for text in ranks])
-    found, bound = shares.estimate.quantiles(numbers), shares.estimate.rank_bound()
-    answers = [
-        replace(_answer(axis, text, int(cell), (int(first), int(last)), float(rank_stderr)), rank_bound=bound)
-        for text, cell, first, last, rank_stderr in zip(ranks, *found, strict=True)
-    ]
-    if shares.method == "none":
-        return answers
-    cells = np.searchsorted(shares.rising, numbers).clip(max=axis.size - 1)
-    return [
-        replace(raw, value=_value(axis, cell), item=axis.item(cell), postprocess=shares.method, raw=raw.value)
-        for raw, cell in zip(answers, cells.tolist(), strict=True)
-    ]
+@dataclass(frozen=True)
+class Quantile(Query):
+    """The values below which given shares of the reports lie."""
+
+    ranks: tuple[str, ...]
+
+    NAME, GRAMMAR = "quantile", "quantile Q..."
+    HELP = "the values below which shares Q of the reports lie, in the domain's units"
+    NEEDS, WORDS, METHODS = Ranges, (1, None), frozenset({ISOTONIC})
+    OWN_UNIT = "whose values are in the domain's units"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return no_line(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(tuple(words))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        (axis,) = estimate.domain.axes
+        numbers = np.array([_rank(text) for text in self.ranks])
+        found, bound = estimate.quantiles(numbers), estimate.rank_bound()
+        answers = [
+            replace(_answer(axis, text, int(cell), (int(first), int(last)), float(rank_stderr)), rank_bound=bound)
+            for text, cell, first, last, rank_stderr in zip(self.ranks, *found, strict=True)
+        ]
+        if view.method == "none":
+            return answers
+        cells = np.searchsorted(estimate.rising, numbers).clip(max=axis.size - 1)
+        return [
+            replace(raw, value=_value(axis, cell), item=axis.item(cell), postprocess=view.method, raw=raw.value)
+            for raw, cell in zip(answers, cells.tolist(), strict=True)
+        ]
 
 
 def _answer(axis: Axis, rank: str, cell: int, ends: tuple[int, int], rank_stderr: float) -> Answer:
     value = _value(axis, cell)
-    band = float(axis.units(ends[0])), float(axis.units(ends[1] + _is_continuous(axis)))
+    band = float(axis.units(ends[0])), float(axis.units(ends[1] + axis.continuous))
     # Symmetric, so that value +- 1.96 stderr covers the band whichever of its sides is the longer one.
     stderr = max(abs(value - band[0]), abs(band[1] - value)) / Z95
     return Answer(f"quantile {rank}", value, known(stderr), axis.item(cell), band=band, rank_stderr=known(rank_stderr))
@@ -40,11 +63,7 @@ def _answer(axis: Axis, rank: str, cell: int, ends: tuple[int, int], rank_stderr
 
 def _value(axis: Axis, cell: int) -> float:
     """The quantile of a continuous value may lie anywhere in its bin: the middle, and the band takes whole bins."""
-    return float(axis.units(cell + 0.5 if _is_continuous(axis) else cell))
-
-
-def _is_continuous(axis: Axis) -> bool:
-    return axis.low is not None
+    return float(axis.units(cell + 0.5 if axis.continuous else cell))
 
 
 def _rank(text: str) -> float:

@@ -2,6 +2,8 @@
 
 from hearsay.mechanisms.forms import Form
 
+CANDIDATES = dict.fromkeys(("ordinal", "grid"), ("hierarchical", "haar", "flat"))
+
 MECHANISMS = {
     "flat": (Form(("ordinal",), "flat:Flat"),),
     "hierarchical": (

@@ -11,12 +11,14 @@ The error grows with the square root of the range's length: right for small doma
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
@@ -68,9 +70,10 @@ class FlatEstimate(RangeEstimate):
 
 
 @dataclass(frozen=True)
-class Flat(Mechanism):
+class Flat(CellMechanism):
     """Ranges and quantiles from one histogram."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = FlatEstimate
     ID = "flat"
     SUMMARY = "ranges and quantiles from one histogram: for small domains and short ranges"
     OPTIONS = (choice("oracle", "olh", ORACLES, "the oracle of the histogram"),)
@@ -112,7 +115,7 @@ class Flat(Mechanism):
     def reports(self, state: State) -> int:
         return self.oracle.reports(state)
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         cells = self.oracle.estimate(state)
         noise = LevelNoise.of(self.oracle, cells.reports)
         cumulative = np.append(0.0, np.cumsum(cells.estimate))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
@@ -15,7 +15,7 @@ from hearsay.mechanisms.ranges.levels import SampledLevels
 
 
 @dataclass(frozen=True)
-class LevelMechanism(Mechanism):
+class LevelMechanism(CellMechanism):
     """Perturbing and folding by level."""
 
     @property

@@ -18,7 +18,8 @@ import numpy as np
 
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms import Mechanism, Reports, build, catalogue
-from hearsay.mechanisms.domains.domain import Axis
+from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.layout import select
@@ -89,11 +90,10 @@ def audit(
     Without a source of randomness the secure one is used, as on a device.
     """
     mechanism = subject if isinstance(subject, Mechanism) else build(subject)
-    if mechanism.domain.size > MAXIMUM_CELLS:
-        raise OperationError(
-            f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {mechanism.domain.size}"
-        )
-    bound = mechanism.guarantee.matrix(mechanism.domain)
+    domain = _cells_of(mechanism)
+    if domain.size > MAXIMUM_CELLS:
+        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
+    bound = mechanism.guarantee.matrix(domain)
     exact = _exact(mechanism)
     values = _values_to_attack(bound, exact)
     pairs = [pair for pair in permutations(values, 2) if not isinf(bound[pair])]
@@ -131,7 +131,7 @@ def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
 
 
 def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -> dict[int, Reports]:
-    cells = np.stack(np.unravel_index(np.array(values), mechanism.domain.shape), axis=1)
+    cells = np.stack(np.unravel_index(np.array(values), _cells_of(mechanism).shape), axis=1)
     given = cells[:, 0] if cells.shape[1] == 1 else cells
     # All values in one batch, shuffled together as devices are.
     order = np.arange(len(values) * draws) % len(values)
@@ -184,12 +184,18 @@ def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
 
 def _smaller(mechanism: Mechanism) -> Mechanism:
     """The same mechanism on the first cells of every axis; cells keep their width, so a metric keeps its meaning."""
-    domain = mechanism.domain
+    domain = _cells_of(mechanism)
     most = int(MAXIMUM_CELLS ** (1 / len(domain.axes)))
     axes = tuple(_shortened(axis, min(axis.size, most)) for axis in domain.axes)
     if domain.blocks is not None or domain.sensitive is not None:
         raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
     return type(mechanism).create(mechanism.epsilon, replace(domain, axes=axes), mechanism.canonical_options())
+
+
+def _cells_of(mechanism: Mechanism) -> Cells:
+    if not isinstance(mechanism.domain, Cells):
+        raise OperationError(f"audit needs a domain of cells, got one of kind {mechanism.domain.kind}")
+    return mechanism.domain
 
 
 def _shortened(axis: Axis, size: int) -> Axis:

@@ -55,7 +55,7 @@ class Distinguisher:
         said = np.empty((first.size, len(self._drawn)))
         for place, report in enumerate(first):
             state = mechanism.fold(mechanism.empty(), select(together, slice(int(report), int(report) + 1)))
-            said[place] = mechanism.estimate(state).estimate.reshape(-1)[list(self._drawn)]
+            said[place] = mechanism.estimate(state).arrays()["estimate"].reshape(-1)[list(self._drawn)]
         scale = np.abs(said).max() or 1.0
         rounded = np.round(said / scale * 10_000).astype(np.int64)[number]
         return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))

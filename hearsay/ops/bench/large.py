@@ -100,7 +100,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     yield Row(f"memory of that process, {title}", found["memory_mb"], "MB", MEMORY_MB, at_most=True)
     yield Row(f"range query afterwards, {title}", found["query_ms"], "ms", QUERY_MS, at_most=True)
     _check_identity(registered, drawn)
-    estimate = snapshot.load(pipeline.snapshots / survey.name / "all").estimate()
+    estimate: Any = snapshot.load(pipeline.snapshots / survey.name / "all").estimate()
     ends = np.sort(np.random.default_rng(2).integers(0, cells, size=(2, queries, 1)), axis=0)
     (asking,) = best_seconds(lambda: estimate.ranges(*ends), repeats=2)
     yield Row(f"{queries:,} ranges against a snapshot, {title}", asking, "s", QUERIES_S, at_most=True)

@@ -2,11 +2,11 @@
 
 import resource
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from hearsay.collector.survey.survey import parse
-from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.row import Row, best_seconds
 from hearsay.producer.fleet import BATCH_REPORTS
@@ -33,7 +33,7 @@ def _rows(mechanism_id: str) -> Iterator[Row]:
     state, random = mechanism.empty(), seeded(1)
     for part in np.array_split(cells, REPORTS // BATCH_REPORTS):
         mechanism.fold(state, mechanism.perturb(part, random))
-    made: list[Estimate] = []
+    made: list[Any] = []
 
     def make() -> None:
         made.clear()  # before the next one: its memory is what the note is about

@@ -113,7 +113,7 @@ def _run(mechanism: Mechanism, cells: Cells) -> Run:
     start = perf_counter()
     reports = mechanism.perturb(cells, secure())
     perturbed = perf_counter()
-    shares = mechanism.estimate(mechanism.fold(mechanism.empty(), reports)).estimate
+    shares = mechanism.estimate(mechanism.fold(mechanism.empty(), reports)).arrays()["estimate"]
     return Run(perturbed - start, perf_counter() - perturbed, shares)
 
 

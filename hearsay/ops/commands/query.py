@@ -9,8 +9,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.live import live
 from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.mechanisms import State
-from hearsay.mechanisms.estimates.postprocess import NAMES
-from hearsay.mechanisms.queries.query import GRAMMAR, answer, check_reports, parse
+from hearsay.mechanisms.asking import answer, check_reports, grammar, parse
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses
@@ -30,13 +29,13 @@ class _Question(click.Command):
     # Negative numbers are values, not options; words that look like options are refused below.
     context_settings={"ignore_unknown_options": True},
     options_metavar="(NAME | --snapshot DIR) [OPTIONS]",
-    epilog=f"Queries: {GRAMMAR}",
+    epilog=f"Queries: {grammar()}",
 )
 @click.argument("words", nargs=-1, metavar="QUERY")
 @click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
 @click.option("--window", metavar="NAME|all|last:N", help="Which windows; their states are added.  [default: all]")
 @click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
-@click.option("--postprocess", type=click.Choice(NAMES), help="What is done to shares.  [default: the survey's]")
+@click.option("--postprocess", metavar="METHOD", help="What is done to shares.  [default: the survey's]")
 @click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
 @json_option
 @uses(*SERVER, "plugins")

@@ -6,7 +6,7 @@ import click
 
 from hearsay.collector.survey.survey import Survey, load
 from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.metric.modes import MODES
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
@@ -68,7 +68,7 @@ def _by_mode(found: ModeAnswer, name: str, as_json: bool) -> None:
     )
 
 
-def _whole_path(survey: Survey, cells: Indices, random: Random, out: Path, as_json: bool) -> None:
+def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, as_json: bool) -> None:
     with reports_bar("simulating", len(cells)) as bar:
         content = simulate(survey, cells, random, bar.advance)
     snapshot.write(out, content)

@@ -10,12 +10,11 @@ import numpy as np
 
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import Survey, load
-from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.asking import answer, parse_text
+from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.query import answer, parse_text
-from hearsay.ops.demo.exact import exact
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 from hearsay.producer.values import Rows
@@ -29,7 +28,7 @@ class Act:
     """One survey of the demo."""
 
     survey: Survey
-    people: Indices
+    people: Values
     questions: tuple[str, ...]
     published: int = 0
     error: BaseException | None = field(default=None, repr=False)
@@ -41,7 +40,7 @@ class Act:
 
     def truth(self) -> list[Answer]:
         """What is true, question by question."""
-        return self.ask(exact(self.survey.mechanism.domain, self.people))
+        return self.ask(self.survey.mechanism.exact(self.people))
 
     def ask(self, estimate: Estimate) -> list[Answer]:
         """An estimate's answers to the questions."""

@@ -72,7 +72,7 @@ def comparison(act: Act, found: list[Answer]) -> list[dict[str, Any]]:
         assert high is not None
         off = abs(answer.value - truth.value)
         # A quantile of a finite domain moves in whole cells: one cell more is no gross error.
-        cell = act.survey.mechanism.domain.axes[0].width if answer.band is not None else 0.0
+        cell = 0.0 if answer.band is None else _width(answer.item)
         rows.append(
             {
                 "survey": act.survey.name,
@@ -99,3 +99,8 @@ def explain(rows: list[dict[str, Any]]) -> str:
         f"together, `low` and `high` are its 95% interval (estimate +- {Z95:g} standard errors; for a quantile the "
         "band of values whose rank may be the one asked for). Ranges and points are shares, quantiles are values."
     )
+
+
+def _width(item: Any) -> float:
+    """Of a cell as answers name it: the ends of a bin, else an integer or a label."""
+    return float(item[1] - item[0]) if isinstance(item, list) else 1.0

@@ -35,5 +35,5 @@ def errors(mechanism: Mechanism, cells: NDArray[np.int64], truth: Floats, seed: 
     random, state = seeded(seed), mechanism.empty()
     for start in range(0, len(cells), _AT_ONCE):
         mechanism.fold(state, mechanism.perturb(cells[start : start + _AT_ONCE], random))
-    shares = mechanism.estimate(state).estimate
+    shares = mechanism.estimate(state).arrays()["estimate"]
     return total_variation(shares, truth), total_variation(project(shares), truth)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.catalogue import parse_domain
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.distances import distances
 from hearsay.mechanisms.metric.bounds import cell_bound, range_bound
@@ -76,7 +76,7 @@ def figure_1(quick: bool, random: Random) -> Result:
 
 
 def _total(metric: dict[str, Any], domain: dict[str, Any], noise: Noise) -> float:
-    bound = distances(metric, parse({"kind": "categorical", "size": VALUES, **domain}))
+    bound = distances(metric, parse_domain({"kind": "categorical", "size": VALUES, **domain}))
     return float(noise.variance(optimise(np.eye(VALUES, dtype=np.int64), np.ones(VALUES), bound, noise)).sum())
 
 
@@ -88,7 +88,7 @@ def _measured_total(count: int, runs: int, random: Random) -> float:
     errors = []
     for _ in range(runs):
         estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
-        errors.append(DEVICES_1 * float(((estimate.estimate - 1 / VALUES) ** 2).sum()))
+        errors.append(DEVICES_1 * float(((estimate.arrays()["estimate"] - 1 / VALUES) ** 2).sum()))
     return float(np.mean(errors))
 
 
@@ -183,7 +183,7 @@ def _errors(
     # Signs without noise give the true shares, and standard errors that know them.
     signs = mechanism.signs.observe(mechanism.signs.pack(cells)) / len(cells)
     truth = SignEstimate.of(mechanism.domain, len(cells), signs, mechanism.noise)
-    inside, stderr = truth.ranges(low, high)
+    inside, stderr, *_ = truth.ranges(low, high)
     scale = float(len(cells)) ** 2
     cell_errors, range_errors = [], []
     for run in range(RANGE_RUNS_2):

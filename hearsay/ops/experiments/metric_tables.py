@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import Mechanism, build
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.metric.bounds import rank_bound
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
@@ -71,6 +72,7 @@ def _estimate(mechanism: Mechanism, cells: NDArray[np.int64], random: Random) ->
 
 
 def _range_error(mechanism: Mechanism, cells: NDArray[np.int64], runs: int, random: Random) -> float:
+    assert isinstance(mechanism.domain, Cells)
     shape = mechanism.domain.shape
     ends = np.sort(np.random.default_rng(9).integers(0, shape, (300, 2, len(shape))), axis=1)
     low, high = ends[:, 0], ends[:, 1]

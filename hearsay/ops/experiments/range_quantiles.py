@@ -48,7 +48,7 @@ def deciles(quick: bool, random: Random) -> Result:
         domain = {"kind": "ordinal", "low": low, "high": high, "bins": bins}
         for name in METHODS:
             mechanism = build({"mechanism": name, "epsilon": EPSILON, "domain": domain})
-            cells = mechanism.domain.axes[0].encode(np.clip(values, low, high))
+            cells = np.asarray(mechanism.domain.read({"value": np.clip(values, low, high)}))
             found = [_one_run(mechanism, cells, random) for _ in range(runs)]
             value, rank, stderr, covered = (float(np.mean(part)) for part in zip(*found, strict=True))
             bound = rank_bound(float(np.tanh(EPSILON / 2)), bins, cells.size)

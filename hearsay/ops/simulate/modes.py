@@ -9,15 +9,16 @@ import numpy as np
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec, decode
-from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.asking import answer, check_reports, parse_text
+from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Estimate, Measured
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 from hearsay.mechanisms.metric.modes import Answered, KeptReports, ModeEstimate, SingleFrequencies
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.query import answer, check_reports, parse_text
 from hearsay.producer.fleet import frames
 
 
@@ -43,7 +44,7 @@ class ModeAnswer:
         }
 
 
-def answer_by_mode(survey: Survey, cells: Indices, random: Random, mode: str, question: str) -> ModeAnswer:
+def answer_by_mode(survey: Survey, cells: Values, random: Random, mode: str, question: str) -> ModeAnswer:
     """Play every device and answer one range the way a mode does."""
     mechanism = survey.mechanism
     # The forms with weights are subclasses, whose reports hold more than signs.
@@ -51,8 +52,8 @@ def answer_by_mode(survey: Survey, cells: Indices, random: Random, mode: str, qu
         got = f"{mechanism.ID} with weights" if isinstance(mechanism, MetricL1Signs) else mechanism.ID
         raise SurveyError(f"--mode needs a survey under metric-l1 without weights, got {got}")
     query = parse_text(question)
-    if query.kind not in ("range", "prefix"):
-        raise QueryError(f"--ask must be a range or a prefix with --mode, got {query.kind}")
+    if query.verb not in ("range", "prefix"):
+        raise QueryError(f"--ask must be a range or a prefix with --mode, got {query.verb}")
     check_reports(len(cells), survey.minimum_reports)
     wire = codec(mechanism)
     decoded = [
@@ -65,14 +66,14 @@ def answer_by_mode(survey: Survey, cells: Indices, random: Random, mode: str, qu
     return ModeAnswer(mode, estimate.reports, answers, kept, folded - started, perf_counter() - folded)
 
 
-def _prefix_sums(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[Estimate, int]:
+def _prefix_sums(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[CellEstimate, int]:
     state = mechanism.empty()
     for each in reports:
         mechanism.fold(state, each)
     return mechanism.estimate(state), sum(array.nbytes for array in state.values())
 
 
-def _single_frequencies(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[Estimate, int]:
+def _single_frequencies(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[CellEstimate, int]:
     estimate, _ = _prefix_sums(mechanism, reports)
     kept = SingleFrequencies(estimate.estimate)
     # Sums of cells do not know how the cells' errors hang together.
@@ -81,14 +82,14 @@ def _single_frequencies(mechanism: MetricL1Signs, reports: list[Reports]) -> tup
     ), kept.shares.nbytes
 
 
-def _on_the_fly(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[Estimate, int]:
+def _on_the_fly(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[CellEstimate, int]:
     kept = KeptReports(mechanism, np.concatenate([each["bits"] for each in reports]))
     unknown = np.full(mechanism.domain.shape, np.nan)
-    estimate = Estimate(mechanism.domain, len(kept.bits), unknown, unknown)
+    estimate = CellEstimate(mechanism.domain, len(kept.bits), unknown, unknown)
     return _as_estimate(estimate, kept.ranges), kept.bits.nbytes
 
 
-def _as_estimate(known: Estimate, answered: Answered) -> ModeEstimate:
+def _as_estimate(known: CellEstimate, answered: Answered) -> ModeEstimate:
     return ModeEstimate(known.domain, known.reports, known.estimate, known.stderr, answered)
 
 

@@ -5,19 +5,19 @@ from collections.abc import Callable
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec, decode
 from hearsay.estimator.snapshots.content import Content, compose
-from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.producer.fleet import frames
 
 
 def simulate(
-    survey: Survey, cells: Indices, random: Random, progress: Callable[[int], None] = lambda _: None
+    survey: Survey, values: Values, random: Random, progress: Callable[[int], None] = lambda _: None
 ) -> Content:
-    """The snapshot's content, window `all`, of a survey in which every row of `cells` is one device."""
+    """The snapshot's content, window `all`, of a survey in which every one of `values` is one device."""
     mechanism, wire = survey.mechanism, codec(survey.mechanism)
     state = mechanism.empty()
     rejected: dict[str, tuple[int, int]] = {}
-    for payload, _ in frames(mechanism, wire, cells, random):
+    for payload, _ in frames(mechanism, wire, values, random):
         decoded = decode(mechanism, [{b"f": payload}], wire)
         for reason, (entries, reports) in decoded.rejected.items():
             before = rejected.get(reason, (0, 0))

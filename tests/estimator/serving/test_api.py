@@ -16,7 +16,7 @@ from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.health import STUCK_AFTER_S, Health
 from hearsay.estimator.serving.service import loop, serve
 from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.estimator.running import estimator, wait_until
 from tests.estimator.snapshots.test_directory import VALIDATOR
@@ -113,7 +113,7 @@ class TestInterface:
             ("q=point+red&count=maybe", "count must be 0 or 1"),
             ("q=point+red&windows=all", "parameter must be one of q, window, count, postprocess, simultaneous"),
             ("q=point+red&postprocess=round", "postprocess must be one of none, clip, norm-sub, simplex, isotonic"),
-            ("q=point+red&simultaneous=1", "simultaneous applies to frequencies, top, cdf, got point"),
+            ("q=point+red&simultaneous=1", "simultaneous applies to cdf, frequencies, top, got point"),
             ("q=frequencies&simultaneous=yes", "simultaneous must be 0 or 1"),
             ("q=%27", "closed quotes"),
         ],

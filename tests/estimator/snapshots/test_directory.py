@@ -14,7 +14,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.estimator.snapshots.directory import load, publish, remove_survey, remove_window, windows, write
-from hearsay.mechanisms.queries.query import answer, parse_text
+from hearsay.mechanisms.asking import answer, parse_text
 from tests.estimator.surveys import colours, state_of
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "snapshot.schema.json").read_text())

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hearsay.mechanisms.domains.domain import Domain, parse
+from hearsay.mechanisms.catalogue import parse_domain as parse
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
 COLOURS = {"kind": "categorical", "categories": ["red", "green", "blue", "none"]}
@@ -74,19 +75,19 @@ def test_sensitive_values_and_blocks_may_be_labels_or_integers() -> None:
 
 
 def test_values_become_cells_in_the_axis_own_units() -> None:
-    assert parse(COLOURS).encode({"value": ["blue", "red"]}).tolist() == [2, 0]
+    assert parse(COLOURS).read({"value": ["blue", "red"]}).tolist() == [2, 0]
     bins = parse({"kind": "ordinal", "low": -1.5, "high": 2.5, "bins": 8})
-    assert bins.encode({"value": [-1.5, "-1.01", 2.49, 2.5]}).tolist() == [0, 0, 7, 7]
+    assert bins.read({"value": [-1.5, "-1.01", 2.49, 2.5]}).tolist() == [0, 0, 7, 7]
     assert bins.axes[0].item(0) == [-1.5, -1.0]
     assert bins.axes[0].units(2) == -0.5
     grid = parse({"kind": "grid", "axes": [{"name": "x", "size": 3}, {"name": "y", "size": 4}]})
-    assert grid.flatten(grid.encode({"y": [3, 0], "x": [2, 1]})).tolist() == [11, 4]
+    assert grid.flatten(grid.read({"y": [3, 0], "x": [2, 1]})).tolist() == [11, 4]
 
 
 @pytest.mark.parametrize("wrong", ["pink", "", "RED"])
 def test_a_label_outside_is_refused_with_its_position_but_never_shown(wrong: str) -> None:
     with pytest.raises(ValueOutsideDomain) as caught:
-        parse(COLOURS).encode({"value": ["red", wrong]})
+        parse(COLOURS).read({"value": ["red", wrong]})
     assert caught.value.position == 1  # type: ignore[attr-defined]
     assert not wrong or wrong not in str(caught.value)
 
@@ -94,10 +95,10 @@ def test_a_label_outside_is_refused_with_its_position_but_never_shown(wrong: str
 @pytest.mark.parametrize("wrong", [-1, 777, 2.5, "x", None, float("nan"), float("inf")])
 def test_a_number_outside_is_refused_and_never_shown(wrong: Any) -> None:
     with pytest.raises(ValueOutsideDomain, match=r"value must be an integer in 0\.\.9") as caught:
-        parse({"kind": "ordinal", "size": 10}).encode({"value": [wrong]})
+        parse({"kind": "ordinal", "size": 10}).read({"value": [wrong]})
     assert "777" not in str(caught.value)
     with pytest.raises(ValueOutsideDomain, match=r"value must be a number in 3\.\.4"):
-        parse({"kind": "ordinal", "low": 3, "high": 4, "bins": 10}).encode({"value": [wrong]})
+        parse({"kind": "ordinal", "low": 3, "high": 4, "bins": 10}).read({"value": [wrong]})
 
 
 @pytest.mark.parametrize("wrong", [np.array([0.5]), np.array([[1]]), np.array([-1]), np.array([10])])
@@ -112,7 +113,7 @@ def test_no_values_are_no_cells() -> None:
 
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(ValueOutsideDomain, match="missing column 'value'"):
-        parse(COLOURS).encode({"colour": ["red"]})
+        parse(COLOURS).read({"colour": ["red"]})
 
 
 def test_a_query_shows_what_it_was_asked() -> None:

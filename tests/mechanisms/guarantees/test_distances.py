@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.guarantees.distances import (
     MetricGuarantee,

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.guarantees.promises import (
     BlockStructured,
     EMatrix,

@@ -62,7 +62,7 @@ def test_estimation_and_truncation_make_up_the_error() -> None:
     generator, squared = np.random.default_rng(5), []
     for run in range(300):
         values = generator.random(reports) * 40
-        reported = mechanism.perturb(mechanism.domain.encode({"value": values}), seeded(run))
+        reported = mechanism.perturb(mechanism.domain.read({"value": values}), seeded(run))
         estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), reported))
         low, high = np.sort(7.5 + generator.random((40, 2)) * 25, axis=1).T  # ends that stay off the axis' own ends
         first, last = np.rint(low / 5).astype(int), np.rint(high / 5).astype(int) - 1

@@ -83,7 +83,7 @@ def test_a_range_is_the_sum_of_its_cells(options: dict) -> None:
         mechanism.fold(mechanism.empty(), mechanism.perturb(random_cells([4, 2, 3], 500), seeded(5)))
     )
     low, high = all_ranges((4, 2, 3))
-    value, stderr = estimate.ranges(low, high)
+    value, stderr, *_ = estimate.ranges(low, high)
     for query in range(len(low)):
         box = tuple(slice(a, b + 1) for a, b in zip(low[query], high[query], strict=True))
         assert value[query] == pytest.approx(estimate.estimate[box].sum(), abs=1e-12)
@@ -95,7 +95,7 @@ def test_anchored_totals_are_exact() -> None:
     mechanism = survey([5, 6])
     reports = mechanism.perturb(random_cells([5, 6], 100), seeded(1))
     estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), reports))
-    value, stderr = estimate.ranges(np.array([[0, 0]]), np.array([[4, 5]]))
+    value, stderr, *_ = estimate.ranges(np.array([[0, 0]]), np.array([[4, 5]]))
     assert value[0] == pytest.approx(1.0, abs=1e-12)
     assert stderr[0] == 0.0
     assert estimate.estimate.sum() == pytest.approx(1.0, abs=1e-12)
@@ -113,7 +113,7 @@ def test_quantiles_and_cdf_on_one_axis() -> None:
     cells = np.clip(np.random.default_rng(1).normal(40, 10, 200_000).astype(int), 0, 99)
     estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, seeded(2))))
     truth = np.bincount(cells, minlength=100).cumsum() / cells.size
-    value, stderr = estimate.cdf()
+    value, stderr, *_ = estimate.cdf()
     assert (np.abs(value - truth) <= 6 * stderr + 1e-12).all()
     found = estimate.quantiles(np.array([0.25, 0.5, 0.9]))
     np.testing.assert_allclose(found.cell, np.searchsorted(truth, [0.25, 0.5, 0.9]), atol=1)

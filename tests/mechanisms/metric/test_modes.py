@@ -27,7 +27,7 @@ def test_all_three_modes_agree(sizes: list[int], anchored: bool) -> None:
     estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), reports))
     ends = np.sort(generator.integers(0, sizes, (30, 2, len(sizes))), axis=1)
     low, high = ends[:, 0], ends[:, 1]
-    value, stderr = estimate.ranges(low, high)
+    value, stderr, *_ = estimate.ranges(low, high)
     np.testing.assert_allclose(SingleFrequencies(estimate.estimate).ranges(low, high), value, atol=1e-12)
     kept = KeptReports(mechanism, reports["bits"]).ranges(low, high)
     np.testing.assert_allclose(kept.value, value, atol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.guarantees.distances import Distances, distances
 from hearsay.mechanisms.metric.noise_rates import (
     CONTINUOUS,

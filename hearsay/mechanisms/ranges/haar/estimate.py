@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, standard_error
 
@@ -30,7 +30,7 @@ class HaarEstimate(RangeEstimate):
     cumulative: Floats
 
     @classmethod
-    def of(cls, domain: Domain, reports: int, levels: tuple[HaarLevel, ...]) -> "HaarEstimate":
+    def of(cls, domain: Cells, reports: int, levels: tuple[HaarLevel, ...]) -> "HaarEstimate":
         """Rebuild every cell from the root down; nobody is beyond the domain, so the last cell takes what is there."""
         shares, variance = np.ones(1), np.zeros(1)
         for distance, level in enumerate(reversed(levels)):

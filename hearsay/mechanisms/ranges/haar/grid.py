@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,8 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.grids import expected_errors
 from hearsay.mechanisms.exact.counting import add_signs
 from hearsay.mechanisms.exact.hadamard import parity, walsh_hadamard
@@ -48,6 +50,7 @@ MAXIMUM_CELLS = 1 << 22  # of the padded grid: all tuples together have as many 
 class HaarGrid(FlippedSign):
     """What `haar` is on a grid."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = HaarGridEstimate
     ID = "haar"
     SUMMARY = "ranges on a grid: a tuple of Haar levels a device"
     EXAMPLES = ({"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}},)
@@ -135,7 +138,7 @@ class HaarGrid(FlippedSign):
     def reports(self, state: State) -> int:
         return int(self._counts(state).sum())
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         counts = self._counts(state)
         coefficients = np.ones([1 << axis.height for axis in self.axes])
         for number, (depths, shape, n) in enumerate(zip(self.tuples, self.shapes, counts, strict=True), start=1):

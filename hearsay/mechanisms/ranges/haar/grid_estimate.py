@@ -6,9 +6,10 @@ from math import prod
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.estimates.grids import Cells, GridRanges, spread
+from hearsay.mechanisms.estimates.grids import GridRanges, spread
 from hearsay.mechanisms.estimates.ranges import standard_error
 from hearsay.mechanisms.ranges.haar.axis import HaarAxis
 
@@ -29,7 +30,7 @@ class HaarGridEstimate(GridRanges):
     @classmethod
     def of(
         cls,
-        domain: Domain,
+        domain: Cells,
         reports: int,
         axes: tuple[HaarAxis, ...],
         coefficients: Floats,
@@ -49,7 +50,7 @@ class HaarGridEstimate(GridRanges):
             tensor = np.ascontiguousarray(np.moveaxis(change(axis, tensor), 0, -1))
         return tensor
 
-    def answer(self, low: Cells, after: Cells) -> tuple[Floats, Floats]:
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
         count = len(low)
         place, squares = np.zeros((count, 1), dtype=np.int64), np.ones((count, 1))
         weights = []

@@ -16,12 +16,14 @@ Variance  A range has coefficient (overlap with left - overlap with right)/size 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import add_signs
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -38,6 +40,7 @@ from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilitie
 class Haar(FlippedSign):
     """Ranges and quantiles from wavelet coefficients."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = HaarEstimate
     ID = "haar"
     SUMMARY = "ranges and quantiles: Haar wavelet, a few bytes a report"
     EXAMPLES = (
@@ -90,7 +93,7 @@ class Haar(FlippedSign):
     def reports(self, state: State) -> int:
         return sum(int(state[f"{level}/count"].sum()) for level in range(1, self.height + 1))
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         levels = tuple(self._level(state, level) for level in range(1, self.height + 1))
         return HaarEstimate.of(self.domain, self.reports(state), levels)
 

@@ -14,14 +14,14 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.grids import expected_errors
 from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.axis_weights import prefix_weights
@@ -42,6 +42,7 @@ MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
 class HierarchicalGrid(LevelMechanism):
     """What `hierarchical` is on a grid."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = GridEstimate
     ID = "hierarchical"
     SUMMARY = "ranges on a grid: a tuple of tree levels a device"
     EXAMPLES = (
@@ -110,7 +111,7 @@ class HierarchicalGrid(LevelMechanism):
         """Of the prefixes along every axis."""
         return tuple(prefix_weights(tree) for tree in self.trees)
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         counts = self.levels.counts(state)
         joints = []
         for number, (levels, oracle) in enumerate(zip(self.tuples, self.levels.oracles, strict=True), start=1):

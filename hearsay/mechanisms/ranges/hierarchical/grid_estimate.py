@@ -7,9 +7,10 @@ from math import prod
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.estimates.grids import Cells, GridRanges, spread
+from hearsay.mechanisms.estimates.grids import GridRanges, spread
 from hearsay.mechanisms.estimates.ranges import standard_error
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 
@@ -52,7 +53,7 @@ class GridEstimate(GridRanges):
     joints: tuple[Joint, ...]
 
     @classmethod
-    def of(cls, domain: Domain, reports: int, weights: Weights, joints: tuple[Joint, ...]) -> "GridEstimate":
+    def of(cls, domain: Cells, reports: int, weights: Weights, joints: tuple[Joint, ...]) -> "GridEstimate":
         """Every cell with its standard error."""
         made = cls(domain, reports, np.zeros(0), np.zeros(0), weights, joints)
         cells = _along([axis[0] for axis in made._cell_weights], np.ones((1,) * len(weights)))  # the roots know 1
@@ -66,7 +67,7 @@ class GridEstimate(GridRanges):
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)
         return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports), reports))
 
-    def answer(self, low: Cells, after: Cells) -> tuple[Floats, Floats]:
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
         weights = tuple(
             [level[after[:, axis]] - level[low[:, axis]] for level in levels]
             for axis, levels in enumerate(self.weights)

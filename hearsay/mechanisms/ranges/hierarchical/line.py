@@ -11,14 +11,15 @@ Variance  exact for every range, `crown_variance` and `tree_variance`; without c
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats
+from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges, standard_error
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.oracles.oracle import oracle_over
@@ -55,6 +56,7 @@ class TreeEstimate(RangeEstimate):
 class Hierarchical(LevelMechanism):
     """Ranges and quantiles from a tree of shares."""
 
+    ESTIMATE: ClassVar[type[CellEstimate]] = RangeEstimate
     ID = "hierarchical"
     SUMMARY = "ranges and quantiles: a tree of histograms, made consistent"
     OPTIONS = tree_options()
@@ -129,7 +131,7 @@ class Hierarchical(LevelMechanism):
     def node(self, level: int, cells: Indices) -> Indices:
         return self.hierarchy.node(self.hierarchy.places[level - 1], cells)
 
-    def estimate(self, state: State) -> Estimate:
+    def estimate(self, state: State) -> CellEstimate:
         counts = self.levels.counts(state)
         noise = self._noise(counts)
         raw = [
@@ -143,7 +145,7 @@ class Hierarchical(LevelMechanism):
         with in_one_thread():
             return self._consistent(counts, noise, raw)
 
-    def _consistent(self, counts: list[int], noise: tuple[LevelNoise, ...], raw: list[Floats]) -> Estimate:
+    def _consistent(self, counts: list[int], noise: tuple[LevelNoise, ...], raw: list[Floats]) -> CellEstimate:
         """The estimate by least squares."""
         variances = self._variances(noise)
         inference = self.hierarchy.inference(variances)

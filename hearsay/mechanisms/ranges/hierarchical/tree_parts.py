@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, standard_error
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
@@ -26,7 +26,7 @@ class PartsEstimate(RangeEstimate):
 
     @classmethod
     def of(
-        cls, domain: Domain, reports: int, tree: Tree, noise: tuple[LevelNoise, ...], raw: list[Floats]
+        cls, domain: Cells, reports: int, tree: Tree, noise: tuple[LevelNoise, ...], raw: list[Floats]
     ) -> "PartsEstimate":
         """From the raw estimates of level 1..h."""
         before = tuple(np.concatenate([[0.0], np.cumsum(shares)]) for shares in raw)

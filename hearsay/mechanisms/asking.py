@@ -1,0 +1,162 @@
+"""Asking an estimate: one grammar for the command line, the interface and the headline answers.
+
+The first word of a question is its verb; the catalogue says which class answers it, and docs/queries.md what each
+means. Values are raw and unbiased unless a post-processing method is named.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.view import View, factor_for
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, not yet held against a domain."""
+
+    verb: str
+    arguments: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The question as one line that parses to itself."""
+        return shlex.join((self.verb, *self.arguments))
+
+
+def grammar() -> str:
+    """Every query in one line."""
+    return " | ".join(dict.fromkeys(query.GRAMMAR for name in catalogue.QUERIES for query in catalogue.queries(name)))
+
+
+def parse(words: Sequence[str]) -> Question:
+    """A question from its words."""
+    if not words:
+        raise QueryError(f"query must be one of {grammar()}, got nothing")
+    if not all(word.isprintable() for word in words):
+        raise QueryError("query must hold printable characters only")
+    verb, *arguments = words
+    if verb not in catalogue.QUERIES:
+        raise QueryError(f"query must be one of {grammar()}, got {verb!r}")
+    problems = [problem for query in catalogue.queries(verb) if (problem := _wrong_words(query, arguments))]
+    if len(problems) == len(catalogue.queries(verb)):
+        raise QueryError(problems[0])
+    return Question(verb, tuple(arguments))
+
+
+def parse_text(text: str) -> Question:
+    """A question from one line; words with spaces are quoted as in a shell."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise QueryError(f"query must be words with closed quotes: {error}") from None
+    return parse(words)
+
+
+def answer(
+    question: Question,
+    estimate: Estimate,
+    *,
+    minimum_reports: int = 0,
+    count: bool = False,
+    limit: int | None = None,
+    postprocess: str | None = None,
+    default: str = "none",
+    simultaneous: bool = False,
+) -> list[Answer]:
+    """The answers, as fractions of the reports or, with `count`, as numbers of reports.
+
+    Nothing is said about fewer than `minimum_reports`; more than `limit` answers are refused. `postprocess` names a
+    method and is refused where it is not defined; `default` is the survey's, used where it is defined.
+    """
+    check_reports(estimate.reports, minimum_reports)
+    kind = query_for(question, estimate)
+    if count and kind.OWN_UNIT:
+        raise QueryError(f"count does not apply to {kind.NAME}, {kind.OWN_UNIT}")
+    if simultaneous and not kind.MANY:
+        raise QueryError(f"simultaneous applies to {', '.join(_names(lambda query: query.MANY))}, got {kind.NAME}")
+    kind.check_words(question.arguments)
+    query = kind.parse(question.arguments, estimate.domain)
+    if limit is not None and query.answers(estimate.domain) > limit:
+        raise QueryError(
+            f"query {kind.NAME} has {query.answers(estimate.domain)} answers, at most {limit} are given here; "
+            "use top, point or range"
+        )
+    method = method_for(postprocess, default, kind, estimate)
+    scale = float(estimate.reports) if count else 1.0
+    factor = factor_for(estimate.domain) if simultaneous else None
+    return query.answer(estimate, View(question.text, method, scale, factor))
+
+
+def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:
+    """The few answers that every snapshot and every scrape shows, with the survey's post-processing."""
+    answers = []
+    for text in estimate.headline():
+        try:
+            answers += answer(parse_text(text), estimate, default=postprocess)
+        except QueryError:  # nobody with one of the labels, a strategy that leaves cells open, ...
+            continue
+    return answers
+
+
+def check_reports(reports: int, minimum_reports: int) -> None:
+    """Refuse to answer from nothing, or from fewer reports than the survey promises to hide in."""
+    if reports <= 0:
+        raise QueryError("no reports yet")
+    if reports < minimum_reports:
+        raise QueryError(f"answers are withheld until there are {minimum_reports} reports, got {reports}")
+
+
+def query_for(question: Question, estimate: Estimate) -> type[Query]:
+    """The class that answers the verb for this estimate; the refusal names the mechanisms that could."""
+    kinds = catalogue.queries(question.verb)
+    problems = [kind.unsuited(estimate.domain) for kind in kinds]
+    for kind, problem in zip(kinds, problems, strict=True):
+        if isinstance(estimate, kind.NEEDS) and problem is None:
+            return kind
+    for problem in problems:
+        if problem is not None and None not in problems:
+            raise QueryError(problem)
+    what = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
+    able = catalogue.able(tuple(kind.NEEDS for kind in kinds), estimate.domain.kind)
+    others = f"; on a domain of kind {estimate.domain.kind}: {', '.join(able)}" if able else ""
+    raise QueryError(f"query {question.verb} needs a mechanism that knows {what}{others}")
+
+
+def method_for(asked: str | None, default: str, kind: type[Query], estimate: Estimate) -> str:
+    """The method for a kind of query: the one asked for, else the survey's where it is defined, else none."""
+    if asked is not None:
+        reason = _undefined(asked, kind, estimate)
+        if reason is not None:
+            raise QueryError(reason)
+        return asked
+    return default if _undefined(default, kind, estimate) is None else "none"
+
+
+def _undefined(method: str, kind: type[Query], estimate: Estimate) -> str | None:
+    """Why a method has no meaning for a kind of query on this estimate."""
+    if method == "none":
+        return None
+    if method not in catalogue.methods():
+        return f"postprocess must be one of {', '.join(catalogue.methods())}, got {method!r}"
+    if method not in kind.METHODS:
+        defined = ", ".join(_names(lambda query: method in query.METHODS))
+        return f"postprocess {method} applies to {defined}, got {kind.NAME}"
+    return estimate.lacks(method)
+
+
+def _names(chosen: Callable[[type[Query]], bool]) -> list[str]:
+    return [name for name in catalogue.QUERIES if any(map(chosen, catalogue.queries(name)))]
+
+
+def _wrong_words(query: type[Query], words: Sequence[str]) -> str | None:
+    try:
+        query.check_words(words)
+    except QueryError as error:
+        return str(error)
+    return None

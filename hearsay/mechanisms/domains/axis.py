@@ -1,0 +1,176 @@
+"""One coordinate of a value: a finite list of cells, named in the axis' own units.
+
+No message ever shows a device's value.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+
+BOUNDARY_SLACK = 1e-9  # in bins: 0.3 is the boundary of bins of width 0.1, whatever binary fractions make of it
+Item = str | int | list[float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One coordinate: integers 0..size-1, labels, or `size` equal bins of the real interval low..high."""
+
+    name: str
+    size: int
+    labels: tuple[str, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def width(self) -> float:
+        """The width of a bin in the axis' own units; 1 for integers and labels."""
+        if self.low is None or self.high is None:
+            return 1.0
+        return (self.high - self.low) / self.size
+
+    def item(self, index: int) -> Item:
+        """A cell as people name it: its label, its integer, or the two ends of its bin."""
+        if self.labels is not None:
+            return self.labels[index]
+        if self.low is None:
+            return int(index)
+        return [self.low + index * self.width, self.low + (index + 1) * self.width]
+
+    def units(self, index: float) -> float:
+        """A position between cells in the axis' own units: the integer itself, or the lower end of the bin."""
+        return index if self.low is None else self.low + index * self.width
+
+    def encode(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
+        """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
+        if self.labels is not None:
+            known = {label: index for index, label in enumerate(self.labels)}
+            found = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
+            self._refuse(found < 0)
+            return found
+        numbers = self._numbers(values)
+        with np.errstate(invalid="ignore"):
+            if self.low is None:
+                self._refuse(~((numbers >= 0) & (numbers < self.size) & (numbers == np.floor(numbers))))
+                return numbers.astype(np.int64)
+            self._refuse(~((numbers >= self.low) & (numbers <= (self.high or 0.0))))
+        return np.minimum(((numbers - self.low) / self.width).astype(np.int64), self.size - 1)
+
+    def _numbers(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
+        try:
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            return np.array([_number_or_nan(value) for value in values], dtype=np.float64)
+
+    def _refuse(self, outside: NDArray[np.bool_]) -> None:
+        if outside.any():
+            raise ValueOutsideDomain(f"{self.name} must be {self.allowed()}", int(np.argmax(outside)), self.name)
+
+    def locate(self, text: str | float | int) -> int:
+        """The cell that a query names, in the axis' own units."""
+        try:
+            return int(self.encode([text])[0])
+        except ValueOutsideDomain:
+            raise QueryError(f"{self.name} must be {self.allowed()}, got {text}") from None
+
+    def allowed(self) -> str:
+        """What a value may be, in words."""
+        if self.labels is not None:
+            shown = ", ".join(self.labels[:8])
+            return f"one of {shown}" + (f", ... ({self.size} labels)" if self.size > 8 else "")
+        if self.low is None:
+            return f"an integer in 0..{self.size - 1}"
+        return f"a number in {self.low:g}..{self.high:g}"
+
+    def table(self) -> dict[str, Any]:
+        """The axis as a survey's table."""
+        if self.labels is not None:
+            return {"categories": list(self.labels)}
+        if self.low is None:
+            return {"size": self.size}
+        return {"low": self.low, "high": self.high, "bins": self.size}
+
+    @property
+    def continuous(self) -> bool:
+        """Whether its cells are bins of real numbers."""
+        return self.low is not None
+
+    def locate_range(self, low: str | None, high: str) -> tuple[int, int]:
+        """First and last cell of the inclusive range low..high; from the first cell on where low is None."""
+        first = 0 if low is None else self._end(low, upper=False)
+        last = self._end(high, upper=True)
+        if low is not None and self._position(low) > self._position(high):
+            raise QueryError(f"{self.name} range must not be reversed, got {low} above {high}")
+        # A range of a single point on a boundary still has a bin: the one the point falls into.
+        return first, max(first, last)
+
+    def _end(self, text: str, upper: bool) -> int:
+        if self.low is None:
+            return self.locate(text)
+        position = self._position(text)
+        boundary = round(position)
+        if abs(position - boundary) <= BOUNDARY_SLACK:
+            return min(max(boundary - upper, 0), self.size - 1)
+        return int(position)
+
+    def _position(self, text: str) -> float:
+        """Where a word lies, counted in cells; refuses what is outside the axis."""
+        cell = self.locate(text)
+        return cell if self.low is None else (float(text) - self.low) / self.width
+
+    def split_range(self, text: str) -> tuple[str, str]:
+        """The two ends of `A:B`. A label may hold a colon itself: the split at which both sides are labels counts."""
+        splits = [(text[:place], text[place + 1 :]) for place, letter in enumerate(text) if letter == ":"]
+        if self.labels is not None and len(splits) > 1:
+            splits = [split for split in splits if all(side in self.labels for side in split)]
+        if len(splits) != 1 or not all(splits[0]):
+            raise QueryError(f"{self.name} range must be A:B, got {text!r}")
+        return splits[0]
+
+    def stretch(self, first: int, last: int) -> list[Any]:
+        """The cells first..last as people name their ends."""
+        return [self.item(first), self.item(last)] if self.low is None else [self.units(first), self.units(last + 1)]
+
+
+def _number_or_nan(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def parse_axis(name: str, table: Mapping[str, Any], where: str, continuous: bool = True) -> Axis:
+    """An axis from a survey's table, which names exactly one of its forms."""
+    forms = [form for form in ("size", "categories", "bins") if form in table]
+    allowed = "size, categories, or low, high and bins" if continuous else "size, categories"
+    if len(forms) != 1:
+        raise SpecificationError(f"{where} must have exactly one of {allowed}")
+    if forms == ["categories"]:
+        labels = as_list(table["categories"], f"{where}.categories")
+        if not all(isinstance(label, str) and label for label in labels) or len(set(labels)) < len(labels):
+            raise SpecificationError(f"{where}.categories must be different texts that are not empty")
+        if len(labels) < 2:
+            raise SpecificationError(f"{where}.categories must have at least 2 labels, got {len(labels)}")
+        return Axis(name, len(labels), labels=tuple(labels))
+    size = table[forms[0]]
+    if not isinstance(size, int) or isinstance(size, bool) or not 2 <= size <= MAXIMUM_CELLS:
+        raise SpecificationError(f"{where}.{forms[0]} must be an integer in 2..{MAXIMUM_CELLS}, got {size!r}")
+    if forms == ["size"]:
+        for stray in ("low", "high"):
+            if stray in table:
+                raise SpecificationError(f"{where}.{stray} goes with bins, not with size")
+        return Axis(name, size)
+    ends = [table.get("low"), table.get("high")]
+    for key, end in zip(("low", "high"), ends, strict=True):
+        if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
+            raise SpecificationError(f"{where}.{key} must be a finite number, got {end!r}")
+    low, high = float(ends[0]), float(ends[1])  # type: ignore[arg-type]
+    if not low < high:
+        raise SpecificationError(f"{where}.low must be below {where}.high, got {low:g} and {high:g}")
+    return Axis(name, size, low=low, high=high)

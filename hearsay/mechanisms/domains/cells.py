@@ -1,0 +1,224 @@
+"""Domains that are a finite list of cells: categories, ordered values, yes or no.
+
+A value is one cell index a device, or one row of indices where there are several axes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+
+Ends = list[tuple[int, int]]
+Name = tuple[Any, dict[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Cells(Domain):
+    """Named axes, each a finite list of cells; row-major where there are several."""
+
+    axes: tuple[Axis, ...]
+    # What a categorical survey says about its values: which of them hide each other, and which need protection.
+    blocks: tuple[tuple[int, ...], ...] | None = None
+    sensitive: tuple[int, ...] | None = None
+
+    ORDERED: ClassVar[bool] = True  # whether ranges along its axes mean anything
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def is_line(self) -> bool:
+        """Whether its cells stand in one order, so that prefixes and quantiles mean something."""
+        return self.ORDERED and len(self.axes) == 1
+
+    def check(self, values: NDArray[Any] | Sequence[Any]) -> Indices:
+        """Cell indices as a device gives them to a mechanism: shape (n,), or (n, axes) where there are several.
+
+        Integers only, inside the domain: a value outside is an error here and never sent.
+        """
+        indices = np.asarray(values)
+        expected = (len(indices),) if len(self.axes) == 1 else (len(indices), len(self.axes))
+        if indices.size == 0:
+            return np.zeros(expected, dtype=np.int64)
+        if not np.issubdtype(indices.dtype, np.integer):
+            raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
+        if indices.shape != expected:
+            raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
+        limits = np.array(self.shape)
+        if (indices < 0).any() or (indices.reshape(len(indices), -1) >= limits).any():
+            raise ValueOutsideDomain(f"values must be cells of the domain, 0..{' x 0..'.join(map(str, limits - 1))}")
+        return indices.astype(np.int64)
+
+    def flatten(self, values: NDArray[Any] | Sequence[Any]) -> Indices:
+        """Checked cells as one index each, row-major over the axes."""
+        indices = self.check(values)
+        if len(self.axes) == 1:
+            return indices
+        return np.ravel_multi_index(tuple(indices.T), self.shape).astype(np.int64)
+
+    def read(self, columns: Mapping[str, Any]) -> Indices:
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        encoded = [axis.encode(columns[axis.name]) for axis in self.axes]
+        return encoded[0] if len(encoded) == 1 else np.stack(encoded, axis=1)
+
+    def one(self, value: Any) -> Indices:
+        """One value in the domain's own units; with several axes a mapping or a sequence of their values."""
+        if isinstance(value, Mapping):
+            return self.read({name: [coordinate] for name, coordinate in value.items()})
+        if len(self.axes) == 1:
+            return self.read({self.columns[0]: [value]})
+        return self.read({name: [part] for name, part in zip(self.columns, value, strict=True)})
+
+    def people(self, draw: Callable[[int], Indices]) -> Indices:
+        drawn = [draw(axis.size) for axis in self.axes]
+        return drawn[0] if len(drawn) == 1 else np.stack(drawn, axis=1)
+
+    def locate(self, words: Sequence[str]) -> int:
+        """The cell that a query names, one word an axis."""
+        if len(words) != len(self.axes):
+            raise QueryError(f"query point needs one value for each of {', '.join(self.columns)}, got {len(words)}")
+        indices = [axis.locate(text) for axis, text in zip(self.axes, words, strict=True)]
+        return int(np.ravel_multi_index(tuple(indices), self.shape))
+
+    def locate_range(self, words: Sequence[str], query: str) -> Ends:
+        """First and last cell of the range that a query names: A B."""
+        if len(words) != 2:
+            raise QueryError(f"query {query} needs two ends, got {len(words)}")
+        return [self.axes[0].locate_range(words[0], words[1])]
+
+    def name(self, index: int) -> Name:
+        """A cell as answers name it: (item, None), or (None, cell) where there are several axes."""
+        return self.axes[0].item(index), None
+
+    def covered(self, ends: Ends) -> Name:
+        """What a range covers, where rounding to whole bins may have changed it: (item, cell), else (None, None)."""
+        if not any(axis.continuous for axis in self.axes):
+            return None, None
+        return self._stretches([axis.stretch(*end) for axis, end in zip(self.axes, ends, strict=True)])
+
+    def _stretches(self, stretches: list[list[Any]]) -> Name:
+        return stretches[0], None
+
+    def _sized(self) -> Self:
+        if self.size > MAXIMUM_CELLS:
+            raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} cells, got {self.size}")
+        return self
+
+
+@dataclass(frozen=True)
+class Categorical(Cells):
+    """Values without an order."""
+
+    KIND = "categorical"
+    ORDERED = False
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "size", "categories", "blocks", "sensitive"})
+        axis = parse_axis("value", table, "domain", continuous=False)
+        blocks = _blocks(table["blocks"], axis) if "blocks" in table else None
+        sensitive = tuple(sorted(_members(table["sensitive"], axis, "sensitive"))) if "sensitive" in table else None
+        return cls((axis,), blocks, sensitive)._sized()
+
+    def calls_for(self) -> tuple[str, str] | None:
+        if self.blocks is not None and self.sensitive is not None:
+            raise SpecificationError('domain must have blocks or sensitive, not both, where mechanism is "auto"')
+        if self.blocks is not None:
+            return "block-hr", "the domain has blocks, within which values are protected"
+        if self.sensitive is not None:
+            return "highlow-hr", "the domain lists sensitive values, which it protects"
+        return None
+
+    def table(self) -> dict[str, Any]:
+        (axis,) = self.axes
+        table = {"kind": self.KIND, **axis.table()}
+        if self.blocks is not None:
+            table["blocks"] = [[axis.item(index) for index in block] for block in self.blocks]
+        if self.sensitive is not None:
+            table["sensitive"] = [axis.item(index) for index in self.sensitive]
+        return table
+
+
+@dataclass(frozen=True)
+class Ordinal(Cells):
+    """Ordered values on one axis."""
+
+    KIND = "ordinal"
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "size", "categories", "low", "high", "bins"})
+        return cls((parse_axis("value", table, "domain"),))._sized()
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": self.KIND, **self.axes[0].table()}
+
+
+@dataclass(frozen=True)
+class Binary(Cells):
+    """Yes or no."""
+
+    KIND = "binary"
+    ORDERED = False
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "categories"})
+        shown = table if "categories" in table else {"size": 2, **table}
+        axis = parse_axis("value", shown, "domain", continuous=False)
+        if axis.size != 2:
+            raise SpecificationError(f"domain.categories of a binary domain must be two labels, got {axis.size}")
+        return cls((axis,))
+
+    def table(self) -> dict[str, Any]:
+        labels = self.axes[0].labels
+        return {"kind": self.KIND, **({"categories": list(labels)} if labels else {})}
+
+
+def categorical(size: int) -> Categorical:
+    """The domain of an oracle inside another mechanism: cells 0..size-1."""
+    return Categorical((Axis("value", size),))
+
+
+def _members(listed: Any, axis: Axis, name: str) -> list[int]:
+    members = []
+    for entry in as_list(listed, f"domain.{name}"):
+        try:
+            if not isinstance(entry, str | int | float):
+                raise QueryError
+            members.append(axis.locate(entry))
+        except QueryError:
+            raise SpecificationError(f"domain.{name} must hold values of the domain, got {entry!r}") from None
+    if len(set(members)) < len(members):
+        raise SpecificationError(f"domain.{name} must not name a value twice")
+    return members
+
+
+def _blocks(given: Any, axis: Axis) -> tuple[tuple[int, ...], ...]:
+    if isinstance(given, int) and not isinstance(given, bool):
+        if not 1 <= given <= axis.size:
+            raise SpecificationError(f"domain.blocks must be a block size in 1..{axis.size}, got {given}")
+        return tuple(tuple(range(start, min(start + given, axis.size))) for start in range(0, axis.size, given))
+    blocks = tuple(tuple(_members(block, axis, "blocks")) for block in as_list(given, "domain.blocks"))
+    covered = sorted(index for block in blocks for index in block)
+    if covered != list(range(axis.size)):
+        raise SpecificationError("domain.blocks must hold every value of the domain exactly once")
+    return blocks

@@ -1,0 +1,126 @@
+"""Ranges and cumulative shares of ordered domains.
+
+Ranges are inclusive. Where an axis is continuous, an end inside a bin takes the whole bin, an end on the boundary of
+two bins takes none of the next one, and the answer says which stretch it covers.
+
+Post-processing: `clip` cuts every share; `isotonic` makes cumulative shares on one axis that never fall, and ranges
+from them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.cells import Cells, Ends
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC, process
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.view import View
+
+_METHODS = frozenset({"clip", ISOTONIC})
+
+
+def unordered(name: str, domain: Domain) -> str | None:
+    """Why a domain has no ranges, where it has none."""
+    if isinstance(domain, Cells) and domain.ORDERED:
+        return None
+    return f"query {name} needs an ordered domain (ordinal or grid), this one is {domain.kind}"
+
+
+def arrays(ends: Ends) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One range as estimates take it: lower ends, upper ends, shape (1, axes)."""
+    low, high = np.array([ends], dtype=np.int64).transpose(2, 0, 1)
+    return low, high
+
+
+def no_line(name: str, domain: Domain) -> str | None:
+    """Why a domain's cells do not stand in one order, where they do not."""
+    if isinstance(domain, Cells) and domain.is_line:
+        return None
+    return f"query {name} needs an ordinal domain, this one is {domain.kind}"
+
+
+@dataclass(frozen=True)
+class Range(Query):
+    """The share inside a range."""
+
+    ends: Ends
+
+    NAME, GRAMMAR = "range", "range A B"
+    HELP = "the share of A..B, both included; on a grid `range A1:B1 A2:B2 ...`"
+    NEEDS, METHODS = Ranges, _METHODS
+    WORDS: ClassVar[tuple[int, int | None]] = (1, None)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unordered(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(domain.locate_range(words, cls.NAME))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        low, high = arrays(self.ends)
+        raw = estimate.ranges(low, high)
+        return view.show(raw, [estimate.domain.covered(self.ends)], self._processed(estimate, view, raw))
+
+    def _processed(self, estimate: Any, view: View, raw: Measured) -> Floats | None:
+        if view.method != ISOTONIC:
+            return _cut(raw, view.method)
+        ((first, last),) = self.ends
+        before = np.concatenate([[0.0], estimate.rising])
+        return np.array([before[last + 1] - before[first]])
+
+
+@dataclass(frozen=True)
+class Prefix(Range):
+    """The share up to a value."""
+
+    NAME, GRAMMAR = "prefix", "prefix B"
+    WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
+    HELP = "the share up to B, included"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return no_line(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls([domain.axes[0].locate_range(None, words[0])])
+
+
+@dataclass(frozen=True)
+class Cdf(Query):
+    """The share up to every value."""
+
+    NAME, GRAMMAR = "cdf", "cdf"
+    HELP = "the share up to and including every value"
+    NEEDS, MANY, METHODS = Ranges, True, _METHODS
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return no_line(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls()
+
+    def answers(self, domain: Domain) -> int:
+        return domain.size
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        (axis,) = estimate.domain.axes
+        # The item is the inclusive upper end: the integer or label itself, or the upper end of the bin.
+        items = (axis.units(i + 1) if axis.continuous else axis.item(i) for i in range(axis.size))
+        raw = estimate.cdf()
+        rising = estimate.rising if view.method == ISOTONIC else _cut(raw, view.method)
+        return view.show(raw, ((item, None) for item in items), rising)
+
+
+def _cut(raw: Measured, method: str) -> Floats | None:
+    return None if method == "none" else process(raw.value, method).values

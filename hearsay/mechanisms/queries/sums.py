@@ -1,0 +1,95 @@
+"""Sums of cells: with coefficients of one's own, by a weight, and the area under a curve."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.cells import Ends
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Sums, Weighted
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.auc import NO_LABEL, area_under_curve, label_axis
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.ranges import arrays, unordered
+from hearsay.mechanisms.queries.view import View
+
+LARGEST_COEFFICIENT = 1e9
+
+
+@dataclass(frozen=True)
+class WeightedRange(Query):
+    """The mean of weight x [value in range]."""
+
+    ends: Ends
+
+    NAME, GRAMMAR = "weighted", "weighted A B"
+    HELP = "the mean over all reports of the weight, where the value is in A..B; takes what `range` takes"
+    NEEDS, WORDS = Weighted, (1, None)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unordered(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(domain.locate_range(words, cls.NAME))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return view.show(estimate.weighted(*arrays(self.ends)), [estimate.domain.covered(self.ends)])
+
+
+@dataclass(frozen=True)
+class Linear(Query):
+    """The survey's workload, whose rows are numbered from 1 as in its file, or one sum with given coefficients."""
+
+    coefficients: tuple[float, ...]
+
+    NAME, GRAMMAR = "linear", "linear [C...]"
+    HELP = "the survey's own workload, or the sum of all cells with one coefficient each"
+    NEEDS, WORDS = Sums, (0, None)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        if words and len(words) != domain.size:
+            raise QueryError(f"query linear needs {domain.size} coefficients, one per cell, got {len(words)}")
+        return cls(tuple(_coefficient(text) for text in words))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        if self.coefficients:
+            return view.show(estimate.sums(np.array([self.coefficients])), [(None, None)])
+        seen = estimate.sums()
+        return view.show(seen, ((row, None) for row in range(1, len(seen.value) + 1)))
+
+
+@dataclass(frozen=True)
+class Auc(Query):
+    """The area under the curve of a labelled score."""
+
+    NAME, GRAMMAR = "auc", "auc"
+    HELP = "the chance that a device with the second label scores above one with the first"
+    NEEDS = Sums
+    OWN_UNIT = "which is a chance and no share of the reports"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return None if label_axis(domain) is not None else NO_LABEL
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls()
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return view.show(area_under_curve(estimate), [(None, None)])
+
+
+def _coefficient(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) <= LARGEST_COEFFICIENT:
+        raise QueryError(f"coefficient must be a number of at most {LARGEST_COEFFICIENT:g} in size, got {text}")
+    return number
