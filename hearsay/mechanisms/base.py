@@ -42,6 +42,23 @@ class Mechanism(ABC):
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]]
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds there may be at most; a later one asks what earlier ones answered."""
+        return 1
+
+    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
+        """The mechanism as it stands in round `len(history) + 1`: `history[i]` is what `next_round` answered when round
+        `i + 1` was over. The state's arrays, and with them all states, are the same in every round."""
+        return self
+
+    def next_round(self, state: State) -> dict[str, Any] | None:
+        """Public parameters of the next round, from the sum of all states so far; None: this was the last one.
+
+        Asked of the mechanism in the round that is over. Plain JSON, and the same again for the same state.
+        """
+        return None
+
     @classmethod
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
         """The checked way to make one: completes the options and refuses what does not fit."""

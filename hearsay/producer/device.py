@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.collector.store.keys import FIELD_SINGLE
 from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import FIELD_SINGLE
 from hearsay.collector.writer import Writer
 from hearsay.mechanisms.exact.randomness import Random, secure
 

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from hearsay.collector.errors import RoundClosed, SurveyClosed
 from hearsay.collector.limits import FRAME_BYTES
-from hearsay.collector.store.keys import FIELD_FRAME, FIELD_SINGLE
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import Codec, codec
+from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
 from hearsay.collector.writer import Entry, Writer
 from hearsay.mechanisms import Mechanism, Reports
 from hearsay.mechanisms.domains.domain import Indices
@@ -21,6 +22,7 @@ from hearsay.mechanisms.layout import length_of, select
 FRAME = 4_096  # reports in a frame, unless asked otherwise
 BATCH_REPORTS = 65_536  # reports perturbed at once: large enough for numpy, small enough for progress
 BATCH_BYTES = 64 << 20  # wide reports (long bit vectors): bounds the memory of a batch
+ROUND_POLL_S = 0.2  # between looks for the next round
 STEPS_PER_S = 20  # at a limited rate, a second's reports go out in so many steps
 
 
@@ -48,9 +50,11 @@ class Fleet:
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
     ) -> None:
-        self._mechanism, self._codec = registered.survey.mechanism, codec(registered.survey.mechanism)
+        self._registered = registered
+        self._round: int | None = None
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
+        self._take_part_in(None)
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -70,18 +74,39 @@ class Fleet:
             writer.check()
         return sent
 
+    def _take_part_in(self, closed: int | None) -> None:
+        """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
+        survey, self._round = self._registered.survey, None
+        if survey.windows.cumulative:
+            while not (held := self._registered.rounds).open or held.number == closed:
+                if self._registered.closed:
+                    raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")
+                if self._stop.wait(ROUND_POLL_S):
+                    raise KeyboardInterrupt
+            self._round = held.number
+            survey = survey.in_round(held.history(held.number))
+        self._mechanism, self._codec = survey.mechanism, codec(survey.mechanism)
+
     def _publish(self, cells: Indices) -> None:
         for number, writer in enumerate(self._writers):
             mine = cells[number :: len(self._writers)]
-            if not len(mine):
-                continue
-            entries: list[Entry]
-            if self._frame is None:
-                entries = [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, mine, self._random)]
-            else:
-                made = frames(self._mechanism, self._codec, mine, self._random, self._frame)
-                entries = [(FIELD_FRAME, frame) for frame, _ in made]
-            writer.publish(entries, len(mine))
+            while len(mine):
+                made = self._made(mine)
+                try:
+                    writer.publish([entry for entry, _ in made], len(mine), self._round)
+                    break
+                except RoundClosed as over:
+                    # Simulated devices that came too late take part in the next round, as if they were asked then.
+                    late = sum(count for _, count in made[max(len(made) - over.entries, 0) :])
+                    mine = mine[len(mine) - late :]
+                    self._take_part_in(over.number)
+
+    def _made(self, cells: Indices) -> list[tuple[Entry, int]]:
+        """Entries, each with the number of its reports."""
+        if self._frame is None:
+            return [((FIELD_SINGLE, one), 1) for one in singles(self._mechanism, self._codec, cells, self._random)]
+        made = frames(self._mechanism, self._codec, cells, self._random, self._frame)
+        return [((FIELD_FRAME, frame), count) for frame, count in made]
 
 
 def frames(

@@ -7,7 +7,8 @@ probability, every report layout and every state layout. How long results are ke
 import hashlib
 import json
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
 
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.survey.windows import seconds
+from hearsay.collector.survey.windows import Every, Rounds, Whole, Windows, seconds
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.context_aware.channel import read_matrix
 from hearsay.mechanisms.errors import MechanismError
@@ -41,6 +42,18 @@ class _Window(_Table):
         return text
 
 
+class _Rounds(_Table):
+    reports: StrictInt | None = Field(default=None, ge=1)
+    within: StrictStr | None = None
+
+    @field_validator("within")
+    @classmethod
+    def _duration(cls, text: str | None) -> str | None:
+        if text is not None:
+            seconds(text)
+        return text
+
+
 class _Answers(_Table):
     minimum_reports: StrictInt = Field(default=1, ge=1)
     postprocess: StrictStr = "none"
@@ -59,18 +72,20 @@ class _File(_Table):
     epsilon: Any
     domain: Any
     options: Any = {}
-    window: _Window = _Window()
+    window: _Window | None = None
     answers: _Answers = _Answers()
+    rounds: _Rounds | None = None
 
 
-_TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers}
+_TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers, "rounds": _Rounds}
 
 
 @dataclass(frozen=True)
 class Survey:
     """A question to a population, with everything that devices, workers and estimator must agree on.
 
-    `reason` says why the mechanism was chosen where the file left that open. It is no part of the definition.
+    `reason` says why the mechanism was chosen where the file left that open; `history` holds what earlier rounds made
+    public. Neither is part of the definition.
     """
 
     name: str
@@ -80,22 +95,33 @@ class Survey:
     minimum_reports: int
     postprocess: str = "none"
     reason: str | None = field(default=None, compare=False)
+    round_reports: int | None = None
+    round_within: str | None = None
+    history: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     @property
     def epsilon(self) -> float:
         return self.mechanism.epsilon
 
-    @property
-    def every_s(self) -> int | None:
-        return None if self.every is None else seconds(self.every)
+    @cached_property
+    def windows(self) -> Windows:
+        """How its reports fall into windows."""
+        if self.mechanism.rounds > 1:
+            return Rounds(self.round_reports, None if self.round_within is None else seconds(self.round_within))
+        return Whole() if self.every is None else Every(seconds(self.every))
 
     @property
     def retain_s(self) -> int | None:
         return None if self.retain is None else seconds(self.retain)
 
+    def in_round(self, history: Sequence[Mapping[str, Any]]) -> "Survey":
+        """The survey as it stands in round `len(history) + 1`; its definition and tag stay."""
+        return replace(self, mechanism=self.mechanism.in_round(history), history=tuple(history)) if history else self
+
     def canonical(self) -> dict[str, Any]:
         """The survey with every default written out; `parse` accepts it again and gives the same tag."""
-        window = {key: value for key, value in (("every", self.every), ("retain", self.retain)) if value is not None}
+        window = _given(every=self.every, retain=self.retain)
+        rounds = _given(reports=self.round_reports, within=self.round_within)
         return {
             "name": self.name,
             "mechanism": self.mechanism.ID,
@@ -103,6 +129,7 @@ class Survey:
             "domain": self.mechanism.domain.table(),
             "options": self.mechanism.canonical_options(),
             **({"window": window} if window else {}),
+            **({"rounds": rounds} if rounds else {}),
             "answers": {"minimum_reports": self.minimum_reports, "postprocess": self.postprocess},
         }
 
@@ -139,14 +166,21 @@ def parse(table: dict[str, Any]) -> Survey:
     kind = mechanism.domain.kind
     if file.answers.postprocess == ISOTONIC and kind not in ("ordinal", "count"):
         raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {kind!r}")
+    if file.rounds is not None and mechanism.rounds == 1:
+        raise SurveyError(f"rounds must be left out for mechanism {mechanism.ID}, which has none")
+    if file.window is not None and (file.rounds is not None or mechanism.rounds > 1):
+        raise SurveyError("window and rounds exclude each other: a survey with rounds has a window a round")
+    window, rounds = file.window or _Window(), file.rounds or _Rounds()
     return Survey(
         file.name,
         mechanism,
-        file.window.every,
-        file.window.retain,
+        window.every,
+        window.retain,
         file.answers.minimum_reports,
         file.answers.postprocess,
         reason,
+        rounds.reports,
+        rounds.within,
     )
 
 
@@ -179,6 +213,11 @@ def _with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
         except ValueError:
             raise SurveyError(_printable(f"options.{key}: {folder / name} is not text in UTF-8")) from None
     return {**table, "options": {**options, **read}}
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_integers(value: Any, path: str) -> None:

@@ -97,7 +97,7 @@ def load(directory: str | Path) -> Snapshot:
     generation = Path(directory).resolve()  # once, so that both files come from the same generation
     metadata = _read_json(generation / JSON, directory)
     try:
-        survey, _ = parse(metadata["definition"]), metadata["window"]
+        survey, _ = parse(metadata["definition"]).in_round(metadata.get("rounds", [])), metadata["window"]
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in survey.mechanism.arrays})
     except (*_DAMAGED, SurveyError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None

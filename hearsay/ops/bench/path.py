@@ -71,7 +71,7 @@ def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> floa
     if found != reports:
         raise RuntimeError(f"the state must hold {reports} reports, got {found}")
     registry.delete(name)
-    registry.client.close()
+    registry.disconnect()
     return reports / seconds
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hearsay.collector.heartbeats import roles
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.keys import PREFIX, heartbeat
+from hearsay.collector.store.counters import counters_of
 from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.ops.config import ENVIRONMENT_PREFIX, environment
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 10.0
@@ -40,12 +42,12 @@ class Pipeline:
 
     def __enter__(self) -> Self:
         self.server.start()
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HEARSAY_")}
-        environment |= {"HEARSAY_REDIS_URL": self.server.url, "HEARSAY_DATA_DIR": str(self.directory)}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
+        told = inherited | environment(redis_url=self.server.url, data_dir=self.directory)
         for words in self._commands:
             with (self.directory / f"{words[0]}.log").open("ab") as log:
                 self._processes.append(
-                    subprocess.Popen([sys.executable, "-m", "hearsay", *words], env=environment, stdout=log, stderr=log)
+                    subprocess.Popen([sys.executable, "-m", "hearsay", *words], env=told, stdout=log, stderr=log)
                 )
         try:
             self._wait_for_heartbeats()
@@ -57,12 +59,13 @@ class Pipeline:
     def _wait_for_heartbeats(self) -> None:
         """Every process says when it is ready: importing numpy and connecting take a while."""
         deadline = time.monotonic() + START_TIMEOUT_S
-        with connect(self.server.url) as client:
-            for role, count in self._expected.items():
-                while len(list(client.scan_iter(match=heartbeat(PREFIX, role, "*"), count=1_000))) < count:
-                    if time.monotonic() > deadline:
-                        raise TimeoutError(f"no {role} came up within {START_TIMEOUT_S:g} s; logs: {self.directory}")
-                    time.sleep(0.05)
+        registry = self.registry()
+        for role, count in self._expected.items():
+            while roles(registry)[role] < count:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"no {role} came up within {START_TIMEOUT_S:g} s; logs: {self.directory}")
+                time.sleep(0.05)
+        registry.disconnect()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -83,12 +86,8 @@ class Pipeline:
 
 def folded(registered: Registered) -> int:
     """How many reports of a survey the workers have committed, all windows and shards."""
-    total = 0
-    for store in registered.stores:
-        windows = store.client.smembers(store.keys.windows)
-        for window in windows:
-            total += int(store.client.hget(store.keys.counters(window.decode()), "folded") or 0)
-    return total
+    pairs = [(store, window) for store in registered.stores for window in registered.windows]
+    return sum(counters_of(store, window.name).get("folded", 0) for store, window in pairs)
 
 
 def wait_until_folded(registered: Registered, reports: int, timeout_s: float = 60.0) -> None:
@@ -104,7 +103,7 @@ def total_reports(registered: Registered) -> int:
     """The reports in the states themselves, read and added up as an estimator does."""
     mechanism = registered.survey.mechanism
     return sum(
-        mechanism.reports(read(store, window.decode()).state)
+        mechanism.reports(read(store, window.name).state)
         for store in registered.stores
-        for window in store.client.smembers(store.keys.windows)
+        for window in registered.windows
     )

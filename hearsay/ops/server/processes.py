@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hearsay.ops.config import Settings
+from hearsay.ops.config import Settings, environment
 from hearsay.ops.errors import OperationError
 from hearsay.ops.server.embedded import free_port
 
@@ -29,11 +29,7 @@ class Processes:
         self.environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            "HEARSAY_REDIS_PORT": str(free_port()),
-            "HEARSAY_PORT": str(free_port()),
-            "HEARSAY_DATA_DIR": str(directory),
-            "HEARSAY_PREFIX": prefix,
-            "HEARSAY_QUEUE": prefix,
+            **environment(redis_port=free_port(), port=free_port(), data_dir=directory, prefix=prefix, queue=prefix),
             "PYTHONUNBUFFERED": "1",
         }
         self.settings = Settings.resolve({}, self.environment)

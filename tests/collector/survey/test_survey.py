@@ -9,6 +9,7 @@ import pytest
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import _TABLES, _File, load, parse
+from hearsay.collector.survey.windows import Every
 from hearsay.mechanisms.domains.domain import _PARSERS
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.ops.terminal.toml import dump
@@ -105,7 +106,7 @@ def test_a_part_that_cannot_be_built_is_refused_at_once() -> None:
 
 def test_a_survey_knows_its_numbers() -> None:
     survey = parse(COMPLETE)
-    assert (survey.name, survey.epsilon, survey.every_s, survey.retain_s) == ("drinks", 1.1, 3_600, 2_592_000)
+    assert (survey.name, survey.epsilon, survey.windows, survey.retain_s) == ("drinks", 1.1, Every(3_600), 2_592_000)
     assert survey.minimum_reports == 100
     assert survey.tag.startswith(survey.tag8)
     assert len(survey.tag8) == 8
