@@ -12,13 +12,17 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from hearsay.mechanisms import REGISTRY
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Layout, Reports, Scalar
+from hearsay.mechanisms.oracles import CELLS
 from tests.identity import Identity
+
+MECHANISMS = {"two-rounds": (Form(CELLS, ":TwoRounds"),)}
 
 
 @dataclass(frozen=True)
@@ -86,5 +90,6 @@ def rounds_table(size: int, name: str = "turns", **rounds: object) -> dict[str, 
 
 @pytest.fixture(autouse=True)
 def two_rounds_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registers it for the time of a test."""
-    monkeypatch.setitem(REGISTRY, TwoRounds.ID, TwoRounds)
+    """Adds it to the catalogue for the time of a test."""
+    for name, (form,) in MECHANISMS.items():
+        monkeypatch.setitem(catalogue.MECHANISMS, name, (catalogue.Listed(__name__, form),))
