@@ -91,22 +91,22 @@ class Fleet:
         for number, writer in enumerate(self._writers):
             mine = cells[number :: len(self._writers)]
             while len(mine):
-                made = self._made(mine)
+                entries, counts = self._made(mine)
                 try:
-                    writer.publish([entry for entry, _ in made], len(mine), self._round)
+                    writer.publish(entries, len(mine), self._round)
                     break
                 except RoundClosed as over:
                     # Simulated devices that came too late take part in the next round, as if they were asked then.
-                    late = sum(count for _, count in made[max(len(made) - over.entries, 0) :])
-                    mine = mine[len(mine) - late :]
+                    late = min(over.entries, len(entries))
+                    mine = mine[len(mine) - (late if counts is None else sum(counts[len(counts) - late :])) :]
                     self._take_part_in(over.number)
 
-    def _made(self, cells: Indices) -> list[tuple[Entry, int]]:
-        """Entries, each with the number of its reports."""
+    def _made(self, cells: Indices) -> tuple[list[Entry], list[int] | None]:
+        """Entries, and how many reports each has; None: one each."""
         if self._frame is None:
-            return [((FIELD_SINGLE, one), 1) for one in singles(self._mechanism, self._codec, cells, self._random)]
-        made = frames(self._mechanism, self._codec, cells, self._random, self._frame)
-        return [((FIELD_FRAME, frame), count) for frame, count in made]
+            return [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, cells, self._random)], None
+        made = list(frames(self._mechanism, self._codec, cells, self._random, self._frame))
+        return [(FIELD_FRAME, frame) for frame, _ in made], [count for _, count in made]
 
 
 def frames(
