@@ -17,7 +17,7 @@ $(INSTALLED): pyproject.toml hearsay/ops/setup.sh
 	@touch $@
 
 demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes)
-	@$(BIN)/python -m hearsay.ops.demo
+	@$(BIN)/hearsay demo
 
 run: setup  ## Run the Procfile: server, collector, workers, estimator
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start

@@ -25,7 +25,8 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.path import FRAMED_TARGET
 from hearsay.ops.bench.row import Row, best_seconds
-from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import wait_until_folded
 from hearsay.producer.fleet import BATCH_REPORTS, Fleet
 from hearsay.producer.populations import Population
 

@@ -12,7 +12,8 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.row import Row
-from hearsay.ops.server.pipeline import Pipeline, total_reports, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import total_reports, wait_until_folded
 from hearsay.producer.fleet import FRAME, Fleet, frames, singles
 from hearsay.producer.populations import Population
 
