@@ -6,18 +6,20 @@ A fleet does what as many `Device`s would do, with the same code of the mechanis
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hearsay.collector.errors import RoundClosed, SurveyClosed
 from hearsay.collector.limits import FRAME_BYTES
-from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
-from hearsay.collector.writer import Entry, Writer
 from hearsay.mechanisms import Mechanism, Reports
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import length_of, select
+
+if TYPE_CHECKING:
+    from hearsay.collector.store.registry import Registered
+    from hearsay.collector.writer import Entry
 
 FRAME = 4_096  # reports in a frame, unless asked otherwise
 BATCH_REPORTS = 65_536  # reports perturbed at once: large enough for numpy, small enough for progress
@@ -42,7 +44,7 @@ class Fleet:
 
     def __init__(
         self,
-        registered: Registered,
+        registered: "Registered",
         random: Random,
         *,
         frame: int | None = FRAME,
@@ -50,6 +52,8 @@ class Fleet:
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
     ) -> None:
+        from hearsay.collector.writer import Writer  # redis: a simulation without a server has none
+
         self._registered = registered
         self._round: int | None = None
         self._random, self._frame, self._rate = random, frame, rate
@@ -101,7 +105,7 @@ class Fleet:
                     mine = mine[len(mine) - (late if counts is None else sum(counts[len(counts) - late :])) :]
                     self._take_part_in(over.number)
 
-    def _made(self, cells: Indices) -> tuple[list[Entry], list[int] | None]:
+    def _made(self, cells: Indices) -> tuple[list["Entry"], list[int] | None]:
         """Entries, and how many reports each has; None: one each."""
         if self._frame is None:
             return [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, cells, self._random)], None

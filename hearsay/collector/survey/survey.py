@@ -99,6 +99,17 @@ class Survey:
     round_within: str | None = None
     history: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
+    @classmethod
+    def of(cls, source: "Survey | Mapping[str, Any] | str | Path") -> "Survey":
+        """A survey from its table or its TOML file; a survey is itself. SurveyError says what is wrong with it.
+
+        >>> Survey.of({"name": "likes", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "binary"}}).epsilon
+        1.0
+        """
+        if isinstance(source, str | Path):
+            return load(source)
+        return parse(dict(source)) if isinstance(source, Mapping) else source
+
     @property
     def epsilon(self) -> float:
         return self.mechanism.epsilon
