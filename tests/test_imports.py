@@ -9,7 +9,10 @@ import pytest
 import hearsay
 
 ROOT = Path(__file__).parent.parent
-SERVERS = {"redis", "rq", "scipy", "click", "uvicorn", "rich", "starlette", "prometheus_client", "matplotlib"}
+SERVERS = {
+    *("redis", "rq", "scipy", "click", "uvicorn", "rich", "starlette", "prometheus_client", "matplotlib"),
+    "threadpoolctl",
+}
 DEVICE = (
     "from hearsay import Device;"
     "Device({'name': 'a', 'mechanism': 'hrr', 'epsilon': 1.0, 'domain': {'kind': 'binary'}}).report(1)"

@@ -13,11 +13,12 @@ __all__ = ["checkout", "wheel"]  # fixtures
 
 pytestmark = pytest.mark.slow
 DEVICE = """
-import os, sys
+import sys
 from hearsay import Device, simulate
-survey = {"name": "a", "mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 16}}
-assert isinstance(Device(survey).report(3), bytes)
-assert simulate(survey, [3] * 1000).reports == 1000
+for mechanism in ("haar", "hierarchical", "flat", "hrr", "metric-l1", "auto"):
+    survey = {"name": "a", "mechanism": mechanism, "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 16}}
+    assert isinstance(Device(survey).report(3), bytes)
+    assert simulate(survey, [3] * 1000).reports == 1000
 assert not {"redis", "rq", "scipy", "click", "uvicorn"} & set(sys.modules)
 """
 
