@@ -24,8 +24,8 @@ START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 10.0
 class Pipeline:
     """Server, collector, workers and, if asked for, the estimator; a context manager that stops them all.
 
-    `settings` are those of `ops/config`, by name. What the person at the terminal has set counts only with `outside`:
-    above all a server of their own, which then takes the place of the embedded one.
+    `settings` are those of `hearsay.ops.config`, by name. What the person at the terminal has set counts only with
+    `outside`: above all a server of their own, which then takes the place of the embedded one.
     """
 
     def __init__(self, directory: Path, *, estimator: bool = False, outside: bool = False, **settings: Any) -> None:
