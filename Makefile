@@ -44,4 +44,4 @@ docs: setup  ## Write the reference pages that are made from the code
 	@$(BIN)/python -m hearsay.ops.pages.docs
 
 clean:  ## Remove the environment, caches and var/
-	@rm -rf .venv var .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf .venv var build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

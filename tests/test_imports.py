@@ -48,6 +48,24 @@ def test_the_public_names_are_there_and_no_others() -> None:
         _ = hearsay.Gadget  # type: ignore[attr-defined]
 
 
+@pytest.mark.xdist_group("mypy")  # one after the other: they share its cache
+def test_the_public_names_have_types(tmp_path: Path) -> None:
+    program = (
+        "from hearsay import Device, Survey, Writer, load_snapshot, open_survey, simulate\n"
+        "payload: bytes = Device(Survey.of({})).report(1)\n"
+        "value: float | None = simulate({}, [1]).ask('point 1')[0].value\n"
+        "name: str = load_snapshot('x').survey.name\n"
+        "writer: Writer = open_survey('redis://', 'x').writer()\n"
+        "wrong: int = open_survey('redis://', 'x').windows()\n"
+        "from hearsay import Gadget\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    words = [sys.executable, "-m", "mypy", str(tmp_path / "program.py")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [line.split("program.py:")[1].split(":")[0] for line in errors] == ["6", "7"], done.stdout
+
+
 def test_a_name_that_needs_the_extra_says_so() -> None:
     program = "import sys; sys.modules['redis'] = None; from hearsay import Writer"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

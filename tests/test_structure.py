@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 LONGEST, FULLEST = 350, 20
 WIDE = {"hearsay/ops/commands", "hearsay/ops/experiments"}  # one file each, however many there are
@@ -77,6 +79,7 @@ def _is_words(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
+@pytest.mark.xdist_group("mypy")
 def test_the_type_checker_sees_every_file() -> None:
     """A folder without __init__.py, or a module that nothing imports, would be passed over in silence."""
     checker = [sys.executable, "-m", "mypy", "--verbose"]
