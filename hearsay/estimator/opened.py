@@ -10,7 +10,7 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
-from hearsay.estimator.live import live, windows_of
+from hearsay.estimator.live import live
 from hearsay.estimator.snapshots.directory import Snapshot
 from hearsay.mechanisms.queries.answer import Answer
 
@@ -33,7 +33,7 @@ class OpenSurvey:
 
     def windows(self) -> list[str]:
         """Every window that holds something, oldest first."""
-        return windows_of(self.registered)
+        return [window.name for window in self.registered.windows]
 
     def read(self, window: str = ALL) -> Snapshot:
         """What a window (its name, `all`, or `last:N`) holds at this moment, as `load_snapshot` would give it."""
@@ -45,7 +45,7 @@ class OpenSurvey:
 
     def close(self) -> None:
         """Let the connection go."""
-        self._registry.client.close()
+        self._registry.disconnect()
 
     def __enter__(self) -> Self:
         return self
