@@ -1,4 +1,4 @@
-"""Survey files: parsed, checked field by field, written out in canonical form, and named by a tag.
+"""Surveys: read from tables and files, written out in canonical form, and named by a tag.
 
 The tag is a hash of the canonical form and of the wire version: two parties with the same tag agree on every
 probability, every report layout and every state layout. How long results are kept is not part of it.
@@ -13,71 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
-
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.windows import Every, Rounds, Whole, Windows, seconds
 from hearsay.mechanisms import Mechanism, build
-from hearsay.mechanisms.context_aware.channel import read_matrix
 from hearsay.mechanisms.errors import MechanismError
-from hearsay.mechanisms.estimates.postprocess import ISOTONIC, NAMES
-from hearsay.mechanisms.planning.auto import resolve
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC
 
 WIRE_VERSION = 1
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Window(_Table):
-    every: StrictStr | None = None
-    retain: StrictStr | None = None
-
-    @field_validator("every", "retain")
-    @classmethod
-    def _duration(cls, text: str | None) -> str | None:
-        if text is not None:
-            seconds(text)
-        return text
-
-
-class _Rounds(_Table):
-    reports: StrictInt | None = Field(default=None, ge=1)
-    within: StrictStr | None = None
-
-    @field_validator("within")
-    @classmethod
-    def _duration(cls, text: str | None) -> str | None:
-        if text is not None:
-            seconds(text)
-        return text
-
-
-class _Answers(_Table):
-    minimum_reports: StrictInt = Field(default=1, ge=1)
-    postprocess: StrictStr = "none"
-
-    @field_validator("postprocess")
-    @classmethod
-    def _method(cls, name: str) -> str:
-        if name not in NAMES:
-            raise ValueError(f"must be one of {', '.join(NAMES)}, got {name!r}")
-        return name
-
-
-class _File(_Table):
-    name: StrictStr = Field(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$")
-    mechanism: StrictStr
-    epsilon: Any
-    domain: Any
-    options: Any = {}
-    window: _Window | None = None
-    answers: _Answers = _Answers()
-    rounds: _Rounds | None = None
-
-
-_TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers, "rounds": _Rounds}
 
 
 @dataclass(frozen=True)
@@ -160,20 +102,20 @@ class Survey:
 
 def parse(table: dict[str, Any]) -> Survey:
     """A survey from its table; SurveyError names the field, what is allowed and what was got."""
-    _check_integers(table, "")
-    try:
-        file = _File.model_validate(table)
-    except ValidationError as error:
-        raise SurveyError(_printable(_explain(error))) from None
+    from hearsay.collector.survey.file import checked, printable  # with pydantic, only where a survey is read
+
+    file = checked(table)
     chosen = {"mechanism": file.mechanism, "epsilon": file.epsilon, "domain": file.domain, "options": file.options}
     reason = None
     try:
         if file.mechanism == "auto":
+            from hearsay.mechanisms.planning.auto import resolve
+
             chosen, reason = resolve(chosen)
         mechanism = build(chosen)
         _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle a level, are checked when first used
     except MechanismError as error:
-        raise SurveyError(_printable(str(error))) from None
+        raise SurveyError(printable(str(error))) from None
     kind = mechanism.domain.kind
     if file.answers.postprocess == ISOTONIC and kind not in ("ordinal", "count"):
         raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {kind!r}")
@@ -181,88 +123,35 @@ def parse(table: dict[str, Any]) -> Survey:
         raise SurveyError(f"rounds must be left out for mechanism {mechanism.ID}, which has none")
     if file.window is not None and (file.rounds is not None or mechanism.rounds > 1):
         raise SurveyError("window and rounds exclude each other: a survey with rounds has a window a round")
-    window, rounds = file.window or _Window(), file.rounds or _Rounds()
     return Survey(
         file.name,
         mechanism,
-        window.every,
-        window.retain,
+        file.window.every if file.window else None,
+        file.window.retain if file.window else None,
         file.answers.minimum_reports,
         file.answers.postprocess,
         reason,
-        rounds.reports,
-        rounds.within,
+        file.rounds.reports if file.rounds else None,
+        file.rounds.within if file.rounds else None,
     )
 
 
 def load(path: str | Path) -> Survey:
     """A survey from a TOML file; a matrix among its options may stand in a CSV file beside it."""
+    from hearsay.collector.survey.file import printable, with_matrices
+
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise SurveyError(f"survey file {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested or long beyond reason
-        raise SurveyError(f"survey file {path} is not valid TOML: {_printable(str(error))}") from None
+        raise SurveyError(f"survey file {path} is not valid TOML: {printable(str(error))}") from None
     try:
-        return parse(_with_matrices(table, Path(path).parent))
+        return parse(with_matrices(table, Path(path).parent))
     except SurveyError as error:
         raise SurveyError(f"survey file {path}: {error}") from None
-
-
-def _with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The table with every option that names a CSV file replaced by what the file holds."""
-    options = table.get("options")
-    if not isinstance(options, dict):
-        return table
-    named = {key: text for key, text in options.items() if isinstance(text, str) and text.endswith(".csv")}
-    read = {}
-    for key, name in named.items():
-        try:
-            read[key] = read_matrix((folder / name).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SurveyError(_printable(f"options.{key}: {folder / name}: {error.strerror or error}")) from None
-        except ValueError:
-            raise SurveyError(_printable(f"options.{key}: {folder / name} is not text in UTF-8")) from None
-    return {**table, "options": {**options, **read}}
 
 
 def _given(**values: Any) -> dict[str, Any]:
     """Those that are not None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _check_integers(value: Any, path: str) -> None:
-    """Refuse integers that TOML does not have: beyond 64 bits they overflow wherever a float is made of them."""
-    if isinstance(value, dict):
-        for key, part in value.items():
-            _check_integers(part, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list):
-        for number, part in enumerate(value, start=1):
-            _check_integers(part, f"{path}[{number}]")
-    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise SurveyError(_printable(f"{path} must be an integer of at most 64 bits, got {value.bit_length()} bits"))
-
-
-def _explain(error: ValidationError) -> str:
-    first = error.errors()[0]
-    location, got = first["loc"], first["input"]
-    field = ".".join(str(part) for part in location)
-    match first["type"]:
-        case "missing":
-            return f"{field} is missing"
-        case "extra_forbidden":
-            holder, allowed = ("survey", _File) if len(location) == 1 else (location[0], _TABLES[str(location[0])])
-            return f"{holder} has the unknown key {location[-1]!r}; allowed: {', '.join(sorted(allowed.model_fields))}"
-        case "string_pattern_mismatch":
-            return f"{field} must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"
-        case "model_type":
-            return f"{field} must be a table, got {type(got).__name__}"
-        case "value_error":
-            return f"{field} {first['ctx']['error']}"
-        case _:
-            return f"{field} must be {first['msg'].removeprefix('Input should be ')}, got {got!r}"
-
-
-def _printable(text: str) -> str:
-    """The text on one line, whatever names it quotes."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

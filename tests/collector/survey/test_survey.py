@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.survey.survey import _TABLES, _File, load, parse
+from hearsay.collector.survey.file import TABLES, File
+from hearsay.collector.survey.survey import load, parse
 from hearsay.collector.survey.windows import Every
 from hearsay.mechanisms.domains.domain import _PARSERS
 from hearsay.mechanisms.errors import ValueOutsideDomain
@@ -205,5 +206,5 @@ def test_every_survey_on_the_page_is_one(text: str) -> None:
 
 def test_the_page_names_every_key_and_every_kind_of_domain() -> None:
     listed = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE.partition("## Mechanisms")[0], re.MULTILINE))
-    keys = {f"{name}.{key}" for name, table in _TABLES.items() for key in table.model_fields}
-    assert listed == set(_File.model_fields) - set(_TABLES) | keys | set(_PARSERS)
+    keys = {f"{name}.{key}" for name, table in TABLES.items() for key in table.model_fields}
+    assert listed == set(File.model_fields) - set(TABLES) | keys | set(_PARSERS)
