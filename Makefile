@@ -17,7 +17,7 @@ $(INSTALLED): pyproject.toml hearsay/ops/setup.sh
 	@touch $@
 
 demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes)
-	@$(BIN)/python -m hearsay.ops.demo
+	@$(BIN)/hearsay demo
 
 run: setup  ## Run the Procfile: server, collector, workers, estimator
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
@@ -44,4 +44,4 @@ docs: setup  ## Write the reference pages that are made from the code
 	@$(BIN)/python -m hearsay.ops.pages.docs
 
 clean:  ## Remove the environment, caches and var/
-	@rm -rf .venv var .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf .venv var build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

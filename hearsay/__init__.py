@@ -1,1 +1,51 @@
-"""A streaming collector for local differential privacy."""
+"""A streaming collector for local differential privacy. `docs/python.md` shows each of these names at work.
+
+Device         randomises one value and hands out bytes; needs numpy, msgpack and pydantic only
+Survey         what devices, workers and estimator must agree on
+simulate       a survey on many values at once, without a server
+load_snapshot  what an estimator wrote, ready to be asked
+open_survey    a survey on a server: publish to it, read it, ask it
+Writer         a process's way into a stream, each batch stored once
+
+Each is imported from its home on first use: a device loads nothing of what servers need.
+"""
+
+from typing import TYPE_CHECKING
+
+__all__ = ["Device", "Survey", "Writer", "load_snapshot", "open_survey", "simulate"]
+
+if TYPE_CHECKING:
+    from hearsay.collector.survey.survey import Survey
+    from hearsay.collector.writer import Writer
+    from hearsay.estimator.opened import open_survey
+    from hearsay.estimator.snapshots.directory import load as load_snapshot
+    from hearsay.ops.simulate.library import simulate
+    from hearsay.producer.device import Device
+
+if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any name
+    _HOMES = {
+        "Device": "hearsay.producer.device:Device",
+        "Survey": "hearsay.collector.survey.survey:Survey",
+        "Writer": "hearsay.collector.writer:Writer",
+        "load_snapshot": "hearsay.estimator.snapshots.directory:load",
+        "open_survey": "hearsay.estimator.opened:open_survey",
+        "simulate": "hearsay.ops.simulate.library:simulate",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'hearsay' has no attribute {name!r}")
+        from importlib import import_module
+
+        module, _, attribute = _HOMES[name].partition(":")
+        try:
+            found = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.startswith("hearsay"):
+                raise
+            raise ImportError(f"hearsay.{name} needs {error.name}: pip install 'hearsay-ldp[server]'") from None
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,6 +1,7 @@
 """What tests of every folder share: one real embedded server per test process, and a clean client per test."""
 
 import os
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,14 @@ hypothesis.settings.register_profile("hearsay", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("hearsay")
 
 _NUMBERS = count(1)
+LINKS = {"collector", "estimator", "mechanisms", "ops", "producer", "workers"}  # at the top, for people only
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_namespace() -> Iterator[None]:
+    """A module that comes in by a link exists twice: two classes of one name, two tables of mechanisms."""
+    yield
+    assert LINKS & set(sys.modules) == set(), "import these by hearsay.<name>"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,6 +21,14 @@ class SurveyClosed(CollectorError):
     """The survey takes no more reports."""
 
 
+class RoundClosed(CollectorError):
+    """The round `number` takes no more reports; so many `entries`, the last ones, were not stored and are given up."""
+
+    def __init__(self, message: str, number: int, entries: int) -> None:
+        super().__init__(message)
+        self.number, self.entries = number, entries
+
+
 class Rejected(CollectorError):
     """A malformed entry; `reason` is a stable code and also the metric's label."""
 

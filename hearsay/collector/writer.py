@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import redis
 
-from hearsay.collector.errors import ReportsLost, SurveyClosed, UnknownSurvey
+from hearsay.collector.errors import ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
 from hearsay.collector.limits import DEDUP_WINDOW_S, PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
 from hearsay.collector.store.shard import Shard
 
@@ -23,13 +23,20 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 class _Batch:
     """A numbered batch, kept for a while after it was stored."""
 
-    def __init__(self, number: int, entries: list[Entry], reports: int) -> None:
-        self.number, self.entries, self.reports = number, entries, reports
+    def __init__(self, number: int, entries: list[Entry], reports: int, round_number: int | None) -> None:
+        self.number, self.entries, self.reports, self.round_number = number, entries, reports, round_number
         self.stored_at: float | None = None
 
 
 class Writer:
-    """One process's way into one shard. Not for use by several threads at once."""
+    """One process's way into one shard. Not for use by several threads at once.
+
+    >>> opened = open_survey(url, "likes")
+    >>> writer = Writer(opened.registered.store(0))  # the same as opened.writer()
+    >>> writer.publish([(b"r", Device(opened.survey).report("tea"))], reports=1)
+    >>> writer.check()  # at the end of a run: whether the server still has everything
+    >>> opened.close()
+    """
 
     def __init__(
         self,
@@ -53,8 +60,12 @@ class Writer:
             batch.stored_at = None
         self._last_stored = self._clock()
 
-    def publish(self, entries: Sequence[Entry], reports: int) -> None:
-        """Store entries of (field, payload) once; returns when they are stored. `reports` is how many they hold."""
+    def publish(self, entries: Sequence[Entry], reports: int, round_number: int | None = None) -> None:
+        """Store entries of (field, payload) once; returns when they are stored. `reports` is how many they hold.
+
+        Where the survey has rounds, all entries are of one. RoundClosed: it was closed before they were all stored, and
+        those that were not are given up.
+        """
         remaining = reports
         chunks = list(_chunks(entries))
         for position, chunk in enumerate(chunks):
@@ -64,8 +75,12 @@ class Writer:
             if not self._held and self._silent_for_long():
                 self._begin_anew()  # the server may have forgotten us; nothing of ours can be lost any more
             self._number += 1
-            self._held.append(_Batch(self._number, chunk, share))
-            self._drain()
+            self._held.append(_Batch(self._number, chunk, share, round_number))
+            try:
+                self._drain()
+            except RoundClosed as closed:
+                closed.entries += sum(map(len, chunks[position + 1 :]))
+                raise
 
     def _drain(self) -> None:
         """Send every batch that is not stored yet, oldest first."""
@@ -75,7 +90,9 @@ class Writer:
             if batch is None:
                 break
             try:
-                answer = self.shard.publish(self.identity, batch.number, batch.entries, batch.reports)
+                answer = self.shard.publish(
+                    self.identity, batch.number, batch.entries, batch.reports, batch.round_number
+                )
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
                 pause = self._wait("server", pause)
                 continue
@@ -95,6 +112,12 @@ class Writer:
                     self._resend_after(answer.last)
                 case "pressure":
                     pause = self._wait(answer.cause, pause)
+                case "closed" if answer.cause == "round" and batch.round_number is not None:
+                    raise RoundClosed(
+                        f"round {batch.round_number} of survey {self.shard.survey.name} takes no more reports",
+                        batch.round_number,
+                        self._give_up(batch.round_number),
+                    )
                 case "closed":
                     raise SurveyClosed(f"survey {self.shard.survey.name} is closed and takes no more reports")
                 case _:
@@ -126,6 +149,19 @@ class Writer:
         for batch in self._held:
             if batch.number >= lost_from:
                 batch.stored_at = None
+
+    def _give_up(self, round_number: int) -> int:
+        """Drop what was not stored before its round was closed; answers how many entries. What follows takes its
+        numbers."""
+        waiting = [batch for batch in self._held if batch.stored_at is None]
+        late = [batch for batch in waiting if batch.round_number == round_number]
+        self._number -= len(waiting)
+        self._held = deque(batch for batch in self._held if batch not in late)
+        for batch in self._held:
+            if batch.stored_at is None:
+                self._number += 1
+                batch.number = self._number
+        return sum(len(batch.entries) for batch in late)
 
     def check(self) -> None:
         """Ask whether the server still has everything sent lately, and repair it: for the end of a run.

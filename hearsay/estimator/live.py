@@ -9,17 +9,15 @@ from dataclasses import dataclass
 
 from hearsay.collector.store.reading import Reading, read
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import Vector, unflatten
 from hearsay.collector.store.status import is_final
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.survey.windows import ALL
+from hearsay.collector.survey.windows import ALL, Whole, Window
+from hearsay.collector.wire.rejections import Rejections
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
-
-Rejected = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Live:
     version: int
     final: bool
     state: State
-    rejected: Rejected
+    rejected: Rejections
 
     def estimate(self) -> Estimate:
         return self.survey.mechanism.estimate(self.state)
@@ -46,11 +44,12 @@ class Live:
 def live(registered: Registered, window: str = ALL) -> Live:
     """Read what a window (its name, `all`, or `last:N`) holds at this moment."""
     chosen = choose(registered, window)
-    pairs = [(store, name) for name in chosen for store in registered.stores]
+    survey = survey_in(registered, chosen)
+    pairs = [(store, each) for each in chosen for store in registered.stores]
     # Before reading: then nothing is missed. All windows together are final only when no other can begin.
-    ended = registered.survey.every_s is None or window != ALL or registered.closed
-    final = ended and bool(pairs) and all(is_final(store, name) for store, name in pairs)
-    return add(registered.survey, window, [read(store, name) for store, name in pairs], final)
+    ended = isinstance(survey.windows, Whole) or window != ALL or registered.closed
+    final = ended and bool(pairs) and all(is_final(store, each) for store, each in pairs)
+    return add(survey, window, [read(store, each.name) for store, each in pairs], final)
 
 
 def live_estimate(registered: Registered, window: str = ALL) -> Estimate:
@@ -64,11 +63,9 @@ def add(survey: Survey, window: str, readings: Sequence[Reading], final: bool) -
     for reading in readings:
         total = reading.vector if total is None else total + reading.vector
     state = survey.mechanism.empty() if total is None else unflatten(survey.mechanism, total)
-    rejected: Rejected = {}
+    rejected = Rejections()
     for reading in readings:
-        for reason, counts in reading.rejected.items():
-            entries, reports = rejected.get(reason, (0, 0))
-            rejected[reason] = (entries + counts["entries"], reports + counts["reports"])
+        rejected += reading.rejected
     version = version_of((reading.counters for reading in readings), final)
     return Live(survey, window, version, final, state, rejected)
 
@@ -79,26 +76,34 @@ def version_of(counters: Iterable[Mapping[str, int]], final: bool) -> int:
     return 2 * changes + final
 
 
-def counters_of(store: Shard, window: str) -> dict[str, int]:
-    """A window's counters, without its state."""
-    held = store.client.hgetall(store.keys.counters(window))
-    return {name.decode(): int(count) for name, count in held.items()}
+def choose(registered: Registered, window: str) -> list[Window]:
+    """The windows that `window` names: one by its name, `all` of them, or the `last:N` that hold something.
 
-
-def windows_of(registered: Registered) -> list[str]:
-    """Every window that holds something, oldest first."""
-    return sorted({name.decode() for store in registered.stores for name in store.client.smembers(store.keys.windows)})
-
-
-def choose(registered: Registered, window: str) -> list[str]:
-    """The windows that `window` names: one by its name, `all` of them, or the `last:N` that hold something."""
-    known = windows_of(registered)
+    A round is nothing without those before it: its name means all of them up to it.
+    """
+    known = registered.windows
     if window == ALL:
         return known
     last = re.fullmatch(r"last:([1-9]\d{0,8})", window, re.ASCII)
-    if last:
+    if last and not registered.survey.windows.cumulative:
         return known[-int(last[1]) :]
-    if window not in known:
-        newest = ", ".join(known[-3:]) or "none yet"
-        raise QueryError(f"window must be all, last:N or a window with reports (newest: {newest}), got {window}")
-    return [window]
+    for found in known:
+        if found.name == window:
+            return up_to(registered, found)
+    newest = ", ".join(each.name for each in known[-3:]) or "none yet"
+    raise QueryError(f"window must be all, last:N or a window with reports (newest: {newest}), got {window}")
+
+
+def up_to(registered: Registered, window: Window) -> list[Window]:
+    """The windows that a window's estimate stands on: itself, and where it is a round, all before it."""
+    if not registered.survey.windows.cumulative:
+        return [window]
+    return [each for each in registered.windows if each <= window]
+
+
+def survey_in(registered: Registered, windows: Sequence[Window]) -> Survey:
+    """The survey as the newest of these windows asked it."""
+    survey = registered.survey
+    if not survey.windows.cumulative or not windows:
+        return survey
+    return survey.in_round(registered.rounds.history(windows[-1].number))

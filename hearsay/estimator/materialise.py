@@ -10,12 +10,15 @@ import redis
 
 from hearsay.collector import limits
 from hearsay.collector.errors import UnknownSurvey
-from hearsay.collector.store import keys
+from hearsay.collector.store.counters import counters_of, has_deltas
 from hearsay.collector.store.reading import Reading, compact, read
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import is_final
-from hearsay.estimator.live import add, counters_of, version_of, windows_of
+from hearsay.collector.survey.windows import Window
+from hearsay.estimator.live import add, survey_in, up_to, version_of
 from hearsay.estimator.retention import forget
+from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.totals import record_merged
@@ -52,7 +55,7 @@ class Materialiser:
         self._done: dict[tuple[str, str], int] = {}  # tag, window: the version last published
         self._settled: set[tuple[str, str]] = set()  # final, merged and published: never looked at again
         self._resting: dict[tuple[str, str], float] = {}  # tag, window: when a large one is looked at again
-        self._server: object = None
+        self._server: str | None = None
         self._next_retention = 0.0
 
     def run_once(self) -> Pass:
@@ -67,6 +70,7 @@ class Materialiser:
                 tags.add(registered.survey.tag)
                 self._forget_after_deletion(registered)
                 self._materialise_survey(registered, result)
+                drive(registered)
                 if retention_due:
                     self._retain(registered, result)
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
@@ -84,7 +88,7 @@ class Materialiser:
 
     def _forget_after_restart(self) -> None:
         """A server that restarted may have lost its last second: nothing remembered about it holds."""
-        server = self.registry.client.info("server").get("run_id")
+        server = self.registry.server_run()
         if server != self._server:
             self._readings.clear()
             self._done.clear()
@@ -100,43 +104,46 @@ class Materialiser:
         self._births[tag] = birth
 
     def _materialise_survey(self, registered: Registered, result: Pass) -> None:
-        for window in windows_of(registered):
-            if (registered.survey.tag, window) not in self._settled:
+        for window in registered.windows:
+            if (registered.survey.tag, window.name) not in self._settled:
                 self._materialise_window(registered, window, result)
 
-    def _materialise_window(self, registered: Registered, window: str, result: Pass) -> None:
-        survey = registered.survey
-        key = (survey.tag, window)
-        final = all(is_final(store, window) for store in registered.stores)  # before reading: then nothing is missed
-        version = version_of((counters_of(store, window) for store in registered.stores), final)
+    def _materialise_window(self, registered: Registered, window: Window, result: Pass) -> None:
+        survey, name = registered.survey, window.name
+        key = (survey.tag, name)
+        parts = up_to(registered, window)
+        pairs = [(store, part) for part in parts for store in registered.stores]
+        final = all(is_final(store, part) for store, part in pairs)  # before reading: then nothing is missed
+        version = version_of((counters_of(store, part.name) for store, part in pairs), final)
         if self._done.get(key) == version:
             return
         if not final and time.monotonic() < self._resting.get(key, 0.0):
             return
-        if final and key not in self._done and self._was_settled(registered, window, version):
+        if final and key not in self._done and self._was_settled(registered, name, version):
             self._settled.add(key)
             return
         started = time.monotonic()
-        readings = self._read(registered, window)
+        readings = [self._read(store, part.name) for store, part in pairs]
         due = [reading for reading in readings if _is_due(reading, final)]
         merged = sum(self._compact(reading) for reading in due)
         result.merged += merged
-        current = add(survey, window, readings, final)
+        current = add(survey_in(registered, parts), name, readings, final)
         content = current.content()
-        published.put(registered, window, content.version, content.short_json())
+        published.put(registered, name, content.version, content.short_json())
         if self.root is not None:
-            snapshot.publish(self.root, content, lambda: published.held_version(registered, window) == content.version)
+            snapshot.publish(self.root, content, lambda: published.held_version(registered, name) == content.version)
         if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
             self._done[key] = content.version
         result.materialised += 1
         duration_s = time.monotonic() - started
         if sum(reading.vector.size for reading in readings) >= LARGE_CELLS:
             self._resting[key] = time.monotonic() + REST * duration_s
-        self._observe(duration_s)
+        self.registry.observe("materialise", "materialisations", duration_s)
         if final and not any(reading.deltas for reading in readings):
             self._settled.add(key)
-            for store in registered.stores:
-                self._readings.pop((survey.tag, store.shard, window), None)
+            if not survey.windows.cumulative:  # a later round reads it again
+                for store in registered.stores:
+                    self._readings.pop((survey.tag, store.shard, name), None)
 
     def _was_settled(self, registered: Registered, window: str, version: int) -> bool:
         """Whether an earlier process already published this final window and merged its deltas."""
@@ -145,32 +152,20 @@ class Materialiser:
             return False
         if self.root is not None and not snapshot.holds(self.root, survey, window, version, final=True):
             return False
-        start = window.encode() + b":"
-        return not any(
-            name.startswith(start) for store in registered.stores for name in store.client.hkeys(store.keys.deltas)
-        )
+        return not any(has_deltas(store, window) for store in registered.stores)
 
-    def _read(self, registered: Registered, window: str) -> list[Reading]:
-        readings = []
-        for store in registered.stores:
-            place = (registered.survey.tag, store.shard, window)
-            # Taken out while it is brought up to date: half of an update must not be remembered.
-            reading = read(store, window, self._readings.pop(place, None))
-            self._readings[place] = reading
-            readings.append(reading)
-        return readings
+    def _read(self, store: Shard, window: str) -> Reading:
+        place = (store.survey.tag, store.shard, window)
+        # Taken out while it is brought up to date: half of an update must not be remembered.
+        reading = read(store, window, self._readings.pop(place, None))
+        self._readings[place] = reading
+        return reading
 
     def _compact(self, reading: Reading) -> bool:
         if not compact(reading):
             return False  # another estimator was first, or the server lost what was read; the next reading starts anew
         record_merged(reading)
         return True
-
-    def _observe(self, duration_s: float) -> None:
-        pipeline = self.registry.client.pipeline(transaction=False)
-        pipeline.hincrbyfloat(keys.timings(self.registry.prefix), "materialise_seconds", duration_s)
-        pipeline.hincrby(keys.timings(self.registry.prefix), "materialisations", 1)
-        pipeline.execute()
 
     def _retain(self, registered: Registered, result: Pass) -> None:
         for window in forget(registered, self.root):

@@ -1,12 +1,10 @@
 """Forgetting windows, their snapshots and dead letters that were kept as long as the survey says."""
 
+from contextlib import suppress
 from pathlib import Path
 
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.status import is_final, now_ms, purge_window
-from hearsay.collector.survey.windows import bounds_ms
-from hearsay.estimator.live import windows_of
+from hearsay.collector.store.status import is_final, purge_window, trim_dead_letters
 from hearsay.estimator.snapshots import directory as snapshot
 
 
@@ -15,20 +13,22 @@ def forget(registered: Registered, root: Path | None) -> list[str]:
     survey = registered.survey
     if survey.retain_s is None:
         return []
-    oldest_ms = now_ms(registered.stores[0]) - survey.retain_s * 1_000
+    oldest_ms = registered.stores[0].now_ms() - survey.retain_s * 1_000
     for store in registered.stores:
-        store.client.xtrim(store.keys.dead, minid=f"{max(oldest_ms, 0)}-0", approximate=False)
-    known = set(windows_of(registered))
-    if root is not None:
-        known |= set(snapshot.windows(root, survey.name))
+        trim_dead_letters(store, oldest_ms)
+    known = set(registered.windows)
+    for name in [] if root is None else snapshot.windows(root, survey.name):
+        with suppress(ValueError):  # a link that somebody else put there
+            known.add(survey.windows.named(name))
     purged = []
     for window in sorted(known):
-        _, end_ms = bounds_ms(window, survey.every_s)
-        if end_ms is None or end_ms > oldest_ms or not all(is_final(store, window) for store in registered.stores):
+        if window.end_ms is None or window.end_ms > oldest_ms:
+            continue
+        if not all(is_final(store, window) for store in registered.stores):
             continue
         for store in registered.stores:
-            purge_window(store, window, read(store, window))
+            purge_window(store, window.name)
         if root is not None:
-            snapshot.remove_window(root, survey.name, window)
-        purged.append(window)
+            snapshot.remove_window(root, survey.name, window.name)
+        purged.append(window.name)
     return purged

@@ -5,7 +5,7 @@ share an object. The state is a fixed set of named int64 arrays that add: foldin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar, Self
@@ -45,6 +45,23 @@ class Mechanism(ABC):
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there may be at most; a later one asks what earlier ones answered."""
+        return 1
+
+    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
+        """The mechanism as it stands in round `len(history) + 1`: `history[i]` is what `next_round` answered when round
+        `i + 1` was over. The state's arrays, and with them all states, are the same in every round."""
+        return self
+
+    def next_round(self, state: State) -> dict[str, Any] | None:
+        """Public parameters of the next round, from the sum of all states so far; None: this was the last one.
+
+        Asked of the mechanism in the round that is over. Plain JSON, and the same again for the same state.
+        """
+        return None
 
     @classmethod
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:

@@ -23,6 +23,10 @@ DONE, CHECK_FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 COMMANDS = {
     "survey": ("hearsay.ops.commands.survey", "Register, list, show, close and delete surveys."),
+    "demo": (
+        "hearsay.ops.commands.demo",
+        "Run the whole pipeline on simulated devices, its answers beside the truth.",
+    ),
     "simulate": ("hearsay.ops.commands.simulate", "Run a survey on a CSV of values in one process, without a server."),
     "produce": ("hearsay.ops.commands.produce", "Publish the reports of simulated devices."),
     "collect": ("hearsay.ops.commands.collect", "Cut streams into ranges and hand them to the workers."),

@@ -213,6 +213,11 @@ class Settings:
         return shown
 
 
+def environment(**settings: object) -> dict[str, str]:
+    """These settings as the variables that a child process reads them from."""
+    return {BY_NAME[name].environment: str(value) for name, value in settings.items()}
+
+
 def _value(setting: Setting, flag: Any, environment: Mapping[str, str]) -> Any:
     for source, text in ((setting.flag, flag), (setting.environment, environment.get(setting.environment) or None)):
         if text is None:

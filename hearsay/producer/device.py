@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hearsay.collector.store.keys import FIELD_SINGLE
-from hearsay.collector.survey.survey import Survey, load, parse
+from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
-from hearsay.collector.writer import Writer
+from hearsay.collector.wire.decode import FIELD_SINGLE
 from hearsay.mechanisms.exact.randomness import Random, secure
+
+if TYPE_CHECKING:  # a device that hands out bytes has no redis
+    from hearsay.collector.writer import Writer
 
 
 class Device:
@@ -22,13 +24,9 @@ class Device:
 
     def __init__(self, survey: Survey | Mapping[str, Any] | str | Path, random: Random | None = None) -> None:
         """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another."""
-        if isinstance(survey, str | Path):
-            survey = load(survey)
-        elif isinstance(survey, Mapping):
-            survey = parse(dict(survey))
-        self.survey = survey
+        self.survey = Survey.of(survey)
         self._random = secure() if random is None else random
-        self._codec = codec(survey.mechanism)
+        self._codec = codec(self.survey.mechanism)
 
     def report(self, value: Any) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values."""
@@ -36,6 +34,6 @@ class Device:
         reports = mechanism.perturb(mechanism.domain.one(value), self._random)
         return self._codec.encode_singles(reports)[0]
 
-    def publish(self, value: Any, writer: Writer) -> None:
+    def publish(self, value: Any, writer: "Writer") -> None:
         """Report a value straight into the stream, where the device is trusted with it."""
         writer.publish([(FIELD_SINGLE, self.report(value))], 1)

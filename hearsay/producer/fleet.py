@@ -6,21 +6,25 @@ A fleet does what as many `Device`s would do, with the same code of the mechanis
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from hearsay.collector.errors import RoundClosed, SurveyClosed
 from hearsay.collector.limits import FRAME_BYTES
-from hearsay.collector.store.keys import FIELD_FRAME, FIELD_SINGLE
-from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import Codec, codec
-from hearsay.collector.writer import Entry, Writer
+from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
 from hearsay.mechanisms import Mechanism, Reports
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import length_of, select
 
+if TYPE_CHECKING:
+    from hearsay.collector.store.registry import Registered
+    from hearsay.collector.writer import Entry
+
 FRAME = 4_096  # reports in a frame, unless asked otherwise
 BATCH_REPORTS = 65_536  # reports perturbed at once: large enough for numpy, small enough for progress
 BATCH_BYTES = 64 << 20  # wide reports (long bit vectors): bounds the memory of a batch
+ROUND_POLL_S = 0.2  # between looks for the next round
 STEPS_PER_S = 20  # at a limited rate, a second's reports go out in so many steps
 
 
@@ -40,7 +44,7 @@ class Fleet:
 
     def __init__(
         self,
-        registered: Registered,
+        registered: "Registered",
         random: Random,
         *,
         frame: int | None = FRAME,
@@ -48,9 +52,13 @@ class Fleet:
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
     ) -> None:
-        self._mechanism, self._codec = registered.survey.mechanism, codec(registered.survey.mechanism)
+        from hearsay.collector.writer import Writer  # redis: a simulation without a server has none
+
+        self._registered = registered
+        self._round: int | None = None
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
+        self._take_part_in(None)
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -70,18 +78,39 @@ class Fleet:
             writer.check()
         return sent
 
+    def _take_part_in(self, closed: int | None) -> None:
+        """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
+        survey, self._round = self._registered.survey, None
+        if survey.windows.cumulative:
+            while not (held := self._registered.rounds).open or held.number == closed:
+                if self._registered.closed:
+                    raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")
+                if self._stop.wait(ROUND_POLL_S):
+                    raise KeyboardInterrupt
+            self._round = held.number
+            survey = survey.in_round(held.history(held.number))
+        self._mechanism, self._codec = survey.mechanism, codec(survey.mechanism)
+
     def _publish(self, values: Values) -> None:
         for number, writer in enumerate(self._writers):
             mine = values[number :: len(self._writers)]
-            if not len(mine):
-                continue
-            entries: list[Entry]
-            if self._frame is None:
-                entries = [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, mine, self._random)]
-            else:
-                made = frames(self._mechanism, self._codec, mine, self._random, self._frame)
-                entries = [(FIELD_FRAME, frame) for frame, _ in made]
-            writer.publish(entries, len(mine))
+            while len(mine):
+                entries, counts = self._made(mine)
+                try:
+                    writer.publish(entries, len(mine), self._round)
+                    break
+                except RoundClosed as over:
+                    # Simulated devices that came too late take part in the next round, as if they were asked then.
+                    late = min(over.entries, len(entries))
+                    mine = mine[len(mine) - (late if counts is None else sum(counts[len(counts) - late :])) :]
+                    self._take_part_in(over.number)
+
+    def _made(self, values: Values) -> tuple[list["Entry"], list[int] | None]:
+        """Entries, and how many reports each has; None: one each."""
+        if self._frame is None:
+            return [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, values, self._random)], None
+        made = list(frames(self._mechanism, self._codec, values, self._random, self._frame))
+        return [(FIELD_FRAME, frame) for frame, _ in made], [count for _, count in made]
 
 
 def frames(

@@ -9,9 +9,11 @@ import time
 from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.limits import DEAD_LETTERS_PER_COMMIT
 from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.rounds import rounds_of
 from hearsay.collector.store.shard import Commit, DeadLetter, Shard
 from hearsay.collector.store.state import encode_delta, fresh
-from hearsay.collector.wire.codec import Codec, Decoded, codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import Decoded, Place, decode
 from hearsay.workers.context import current
 
 Entries = list[tuple[bytes, dict[bytes, bytes]]]
@@ -37,7 +39,7 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
         if store.range(seq) is None:
             return "gone"  # another delivery committed it, and it was trimmed
         raise
-    commit = fold_entries(store, found, entries, codec(registered.survey.mechanism), context.keep_payloads)
+    commit = fold_entries(store, found, entries, context.keep_payloads)
     answer = store.commit(found, commit)
     if answer == "parts":
         raise CollectorError(f"range {seq} of {name}: staged parts expired before the commit")
@@ -46,17 +48,22 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
     return answer
 
 
-def fold_entries(store: Shard, found: Range, entries: Entries, wire: Codec, keep_payloads: bool) -> Commit:
-    """What a range's entries add, without touching the server."""
-    mechanism = store.survey.mechanism
-    decoded = decode(mechanism, [fields for _, fields in entries], wire)
+def fold_entries(store: Shard, found: Range, entries: Entries, keep_payloads: bool) -> Commit:
+    """What a range's entries add. Where the survey has rounds, they are read as the round that they stand in asks."""
+    survey, place = store.survey, None
+    if survey.windows.cumulative:
+        held = rounds_of(store)
+        place = Place(found.window_number, opened=found.window_number <= held.number)
+        survey = survey.in_round(held.history(found.window_number))
+    mechanism = survey.mechanism
+    decoded = decode(mechanism, [fields for _, fields in entries], codec(mechanism), place)
     delta = b""
     if decoded.count:
         vector, state = fresh(mechanism)
         mechanism.fold(state, decoded.reports)
         delta = encode_delta(vector)
     letters = _dead_letters(decoded, entries, keep_payloads)
-    return Commit(found.window(store.survey.every_s), delta, decoded.count, decoded.rejected, letters)
+    return Commit(found.window(survey.windows).name, delta, decoded.count, decoded.rejected, letters)
 
 
 def _dead_letters(decoded: Decoded, entries: Entries, keep_payloads: bool) -> list[DeadLetter]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from rq.job import Job
 
+from hearsay.collector.dispatch.dispatcher import FOLD_JOB
 from hearsay.workers.fold import fold_range
 
-ALLOWED: dict[str, Callable[..., Any]] = {"hearsay.workers.fold.fold_range": fold_range}
+ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range}
 
 
 class ForbiddenJob(Exception):

@@ -5,11 +5,11 @@ the others.
 """
 
 import logging
-import os
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hearsay.workers.context import WorkerSettings
@@ -34,18 +34,17 @@ class _Slot:
 def supervise(settings: WorkerSettings, count: int, stop: threading.Event) -> int:
     """Keep `count` workers running until `stop`; answers how often one had to be replaced."""
     slots = [_Slot() for _ in range(count)]
-    environment = {**os.environ, **settings.environment()}
     try:
         while not stop.is_set():
             for slot in slots:
-                _tend(slot, environment)
+                _tend(slot, settings)
             stop.wait(0.1)
     finally:
         _stop(slots)
     return sum(slot.exits for slot in slots)
 
 
-def _tend(slot: _Slot, environment: dict[str, str]) -> None:
+def _tend(slot: _Slot, settings: WorkerSettings) -> None:
     now = time.monotonic()
     if slot.process is not None:
         code = slot.process.poll()
@@ -54,10 +53,23 @@ def _tend(slot: _Slot, environment: dict[str, str]) -> None:
         _LOG.warning("worker %d exited with %d; starting another", slot.process.pid, code)
         slot.exits += 1
         slot.pause_s = FIRST_PAUSE_S if now - slot.started > STEADY_S else min(2 * slot.pause_s, LONGEST_PAUSE_S)
+        _hang_up(slot.process)
         slot.process, slot.not_before = None, now + slot.pause_s
     if now >= slot.not_before:
-        slot.process = subprocess.Popen([sys.executable, "-m", "hearsay.workers.worker"], env=environment)
+        slot.process = start_worker(settings)
         slot.started = now
+
+
+def start_worker(settings: WorkerSettings) -> subprocess.Popen[bytes]:
+    """A worker at the other end of a line that breaks when this process ends, however it does."""
+    process = subprocess.Popen([sys.executable, "-m", "hearsay.workers.worker"], stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    try:
+        process.stdin.write(settings.line())
+        process.stdin.flush()
+    except BrokenPipeError:
+        _LOG.warning("worker %d ended before it was told what to do", process.pid)
+    return process
 
 
 def _stop(slots: list[_Slot]) -> None:
@@ -71,3 +83,10 @@ def _stop(slots: list[_Slot]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        _hang_up(process)
+
+
+def _hang_up(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):  # what was never read
+            process.stdin.close()

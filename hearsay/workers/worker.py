@@ -1,10 +1,14 @@
-"""One worker process: `python -m hearsay.workers.worker`, configured by the environment; jobs run inside it."""
+"""One worker process: `python -m hearsay.workers.worker`, which jobs run inside.
+
+Its standard input is the line to its supervisor: first comes what it is told, and when the line breaks, at whatever
+moment, the supervisor is gone and so is the worker.
+"""
 
 import logging
 import os
 import sys
 import threading
-import time
+from contextlib import suppress
 
 import redis
 from rq import Queue, SimpleWorker
@@ -12,17 +16,15 @@ from rq.serializers import JSONSerializer
 
 from hearsay.collector import logs
 from hearsay.collector.errors import CollectorError
-from hearsay.collector.limits import HEARTBEAT_TTL_S
+from hearsay.collector.heartbeats import BEAT_S
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.keys import heartbeat
 from hearsay.workers.context import Context, WorkerSettings, set_current
 from hearsay.workers.job import FoldJob
 
 # RQ's own clean-up of abandoned jobs matters little: overdue ranges are re-enqueued by the collector.
 MAINTENANCE_S = 60
 WORKER_TTL_S = 60
-PARENT_CHECK_S = 1.0
 _LOG = logging.getLogger("hearsay.worker")
 
 
@@ -43,36 +45,43 @@ def run(settings: WorkerSettings) -> None:
         worker_ttl=WORKER_TTL_S,
         log_job_description=False,
     )
-    beating = threading.Event()
-    threading.Thread(target=_beat, args=(context, beating), daemon=True).start()
+    stop = threading.Event()
+    threading.Thread(target=_beat, args=(context, stop), daemon=True).start()
     try:
         worker.work(logging_level="WARNING", with_scheduler=False)
     finally:
-        beating.set()
+        stop.set()
+        with suppress(redis.exceptions.RedisError):
+            context.heartbeat.stop()
 
 
 def _beat(context: Context, stop: threading.Event) -> None:
-    """Show that this worker is alive, and end it when its supervisor is gone: nobody else would ever stop it."""
-    parent = os.getppid()
-    next_beat = 0.0
+    """Show that this worker is alive."""
     while not stop.is_set():
-        if time.monotonic() >= next_beat:
-            next_beat = time.monotonic() + HEARTBEAT_TTL_S / 3
-            try:
-                context.client.set(heartbeat(context.prefix, "worker", context.identity), "1", ex=HEARTBEAT_TTL_S)
-            except redis.exceptions.RedisError:
-                _LOG.warning("heartbeat failed: the server does not answer")
-        if os.getppid() != parent:
-            _LOG.warning("the supervisor is gone; stopping")
-            os._exit(0)  # at any moment: a range that is not committed is folded by another worker
-        stop.wait(PARENT_CHECK_S)
+        try:
+            context.heartbeat.beat()
+        except redis.exceptions.RedisError:
+            _LOG.warning("heartbeat failed: the server does not answer")
+        stop.wait(BEAT_S)
+
+
+def _end_with_supervisor() -> None:
+    """End this worker when its supervisor is gone: nobody else would ever stop it."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    _LOG.warning("the supervisor is gone; stopping")
+    os._exit(0)  # at any moment: a range that is not committed is folded by another worker
 
 
 def main() -> None:
     """Entry point of a worker process."""
     logs.configure("worker", "warning")
+    line = sys.stdin.buffer.readline()
+    threading.Thread(target=_end_with_supervisor, daemon=True).start()
+    if not line:
+        return
     try:
-        run(WorkerSettings.from_environment())
+        run(WorkerSettings.parse(line))
     except (CollectorError, redis.exceptions.RedisError) as error:
         _LOG.error("cannot work: %s", error)
         sys.exit(2)

@@ -10,9 +10,14 @@ from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.store import scripts
 from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.snapshots import in_redis as published
 from tests.pipeline import buckets, cut_all, fold, singles
+from tests.rounds import rounds_table, two_rounds_known
+
+__all__ = ["two_rounds_known"]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-model.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `([a-z]+[a-z:<>]*)` \| (hash|string|stream|set|list) \|", PAGE, re.MULTILINE)
@@ -37,6 +42,7 @@ def test_every_key_is_documented_with_its_type(
     assert {fold(store, found) for found in others} == {"ok"}
     assert store.skip_range(last) > 0
     published.put(registered, "all", 1, b"{}")
+    Registry(client, prefix).add(parse(rounds_table(4)))
     Dispatcher(client, client, prefix, queue=prefix).chores()
 
     seen = set()

@@ -12,7 +12,6 @@ from hearsay.collector.store.connect import connect
 from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.status import set_pressure, status
-from hearsay.collector.wire.codec import codec
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
@@ -65,7 +64,7 @@ def test_the_same_range_folded_concurrently_commits_once(client: redis.Redis, pr
     barrier, answers = threading.Barrier(3), []
 
     def deliver() -> None:
-        commit = fold_entries(store, found, store.entries(found), codec(store.survey.mechanism), False)
+        commit = fold_entries(store, found, store.entries(found), False)
         barrier.wait()
         answers.append(store.commit(found, commit))
 
@@ -83,7 +82,7 @@ def test_a_range_number_that_was_used_before_is_refused(client: redis.Redis, pre
     store = buckets(client, prefix, 10).store(0)
     Writer(store).publish(singles(store, range(5)), 5)
     (found,) = cut_all(store)
-    commit = fold_entries(store, found, store.entries(found), codec(store.survey.mechanism), False)
+    commit = fold_entries(store, found, store.entries(found), False)
     record = client.hget(store.keys.ranges, "1").replace(found.nonce.encode(), b"another")
     client.hset(store.keys.ranges, "1", record)
     assert store.commit(found, commit) == "stale"
@@ -157,7 +156,7 @@ def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypa
     store = buckets(client, prefix, 5_000).store(0)
     Writer(store).publish(frame(store, range(5_000)), 5_000)
     (found,) = cut_all(store)
-    commit = fold_entries(store, found, store.entries(found), codec(store.survey.mechanism), False)
+    commit = fold_entries(store, found, store.entries(found), False)
     assert store.commit(found, commit) == "ok"
     parts = client.keys(f"{store.keys.base}part:*")
     assert len(parts) > 3

@@ -14,7 +14,8 @@ from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import parse
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
 from hearsay.collector.writer import Entry, Writer
 from hearsay.mechanisms import Mechanism, Reports, build
 from hearsay.mechanisms.exact.randomness import seeded
@@ -97,7 +98,7 @@ def test_thousands_of_malformed_entries_between_good_neighbours(
     assert seen.folded == folded
     for array, values in expected.items():
         np.testing.assert_array_equal(seen.state[array], values)
-    assert seen.rejected == tally(bad)
+    assert seen.rejected.table() == tally(bad)
     assert seen.counters["entries"] == 2 * CASES_EACH
 
     check_dead_letters(store, bad, len(ranges))
@@ -176,7 +177,7 @@ def test_an_entry_above_the_limit_is_refused_unread(client: redis.Redis, prefix:
     assert {fold(store, found) for found in cut_all(store)} == {"ok"}
     seen = read(store, "all")
     assert seen.folded == 3
-    assert seen.rejected == {"too-large": {"entries": 1, "reports": 1 if field == b"r" else 0}}
+    assert seen.rejected.table() == {"too-large": {"entries": 1, "reports": 1 if field == b"r" else 0}}
 
 
 def good_singles(mechanism: Mechanism, count: int) -> list[bytes]:
@@ -198,7 +199,7 @@ def test_entries_with_several_or_strange_fields_written_past_the_scripts(client:
     assert {fold(store, found) for found in cut_all(store)} == {"ok"}
     seen = read(store, "all")
     assert seen.folded == 5
-    assert seen.rejected == {"unknown-field": {"entries": 5, "reports": 0}}
+    assert seen.rejected.table() == {"unknown-field": {"entries": 5, "reports": 0}}
 
 
 def random_object(generator: np.random.Generator, depth: int = 0) -> Any:

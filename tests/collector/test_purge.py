@@ -23,7 +23,7 @@ def test_a_purged_window_leaves_no_key(
         assert compact(read(store, "all"))
     reading = read(store, "all")
     assert reading.folded == 50
-    purge_window(store, "all", reading)
+    purge_window(store, "all")
     store.trim()
     base = store.keys.base.encode()
     left = {base + name for name in (b"stream", b"cursor", b"writers", b"meta")}  # what belongs to no window

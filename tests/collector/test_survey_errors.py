@@ -141,7 +141,8 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
         (
             "colour",
             "red",
-            "survey has the unknown key 'colour'; allowed: answers, domain, epsilon, mechanism, name, options, window",
+            "survey has the unknown key 'colour'; allowed: answers, domain, epsilon, mechanism, name, options, "
+            "rounds, window",
         ),
     ],
 )

@@ -19,8 +19,10 @@ import pytest
 
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire import codec as wire_code
+from hearsay.collector.wire import decode as decode_code
 from hearsay.collector.wire import variant as variant_code
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
 from hearsay.mechanisms import Mechanism, Reports, build, catalogue
 from hearsay.mechanisms.catalogue import parse_domain as domain_of
 from hearsay.mechanisms.exact.randomness import seeded
@@ -28,6 +30,7 @@ from tests.collector.layouts import rows
 from tests.collector.wire.test_codec import LARGE
 from tests.mechanisms.shared import CASES, skewed_cells
 
+CODE = (wire_code, variant_code, decode_code)
 VECTORS = Path(__file__).parent / "vectors"
 SHIPPED = catalogue.shipped()
 
@@ -154,7 +157,10 @@ def outcome(table: dict[str, Any], entry: dict[str, bytes]) -> dict[str, Any]:
     mechanism = build(table)
     fields = {name.encode(): payload for name, payload in entry.items()}
     decoded = decode(mechanism, [fields], codec(mechanism))
-    return {"rejected": decoded.rejected, "folded": decoded.count}
+    return {
+        "rejected": {reason: list(refused) for reason, refused in decoded.rejected.items()},
+        "folded": decoded.count,
+    }
 
 
 def bad_vectors() -> list[dict[str, Any]]:
@@ -300,8 +306,8 @@ def test_the_page_shows_the_bytes_as_they_are(title: str, survey: str, reports: 
 def test_the_page_has_its_examples_and_every_reason() -> None:
     assert len(EXAMPLES) == 4
     listed = set(re.findall(r"^\| `([a-z-]+)` \| .* \| .*(?:entry|entries|report).* \|$", WIRE_PAGE, re.MULTILINE))
-    source = "".join(Path(module.__file__ or "").read_text(encoding="utf-8") for module in (wire_code, variant_code))
-    raised = set(re.findall(r'(?:Rejected|refuse)\("([a-z-]+)"', source))
+    source = "".join(Path(module.__file__ or "").read_text(encoding="utf-8") for module in CODE)
+    raised = set(re.findall(r'(?:Rejected\(|rejected\.add\(|return )"([a-z-]+)"', source))
     raised |= set(re.findall(r'"([a-z-]+)" if good', source))
     assert listed == raised | {"skipped"}
 

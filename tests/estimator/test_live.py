@@ -3,7 +3,7 @@ import pytest
 
 from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.estimator.live import live, live_estimate, windows_of
+from hearsay.estimator.live import live, live_estimate
 from hearsay.mechanisms import merge
 from hearsay.mechanisms.errors import QueryError
 from tests.estimator.surveys import colours, deliver, state_of
@@ -49,7 +49,7 @@ class TestWindows:
 
     def test_each_by_name_all_and_the_last(self, hourly: Registered) -> None:
         names = ["20250131T130000Z", "20250131T140000Z", "20250131T150000Z"]
-        assert windows_of(hourly) == names
+        assert [window.name for window in hourly.windows] == names
         for hour, name in enumerate(names):
             assert live_estimate(hourly, name).reports == 100 + hour
         assert live_estimate(hourly, "last:2").reports == 203

@@ -10,11 +10,12 @@ import pytest
 from hearsay.collector import limits
 from hearsay.collector.store import keys
 from hearsay.collector.store.connect import connect
+from hearsay.collector.store.counters import GONE
 from hearsay.collector.store.keys import PREFIX
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import GONE, now_ms, status
+from hearsay.collector.store.status import status
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.snapshots import directory as snapshot
@@ -269,7 +270,7 @@ class TestRetention:
     @pytest.fixture
     def hourly(self, registry: Registry) -> Registered:
         registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
-        this_hour = now_ms(registered.store(0)) // HOUR_MS * HOUR_MS
+        this_hour = registered.store(0).now_ms() // HOUR_MS * HOUR_MS
         for hours_ago in (5, 4, 1):
             deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
         return registered
@@ -297,10 +298,10 @@ class TestRetention:
         registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
         store = registered.store(0)
         name, payload = singles(store, [1])[0]
-        long_ago = now_ms(store) // HOUR_MS * HOUR_MS - 9 * HOUR_MS
+        long_ago = store.now_ms() // HOUR_MS * HOUR_MS - 9 * HOUR_MS
         store.client.xadd(store.keys.stream, {name: payload}, id=f"{long_ago}-1")
         assert len(cut_all(store)) == 1
-        store.client.sadd(store.keys.windows, cut_window := store.ranges()[0].window(3_600))
+        store.client.sadd(store.keys.windows, cut_window := store.ranges()[0].window(store.survey.windows).name)
         assert forget(registered, None) == []
         assert store.client.smembers(store.keys.windows) == {cut_window.encode()}
 

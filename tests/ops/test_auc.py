@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hearsay.ops import cli
-from hearsay.ops.server.processes import ROOT
+from hearsay.ops.demo.scene import SURVEYS
 from tests.mechanisms.queries.test_auc import labelled, true_area
 
 
@@ -16,7 +16,7 @@ def snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     cells = labelled(5_000, 32)
     rows = [f"{(cell + 0.5) / 32},{'paid' if label else 'default'}" for label, cell in cells]
     (tmp_path / "values.csv").write_text("score,label\n" + "\n".join(rows) + "\n")
-    survey = ROOT / "ops" / "surveys" / "risk-score.toml"
+    survey = SURVEYS / "risk-score.toml"
     words = ["simulate", str(survey), "--values", str(tmp_path / "values.csv"), "--out", str(tmp_path / "s")]
     assert cli.run([*words, "--seed", "2"]) == 0
     capsys.readouterr()

@@ -43,7 +43,7 @@ def test_reference_pages_are_in_step(name: str) -> None:
 
 def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
     program = (
-        "import sys; from ops.cli import run; code = run(['--help']);"
+        "import sys; from hearsay.ops.cli import run; code = run(['--help']);"
         "heavy = {'numpy', 'scipy', 'redis', 'rich', 'pydantic'} & set(sys.modules); sys.exit(code or len(heavy))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -3,22 +3,23 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import redis
 
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.estimates.cells import ExactCells
-from hearsay.ops.demo.scene import acts
-from hearsay.ops.server import processes
+from hearsay.ops.demo.play import play
+from hearsay.ops.demo.scene import SURVEYS, acts
+from hearsay.ops.server.embedded import EmbeddedServer
 
-SURVEYS = sorted((processes.ROOT / "ops" / "surveys").glob("*.toml"))
 
-
-@pytest.mark.parametrize("path", SURVEYS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(SURVEYS.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_example_survey_can_be_loaded(path: Path) -> None:
     assert load(path).name == path.stem
 
@@ -46,7 +47,7 @@ def test_the_demo_shows_several_kinds() -> None:
 @pytest.mark.slow
 def test_the_demo_runs(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "hearsay.ops.demo"],
+        [sys.executable, "-m", "hearsay", "demo"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -57,3 +58,19 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     rows = json.loads((tmp_path / "var" / "demo" / "summary.json").read_text())
     assert not any(row["gross"] for row in rows)
     assert "intervals hold the truth" in done.stdout
+
+
+def test_the_demo_takes_a_server_of_the_users_own(
+    tmp_path: Path, server: EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the embedded one is started, and nothing is left behind."""
+    small = [replace(act, people=act.people[:20_000], questions=act.questions[:1]) for act in acts()]
+    monkeypatch.setattr("hearsay.ops.demo.play.acts", lambda: small)
+    monkeypatch.setattr("hearsay.ops.demo.scene.SECONDS", 1.0)
+    client.set("mine", "untouched")
+    play(tmp_path, server.url)
+    assert len(json.loads((tmp_path / "summary.json").read_text())) == len(small)
+    assert not (tmp_path / "redis").exists()
+    left = list(client.scan_iter())
+    assert [key for key in left if not key.startswith((b"rq:", b"demo-"))] == [b"mine"]
+    assert [key for key in left if b"{" in key] == []

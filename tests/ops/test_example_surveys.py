@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from hearsay.ops import cli
-from hearsay.ops.server.processes import ROOT
+from hearsay.ops.demo.scene import SURVEYS
 
-SURVEYS = sorted((ROOT / "ops" / "surveys").glob("*.toml"))
+EXAMPLES = sorted(SURVEYS.glob("*.toml"))
 
 
-@pytest.mark.parametrize("path", SURVEYS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_promised_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["survey", "show", str(path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -19,7 +19,7 @@ def test_what_is_promised_is_shown(path: Path, capsys: pytest.CaptureFixture[str
     assert all(stderr > 0 for kinds in shown["predicted_stderr"].values() for stderr in kinds.values())
 
 
-@pytest.mark.parametrize("path", SURVEYS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_a_small_audit_holds(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["audit", str(path), "--draws", "1000", "--seed", "1", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hearsay.ops import cli
-from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import wait_until_folded
 
 WEIGHTED = """
 name = "spending-{weights}"

@@ -8,8 +8,9 @@ import pytest
 
 from hearsay.collector.survey.survey import load
 from hearsay.ops import cli
-from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
-from hearsay.ops.server.processes import ROOT
+from hearsay.ops.demo.scene import SURVEYS
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import wait_until_folded
 
 BIT_VECTORS = """
 name = "drinks"
@@ -52,7 +53,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def survey_file(folder: Path, name: str) -> Path:
     written = {"drinks": BIT_VECTORS, "letters": CHOSEN}
     if name not in written:
-        return ROOT / "ops" / "surveys" / f"{name}.toml"
+        return SURVEYS / f"{name}.toml"
     path = folder / f"{name}.toml"
     path.write_text(written[name])
     return path

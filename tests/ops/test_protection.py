@@ -10,10 +10,8 @@ from hearsay.collector.describe.protection import Protection, protection
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms import Mechanism, build
 from hearsay.ops import cli
-from hearsay.ops.server.processes import ROOT
+from hearsay.ops.demo.scene import SURVEYS
 from tests.mechanisms.shared import CASES, Case
-
-SURVEYS = ROOT / "ops" / "surveys"
 
 
 def mechanism(name: str, domain: dict[str, Any], **options: Any) -> Mechanism:

@@ -11,7 +11,8 @@ import redis
 from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
 from hearsay.collector.writer import Writer
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import SecureRandom, seeded

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import redis
 
-from hearsay.collector.store.keys import FIELD_FRAME, FIELD_SINGLE
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE, decode
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer import fleet
 from hearsay.producer.fleet import Fleet

@@ -44,13 +44,17 @@ def running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     settings = WorkerSettings(server.url, server.url, prefix, prefix, plugins="tests.identity")
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments], cwd=ROOT, env=settings.environment(), stderr=stderr
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stderr=stderr
     )
+    assert process.stdin is not None
+    process.stdin.write(settings.line())
+    process.stdin.flush()
     try:
         yield process
     finally:
         process.kill()
         process.wait()
+        process.stdin.close()
 
 
 def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:

@@ -5,10 +5,9 @@ process may die at any moment.
 """
 
 import logging
-import os
-import socket
 import threading
 import time
+from contextlib import suppress
 
 import redis
 from rq import Queue
@@ -16,15 +15,16 @@ from rq.serializers import JSONSerializer
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.store.connect import Client
-from hearsay.collector.store.keys import PREFIX, QUEUE, heartbeat
+from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import now_ms, set_pressure, status
+from hearsay.collector.store.status import set_pressure, status
 
 _LOG = logging.getLogger("hearsay.collector")
-FOLD_JOB = "hearsay.workers.fold.fold_range"
+FOLD_JOB = "fold"  # a name that the workers know, not a path: whoever can write to the queue names nothing else
 CUTS_PER_PASS = 32  # then the other shards get their turn
 IDLE_S = 0.05
 CHORES_S = 0.5
@@ -44,10 +44,10 @@ class Dispatcher:
         queue: str = QUEUE,
         lease_s: float = limits.LEASE_S,
     ) -> None:
-        self.client, self.prefix, self.lease_s = client, prefix, lease_s
+        self.lease_s = lease_s
         self.registry = Registry(client, prefix)
+        self.heartbeat = Heartbeat(self.registry, "collector")
         self.queue = Queue(queue, connection=queue_connection, serializer=JSONSerializer)
-        self._identity = f"{socket.gethostname()}-{os.getpid()}"
         self._next_chores = 0.0
         self._turn = 0
         self._unreadable: set[str] = set()
@@ -66,6 +66,8 @@ class Dispatcher:
                 continue
             if not busy:
                 stop.wait(IDLE_S)
+        with suppress(redis.exceptions.RedisError):
+            self.heartbeat.stop()
 
     def dispatch(self) -> bool:
         """Cut what is ready in every shard and enqueue it; answers whether there was anything."""
@@ -130,7 +132,7 @@ class Dispatcher:
                     cause = "quarantine"
                 if cause is not None or seen.pressure in ("memory", "deltas", "quarantine"):
                     set_pressure(store, cause)
-        self.client.set(heartbeat(self.prefix, "collector", self._identity), "1", ex=limits.HEARTBEAT_TTL_S)
+        self.heartbeat.beat()
 
     def reconcile(self, store: Shard) -> int:
         """Give overdue ranges their next attempt, few at a time and only while the queue is short.
@@ -138,7 +140,7 @@ class Dispatcher:
         A range whose job still waits in the queue is not overdue, however long the queue takes.
         """
         reissued = 0
-        overdue_before = now_ms(store) - int(self.lease_s * 1_000)
+        overdue_before = store.now_ms() - int(self.lease_s * 1_000)
         overdue = [found for found in store.ranges() if not found.quarantined and found.time_ms <= overdue_before]
         waiting = set(self.queue.job_ids) if overdue else set()
         for found in overdue:
@@ -157,7 +159,7 @@ class Dispatcher:
         return reissued
 
     def _memory_is_short(self) -> bool:
-        memory = self.client.info("memory")
+        memory = self.registry.memory()
         limit = int(memory.get("maxmemory", 0))
         return limit > 0 and int(memory["used_memory"]) >= limits.MEMORY_SHARE * limit
 

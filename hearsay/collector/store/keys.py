@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 PREFIX = "hs"
-FIELD_SINGLE, FIELD_FRAME = b"r", b"f"
 QUEUE = "hearsay"
 
 
@@ -51,7 +50,7 @@ class ShardKeys:
 
     @property
     def ranges(self) -> str:
-        """Hash: seq to `first last entries bytes nonce attempt time-ms window-start-ms state`."""
+        """Hash: seq to `first last entries bytes nonce attempt time-ms window-number state`."""
         return self.base + "ranges"
 
     @property
@@ -78,6 +77,11 @@ class ShardKeys:
     def windows(self) -> str:
         """Set of windows that hold something."""
         return self.base + "windows"
+
+    @property
+    def rounds(self) -> str:
+        """Hash: number of the newest round, whether it is open, and of each its parameters and boundaries."""
+        return self.base + "rounds"
 
     def accumulator(self, window: str) -> str:
         """Hash: version, layout, and for each chunk the key that holds it."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hearsay.collector.survey.windows import window_of
+from hearsay.collector.survey.windows import Window, Windows
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class Range:
     nonce: str
     attempt: int
     time_ms: int
-    window_start_ms: int
+    window_number: int
     quarantined: bool
 
     @classmethod
     def parse(cls, seq: bytes | int, record: bytes) -> "Range":
-        first, last, entries, size, nonce, attempt, time_ms, window_start_ms, state = record.decode().split()
+        first, last, entries, size, nonce, attempt, time_ms, window_number, state = record.decode().split()
         return cls(
             int(seq),
             first,
@@ -32,10 +32,10 @@ class Range:
             nonce,
             int(attempt),
             int(time_ms),
-            int(window_start_ms),
+            int(window_number),
             state == "quarantined",
         )
 
-    def window(self, every_s: int | None) -> str:
+    def window(self, windows: Windows) -> Window:
         """The window that all its entries belong to."""
-        return window_of(self.window_start_ms, every_s)
+        return windows.numbered(self.window_number)

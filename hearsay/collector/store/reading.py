@@ -11,8 +11,10 @@ import numpy as np
 
 from hearsay.collector.errors import StateError
 from hearsay.collector.limits import CHUNK_CELLS
+from hearsay.collector.store.delta import Delta
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import LAYOUT_VERSION, Vector, apply_delta, unflatten
+from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
 
 _TRIES = 20
@@ -45,14 +47,9 @@ class Reading:
         return self.counters.get("folded", 0)
 
     @property
-    def rejected(self) -> dict[str, dict[str, int]]:
+    def rejected(self) -> Rejections:
         """Rejected entries and reports by reason."""
-        result: dict[str, dict[str, int]] = {}
-        for name, count in self.counters.items():
-            if name.startswith("rejected:"):
-                _, reason, what = name.split(":")
-                result.setdefault(reason, {"entries": 0, "reports": 0})[what] = count
-        return result
+        return Rejections.from_counters(self.counters)
 
 
 def read(shard: Shard, window: str, cached: Reading | None = None) -> Reading:
@@ -115,9 +112,10 @@ def _load_chunks(shard: Shard, pointers: dict[bytes, bytes], chunks: dict[bytes,
 
 
 def _whole_delta(shard: Shard, blob: bytes) -> bytes | None:
-    if not blob.startswith(b"parts "):
-        return blob
-    parts = [shard.client.get(name) for name in blob.split()[1:]]
+    delta = Delta.parse(blob)
+    if not delta.parts:
+        return delta.body
+    parts = [shard.client.get(name) for name in delta.parts]
     if any(part is None for part in parts):
         return None
     return b"".join(part for part in parts if part is not None)

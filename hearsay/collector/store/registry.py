@@ -1,15 +1,20 @@
 """Which surveys exist. A name is bound to one definition until it is deleted."""
 
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from hearsay.collector.errors import CollectorError, SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.connect import Client
+from hearsay.collector.store.counters import windows_of
+from hearsay.collector.store.rounds import RoundsHeld, open_round, rounds_of
 from hearsay.collector.store.scripts import Scripts
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import Survey, parse
+from hearsay.collector.survey.windows import Window
 
 MAXIMUM_SHARDS = 1_024
 
@@ -31,14 +36,29 @@ class Registered:
     @property
     def birth(self) -> bytes | None:
         """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
-        first = self.stores[0]
-        found: bytes | None = first.client.hget(first.keys.meta, "birth")
-        return found
+        return self.stores[0].birth
 
     @property
     def closed(self) -> bool:
-        first = self.stores[0]
-        return first.client.hget(first.keys.meta, "open") != b"1"
+        return not self.stores[0].is_open
+
+    @property
+    def rounds(self) -> RoundsHeld:
+        """The rounds as the first shard knows them; the others follow it."""
+        return rounds_of(self.stores[0])
+
+    @property
+    def windows(self) -> list[Window]:
+        """Every window that holds something, oldest first."""
+        return windows_of(self.stores)
+
+
+class Mark(NamedTuple):
+    """A process that showed itself, and how long its mark still stands."""
+
+    role: str
+    process: str
+    left_ms: int
 
 
 class Registry:
@@ -67,6 +87,8 @@ class Registry:
         registered = self.get(survey.name)
         for store in registered.stores:
             store.open()
+            if survey.mechanism.rounds > 1:
+                open_round(store, 1, {})
         return registered
 
     def get(self, name: str) -> Registered:
@@ -103,6 +125,54 @@ class Registry:
         deleted += sum(int(self.client.unlink(key)) for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*"))
         self.client.hdel(keys.surveys(self.prefix), name)
         return deleted
+
+    def ping(self) -> None:
+        """Raises where the server does not answer."""
+        self.client.ping()
+
+    def disconnect(self) -> None:
+        """Give the connections back."""
+        self.client.close()
+
+    def server_run(self) -> str:
+        """Which run of the server this is: one that restarted may have lost its last second."""
+        return str(self.client.info("server").get("run_id"))
+
+    def memory(self) -> Mapping[str, Any]:
+        """The server's own account of its memory."""
+        found: Mapping[str, Any] = self.client.info("memory")
+        return found
+
+    def mark(self, role: str, process: str, ttl_s: int) -> None:
+        """Show that a process lives."""
+        self.client.set(keys.heartbeat(self.prefix, role, process), "1", ex=ttl_s)
+
+    def unmark(self, role: str, process: str) -> None:
+        """A process ends."""
+        self.client.delete(keys.heartbeat(self.prefix, role, process))
+
+    def marks(self) -> Iterator[Mark]:
+        """Every process whose mark stands, by role and name."""
+        names = sorted(self.client.scan_iter(match=keys.heartbeat(self.prefix, "*", "*"), count=1_000))
+        pipeline = self.client.pipeline(transaction=False)
+        for name in names:
+            pipeline.pttl(name)
+        for name, left_ms in zip(names, pipeline.execute(), strict=True):
+            if left_ms > 0:  # else it ran out in between
+                role, process = name.decode().removeprefix(keys.heartbeat(self.prefix, "", "")[:-1]).split(":", 1)
+                yield Mark(role, process, left_ms)
+
+    def observe(self, kind: str, count: str, duration_s: float) -> None:
+        """Add a duration to the timings that the estimator exports."""
+        pipeline = self.client.pipeline(transaction=False)
+        pipeline.hincrbyfloat(keys.timings(self.prefix), f"{kind}_seconds", duration_s)
+        pipeline.hincrby(keys.timings(self.prefix), count, 1)
+        pipeline.execute()
+
+    def observed(self, kind: str, count: str) -> tuple[float, int]:
+        """The sum of such durations, and how many there were."""
+        total, number = self.client.hmget(keys.timings(self.prefix), f"{kind}_seconds", count)
+        return float(total or 0), int(number or 0)
 
     def _registered(self, record: bytes) -> Registered:
         found = self._parsed.get(record)

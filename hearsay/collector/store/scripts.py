@@ -8,9 +8,22 @@ from redis.commands.core import Script
 
 from hearsay.collector.store.connect import Client
 
-NAMES = ("publish", "cut", "commit", "merge", "trim", "reissue", "close")
-# At maxmemory these two must still run: they are what frees memory again.
-_EVEN_WHEN_FULL = ("commit", "merge", "trim")
+NAMES = (
+    "publish",
+    "cut",
+    "commit",
+    "merge",
+    "trim",
+    "reissue",
+    "close",
+    "round",
+    "pressure",
+    "purge",
+    "merged",
+    "show",
+)
+# At maxmemory these must still run: they are what frees memory again.
+_EVEN_WHEN_FULL = ("commit", "merge", "trim", "purge")
 _SHEBANG_SINCE = (7, 0)
 
 

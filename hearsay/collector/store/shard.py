@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.connect import Client
+from hearsay.collector.store.delta import Delta
 from hearsay.collector.store.keys import ShardKeys
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.scripts import Scripts
 from hearsay.collector.store.state import LAYOUT_VERSION, Vector, cells_of
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.wire.codec import Rejections
+from hearsay.collector.wire.rejections import Rejections
 
 PRESSURE_TTL_S = 30  # a pressure mark that nobody renews is void: its writer may be dead
 
@@ -48,7 +49,7 @@ class Commit:
     window: str
     delta: bytes
     folded: int
-    rejected: Rejections = field(default_factory=dict)
+    rejected: Rejections = field(default_factory=Rejections)
     dead_letters: Sequence[DeadLetter] = ()
 
 
@@ -67,8 +68,31 @@ class Shard:
         pipeline.hsetnx(self.keys.meta, "open", "1")
         pipeline.execute()
 
-    def publish(self, writer: str, number: int, entries: Sequence[tuple[bytes, bytes]], reports: int) -> Published:
-        """Append a writer's batch of (field, payload) once."""
+    @property
+    def birth(self) -> bytes | None:
+        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
+        found: bytes | None = self.client.hget(self.keys.meta, "birth")
+        return found
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes reports."""
+        return bool(self.client.hget(self.keys.meta, "open") == b"1")
+
+    def now_ms(self) -> int:
+        """The server's clock: windows, leases and ages all go by it."""
+        seconds, micros = self.client.time()
+        return int(seconds) * 1_000 + int(micros) // 1_000
+
+    def publish(
+        self,
+        writer: str,
+        number: int,
+        entries: Sequence[tuple[bytes, bytes]],
+        reports: int,
+        round_number: int | None = None,
+    ) -> Published:
+        """Append a writer's batch of (field, payload) once, all of one round where there are rounds."""
         arguments: list[object] = [
             writer,
             number,
@@ -77,10 +101,12 @@ class Shard:
             limits.BACKLOG_BYTES,
             PRESSURE_TTL_S * 1_000,
             limits.MEMORY_SHARE,
+            "" if round_number is None else round_number,
         ]
         for name, payload in entries:
             arguments += (name, payload)
-        reply = self.scripts("publish", [self.keys.stream, self.keys.writers, self.keys.meta], arguments)
+        keys = self.keys
+        reply = self.scripts("publish", [keys.stream, keys.writers, keys.meta, keys.rounds], arguments)
         return Published(reply[0].decode(), int(reply[1]), reply[2].decode() if len(reply) > 2 else "")
 
     def cut(self, age_ms: int = limits.CUT_AGE_MS) -> Range | str:
@@ -88,10 +114,10 @@ class Shard:
         keys = self.keys
         reply = self.scripts(
             "cut",
-            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta],
+            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds],
             [
                 secrets.token_hex(8),
-                (self.survey.every_s or 0) * 1_000,
+                self.survey.windows.every_ms,
                 limits.RANGE_FRAMES,
                 limits.RANGE_SINGLES,
                 limits.RANGE_BYTES,
@@ -127,23 +153,16 @@ class Shard:
     def commit(self, found: Range, commit: Commit) -> str:
         """Store what a range adds, once: ok, or gone, stale or parts, after which nothing was stored."""
         keys = self.keys
-        parts: list[str] = []
-        delta = commit.delta
-        if len(delta) > limits.PART_BYTES:
-            nonce = secrets.token_hex(8)
-            for start in range(0, len(delta), limits.PART_BYTES):
-                parts.append(keys.part(nonce, len(parts)))
-                self.client.set(parts[-1], delta[start : start + limits.PART_BYTES], ex=limits.STAGED_TTL_S)
-            delta = b"parts " + " ".join(parts).encode()
+        delta = self._staged(commit.delta)
         counters: list[object] = ["folded", commit.folded]
-        for reason, (entries, reports) in commit.rejected.items():
-            counters += (f"rejected:{reason}:entries", entries, f"rejected:{reason}:reports", reports)
+        for name, count in commit.rejected.counters().items():
+            counters += (name, count)
         arguments: list[object] = [
             found.seq,
             found.nonce,
             commit.window,
-            delta,
-            len(commit.delta),
+            delta.blob(),
+            delta.size,
             limits.DEAD_LETTERS_KEPT,
             len(counters) // 2,
             *counters,
@@ -151,8 +170,19 @@ class Shard:
         for letter in commit.dead_letters[: limits.DEAD_LETTERS_PER_COMMIT]:
             arguments += (letter.entry, letter.reason, letter.length, letter.sha256, letter.payload)
         names = [keys.ranges, keys.deltas, keys.counters(commit.window), keys.meta, keys.dead, keys.windows]
-        answer = self.scripts("commit", names + parts, arguments)
+        answer = self.scripts("commit", [*names, *delta.parts], arguments)
         return str(answer.decode())
+
+    def _staged(self, delta: bytes) -> Delta:
+        """The delta as COMMIT takes it; a large one is stored in parts first, which go away if COMMIT never comes."""
+        if len(delta) <= limits.PART_BYTES:
+            return Delta(delta, (), len(delta))
+        parts: list[str] = []
+        nonce = secrets.token_hex(8)
+        for start in range(0, len(delta), limits.PART_BYTES):
+            parts.append(self.keys.part(nonce, len(parts)))
+            self.client.set(parts[-1], delta[start : start + limits.PART_BYTES], ex=limits.STAGED_TTL_S)
+        return Delta(b"", tuple(parts), len(delta))
 
     def reissue(self, found: Range, lease_s: float, retry: bool = False) -> tuple[str, int]:
         """Take the next attempt at an overdue range; `retry` takes a quarantined one back."""
@@ -176,7 +206,7 @@ class Shard:
 
     def skip_range(self, found: Range) -> int:
         """Give up one range; answers its entries, 0 where it was gone."""
-        return self._close("range", found.seq, found.window(self.survey.every_s))
+        return self._close("range", found.seq, found.window(self.survey.windows).name)
 
     def _close(self, what: str, seq: int, window: str) -> int:
         keys = self.keys
@@ -198,8 +228,9 @@ class Shard:
         for number, name in zip(chunks, staged, strict=True):
             cells = vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
             self.client.set(name, cells.astype("<i8").tobytes(), ex=limits.STAGED_TTL_S)
-        parts = [part.decode() for blob in deltas.values() if blob.startswith(b"parts ") for part in blob.split()[1:]]
-        size = sum(self._delta_size(blob) for blob in deltas.values())
+        held = [Delta.parse(blob) for blob in deltas.values()]
+        parts = [part for delta in held for part in delta.parts]
+        size = sum(delta.size for delta in held)
         arguments: list[object] = [version, LAYOUT_VERSION, self.cells, size, len(chunks), *chunks, *deltas]
         names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
         if self.scripts("merge", names, arguments) != b"ok":
@@ -207,11 +238,3 @@ class Shard:
                 self.client.unlink(*staged)
             return None
         return {b"chunk:%d" % number: name.encode() for number, name in zip(chunks, staged, strict=True)}
-
-    def _delta_size(self, blob: bytes) -> int:
-        if not blob.startswith(b"parts "):
-            return len(blob)
-        pipeline = self.client.pipeline(transaction=False)
-        for part in blob.split()[1:]:
-            pipeline.strlen(part.decode())
-        return sum(pipeline.execute())

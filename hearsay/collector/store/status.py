@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from hearsay.collector import limits
-from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.shard import PRESSURE_TTL_S, Shard
-from hearsay.collector.survey.windows import bounds_ms
+from hearsay.collector.survey.windows import Window
 
 CAUSES = ("backlog", "memory", "deltas", "quarantine")
 
@@ -31,12 +30,8 @@ class Status:
     dead_letters: int
     pressure: str | None
     windows: tuple[str, ...]
-
-
-def now_ms(shard: Shard) -> int:
-    """The server's clock: windows, leases and ages all go by it."""
-    seconds, micros = shard.client.time()
-    return int(seconds) * 1_000 + int(micros) // 1_000
+    round: int  # the newest one; 0: the survey has no rounds
+    open_round: int  # 0: none
 
 
 def status(shard: Shard) -> Status:
@@ -52,8 +47,10 @@ def status(shard: Shard) -> Status:
     pipeline.xlen(keys.dead)
     pipeline.smembers(keys.windows)
     pipeline.xrange(keys.stream, "(" + cursor_id.decode(), "+", count=1)
+    pipeline.hmget(keys.rounds, "number", "open")
     pipeline.time()
-    meta, cut, length, records, deltas, dead, windows, waiting, clock = pipeline.execute()
+    meta, cut, length, records, deltas, dead, windows, waiting, rounds, clock = pipeline.execute()
+    newest_round = int(rounds[0] or 0)
     now = int(clock[0]) * 1_000 + int(clock[1]) // 1_000
     numbers = {name.decode(): value.decode() for name, value in meta.items()}
     quarantined = sum(record.endswith(b" quarantined") for record in records)
@@ -81,64 +78,54 @@ def status(shard: Shard) -> Status:
         merges=int(numbers.get("merges", 0)),
         dead_letters=dead,
         pressure=pressure,
-        windows=tuple(sorted(window.decode() for window in windows)),
+        windows=tuple(window.name for window in sorted(shard.survey.windows.named(name.decode()) for name in windows)),
+        round=newest_round,
+        open_round=newest_round if rounds[1] == b"1" else 0,
     )
-
-
-# KEYS meta, ARGV cause now. Only while the survey exists: a deleted one must leave nothing.
-_MARK_PRESSURE = """
-if redis.call('HEXISTS', KEYS[1], 'open') == 1 then
-  redis.call('HSET', KEYS[1], 'pressure', ARGV[1], 'pressure_at', ARGV[2])
-end
-"""
 
 
 def set_pressure(shard: Shard, cause: str | None) -> None:
     """Mark the shard as under pressure for a cause that PUBLISH cannot see by itself, or take the mark away."""
-    if cause is None:
-        shard.client.hdel(shard.keys.meta, "pressure", "pressure_at")
-    else:
-        shard.client.eval(_MARK_PRESSURE, 1, shard.keys.meta, cause, now_ms(shard))
+    shard.scripts("pressure", [shard.keys.meta], [cause or ""])
 
 
-def is_final(shard: Shard, window: str) -> bool:
-    """Whether nothing can be added to a window any more."""
-    _, end_ms = bounds_ms(window, shard.survey.every_s)
-    seen = status(shard)
-    if end_ms is None:
-        return not seen.open and seen.backlog_entries == 0 and seen.outstanding + seen.quarantined == 0
-    if now_ms(shard) < end_ms:
+def is_final(shard: Shard, window: Window) -> bool:
+    """Whether nothing can be added to a window any more: it is over, and nothing of it waits."""
+    windows, seen = shard.survey.windows, status(shard)
+    if not windows.is_over(window, shard.now_ms(), seen):
         return False
+    if _waits(shard, window):  # before the ranges: an entry goes from the backlog into a range, never back
+        return False
+    return all(found.window(windows) != window for found in shard.ranges())
+
+
+def _waits(shard: Shard, window: Window) -> bool:
+    """Whether the oldest entry after the cursor may be of the window."""
     cursor_id = shard.client.hget(shard.keys.cursor, "id") or b"0-0"
     waiting = shard.client.xrange(shard.keys.stream, "(" + cursor_id.decode(), "+", count=1)
-    if waiting and int(waiting[0][0].split(b"-")[0]) < end_ms:
+    if not waiting:
         return False
-    return all(found.window(shard.survey.every_s) != window for found in shard.ranges())
+    if window.end_ms is not None:
+        return int(waiting[0][0].split(b"-")[0]) < window.end_ms
+    closed = shard.client.hget(shard.keys.rounds, f"closed:{window.number}")
+    return closed is None or _id(waiting[0][0]) <= _id(closed)
 
 
-GONE = "gone:"  # in a shard's meta: counters of windows that were purged, so that totals never fall
-
-# KEYS counters meta. Deleting the counters in the same step lets only one of two estimators move them.
-_MOVE_COUNTERS = f"""
-local counters = redis.call('HGETALL', KEYS[1])
-if redis.call('HEXISTS', KEYS[2], 'open') == 0 then return 0 end -- the survey was deleted
-for i = 1, #counters, 2 do redis.call('HINCRBY', KEYS[2], '{GONE}' .. counters[i], counters[i + 1]) end
-redis.call('DEL', KEYS[1])
-return #counters / 2
-"""
+def _id(name: bytes) -> tuple[int, int]:
+    milliseconds, number = name.split(b"-")
+    return int(milliseconds), int(number)
 
 
-def purge_window(shard: Shard, window: str, reading: Reading) -> None:
+def trim_dead_letters(shard: Shard, before_ms: int) -> None:
+    """Forget dead letters of before this time."""
+    shard.client.xtrim(shard.keys.dead, minid=f"{max(before_ms, 0)}-0", approximate=False)
+
+
+def purge_window(shard: Shard, window: str) -> None:
     """Forget a window that was kept long enough; its counters go into the totals in the same step."""
     keys = shard.keys
-    pointers = shard.client.hgetall(keys.accumulator(window))
-    chunks = [name for field, name in pointers.items() if field.startswith(b"chunk:")]
-    parts = [name for blob in reading.deltas.values() if blob.startswith(b"parts ") for name in blob.split()[1:]]
-    pipeline = shard.client.pipeline(transaction=True)
-    pipeline.eval(_MOVE_COUNTERS, 2, keys.counters(window), keys.meta)
-    if reading.deltas:
-        pipeline.hdel(keys.deltas, *reading.deltas)
-        pipeline.hincrby(keys.meta, "delta_bytes", -reading.delta_bytes)
-    pipeline.unlink(keys.accumulator(window), keys.counters(window), keys.snapshot(window), *chunks, *parts)
-    pipeline.srem(keys.windows, window)
-    pipeline.execute()
+    shard.scripts(
+        "purge",
+        [keys.meta, keys.deltas, keys.accumulator(window), keys.counters(window), keys.snapshot(window), keys.windows],
+        [window],
+    )

@@ -1,7 +1,14 @@
-"""Windows of time: by the server's append time, UTC, aligned to the epoch, half open."""
+"""Windows: what a survey's reports are counted apart by. One window, one per stretch of time, or one per round.
+
+Time is the server's append time, UTC, aligned to the epoch, half open. Windows are ordered by their number, never by
+their name: round 10 comes after round 2.
+"""
 
 import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
 ALL = "all"
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -16,17 +23,122 @@ def seconds(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def window_of(milliseconds: int, every_s: int | None) -> str:
-    """The window that an entry of this append time belongs to."""
-    if every_s is None:
-        return ALL
-    start = milliseconds // (every_s * 1_000) * every_s
-    return datetime.fromtimestamp(start, UTC).strftime(_FORMAT)
+@dataclass(frozen=True, order=True)
+class Window:
+    """A window; `end_ms` is the first millisecond after it, None where the clock does not end it."""
+
+    number: int
+    name: str
+    start_ms: int | None = None
+    end_ms: int | None = None
 
 
-def bounds_ms(window: str, every_s: int | None) -> tuple[int, int | None]:
-    """First millisecond of a window and the first one after it (None: it never ends)."""
-    if every_s is None or window == ALL:
-        return 0, None
-    start = int(datetime.strptime(window, _FORMAT).replace(tzinfo=UTC).timestamp())
-    return start * 1_000, (start + every_s) * 1_000
+class Seen(Protocol):
+    """What must be known of a shard to say whether a window is over."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the survey takes reports."""
+
+    @property
+    def open_round(self) -> int:
+        """The round that takes reports; 0: none."""
+
+
+class Windows(ABC):
+    """How a survey's reports fall into windows."""
+
+    # Whether a window's estimate stands on the windows before it.
+    cumulative = False
+
+    @abstractmethod
+    def numbered(self, number: int) -> Window:
+        """The window of this number, as a range records it."""
+
+    @abstractmethod
+    def named(self, name: str) -> Window:
+        """The window of this name; ValueError where it can have no such window."""
+
+    @abstractmethod
+    def of(self, append_ms: int, round_number: int | None) -> Window:
+        """The window of an entry that was appended at this time, in this round."""
+
+    @abstractmethod
+    def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
+        """Whether no further entry can be of the window; those that wait are another matter."""
+
+    @property
+    def every_ms(self) -> int:
+        """The length of a window in time; 0 where time makes none."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Whole(Windows):
+    """One window, until the survey is closed."""
+
+    def numbered(self, number: int) -> Window:
+        return Window(0, ALL)
+
+    def named(self, name: str) -> Window:
+        if name != ALL:
+            raise ValueError(f"window must be {ALL}, got {name!r}")
+        return Window(0, ALL)
+
+    def of(self, append_ms: int, round_number: int | None) -> Window:
+        return Window(0, ALL)
+
+    def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
+        return not seen.open
+
+
+@dataclass(frozen=True)
+class Every(Windows):
+    """A window every so many seconds, named by its start; its number is that start in milliseconds."""
+
+    every_s: int
+
+    def numbered(self, number: int) -> Window:
+        name = datetime.fromtimestamp(number // 1_000, UTC).strftime(_FORMAT)
+        return Window(number, name, number, number + self.every_ms)
+
+    def named(self, name: str) -> Window:
+        try:
+            start = datetime.strptime(name, _FORMAT).replace(tzinfo=UTC)
+        except ValueError:
+            raise ValueError(f"window must be like 20250131T130000Z, got {name!r}") from None
+        return self.numbered(int(start.timestamp()) * 1_000)
+
+    def of(self, append_ms: int, round_number: int | None) -> Window:
+        return self.numbered(append_ms // self.every_ms * self.every_ms)
+
+    def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
+        return window.end_ms is not None and now_ms >= window.end_ms
+
+    @property
+    def every_ms(self) -> int:
+        return 1_000 * self.every_s
+
+
+@dataclass(frozen=True)
+class Rounds(Windows):
+    """A window a round, `r1`, `r2` and so on. Later rounds ask what earlier ones answered, so estimates need both."""
+
+    reports: int | None = None
+    within_s: int | None = None
+
+    cumulative = True
+
+    def numbered(self, number: int) -> Window:
+        return Window(number, f"r{number}")
+
+    def named(self, name: str) -> Window:
+        if not re.fullmatch(r"r[1-9][0-9]{0,5}", name, re.ASCII):
+            raise ValueError(f"window must be r1, r2 and so on, got {name!r}")
+        return self.numbered(int(name[1:]))
+
+    def of(self, append_ms: int, round_number: int | None) -> Window:
+        return self.numbered(round_number or 1)
+
+    def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
+        return not seen.open or window.number != seen.open_round

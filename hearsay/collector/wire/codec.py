@@ -27,23 +27,7 @@ BATCH_REPORTS = 1 << 15
 BATCH_BYTES = 1 << 18
 SINGLE_INTEGERS = 1 << 32  # more different reports: msgpack's integers would take 9 bytes, a bin takes fewer
 
-Rejections = dict[str, list[int]]
 Positions = NDArray[np.intp]
-
-
-@dataclass
-class Decoded:
-    """What a list of stream entries holds: valid reports, and what was refused."""
-
-    reports: Reports
-    count: int = 0
-    rejected: Rejections = field(default_factory=dict)  # reason: [entries, reports]
-    refused_entries: list[tuple[int, str]] = field(default_factory=list)  # position in the list, reason
-
-    def refuse(self, reason: str, entries: int, reports: int) -> None:
-        counts = self.rejected.setdefault(reason, [0, 0])
-        counts[0] += entries
-        counts[1] += reports
 
 
 @dataclass
@@ -231,55 +215,6 @@ class Codec:
 def codec(mechanism: Mechanism) -> Codec:
     """The wire format of a mechanism's reports."""
     return Codec(mechanism.layout)
-
-
-def decode(mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec) -> Decoded:
-    """All valid reports of stream entries; whatever is malformed is refused by itself and loses nothing else."""
-    result = Decoded({})
-    frames: list[bytes] = []
-    frame_places: list[int] = []
-    singles: list[bytes] = []
-    places: list[int] = []
-    refused: list[tuple[int, str]] = []
-    for position, entry in enumerate(entries):
-        if len(entry) != 1 or not (b"f" in entry or b"r" in entry):
-            result.refuse("unknown-field", 1, 0)
-            refused.append((position, "unknown-field"))
-        elif b"f" in entry:
-            frames.append(entry[b"f"])
-            frame_places.append(position)
-        else:
-            singles.append(entry[b"r"])
-            places.append(position)
-
-    def refuse_frame(position: int, reason: str, elements: int | None) -> None:
-        result.refuse(reason, 1 if elements is None else 0, elements or 0)
-        refused.append((frame_places[position], reason))
-
-    def refuse_single(position: int, reason: str) -> None:
-        result.refuse(reason, 1, 1)
-        result.refused_entries.append((places[position], reason))
-
-    parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
-    if frames:
-        where = np.array(frame_places, dtype=np.intp)
-        parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, refuse_frame))
-    result.refused_entries.extend(sorted(refused))
-    if singles:
-        where = np.array(places, dtype=np.intp)
-        parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))
-    parts = [(origin, part) for origin, part in parts if origin.size]
-    if not parts:
-        return result
-    reports = parts[0][1] if len(parts) == 1 else codec.layout.concatenate([part for _, part in parts])
-    possible = mechanism.valid(reports)
-    if possible is not None and not possible.all():
-        origins = np.concatenate([origin for origin, _ in parts])[~possible].tolist()
-        result.refuse("impossible", sum(b"r" in entries[position] for position in origins), len(origins))
-        result.refused_entries.extend((position, "impossible") for position in dict.fromkeys(origins))
-        reports = select(reports, possible)
-    result.reports, result.count = reports, length_of(reports)
-    return result
 
 
 def _unpack(payload: bytes, limit: int) -> Any:

@@ -27,7 +27,6 @@ from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.survey.windows import ALL
-from hearsay.estimator.live import windows_of
 from hearsay.estimator.serving.cache import EstimateCache
 from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.estimator.serving.health import Health
@@ -88,7 +87,7 @@ class Interface:
         """Whether answers are up to date; if not, wait."""
         trouble = self._health.trouble()
         if trouble is None:
-            self._registry.client.ping()
+            self._registry.ping()
             return JSONResponse({"status": "ready"})
         return JSONResponse({"status": "not ready", "error": trouble}, 503)
 
@@ -114,14 +113,14 @@ class Interface:
         registered = self._get(request)
         fields = ("status", "reports", "withheld", "version", "generated_at", "window_start", "window_end")
         found = []
-        for window in windows_of(registered):
-            document = published.get(registered, window) or {}
-            found.append({"window": window, **{field: document.get(field) for field in fields}})
+        for window in registered.windows:
+            document = published.get(registered, window.name) or {}
+            found.append({"window": window.name, **{field: document.get(field) for field in fields}})
         return JSONResponse(found)
 
     def snapshot(self, request: Request) -> Response:
         registered, window = self._get(request), request.path_params["window"]
-        document = published.get(registered, window) if window in windows_of(registered) else None
+        document = published.get(registered, window) if window in _names(registered) else None
         if document is None:
             raise HTTPException(404, f"survey {registered.survey.name} has no snapshot of window {window}")
         return JSONResponse(document)
@@ -170,8 +169,13 @@ def _summary(registered: Registered) -> dict[str, Any]:
         "shards": registered.shards,
         "closed": registered.closed,
         "minimum_reports": survey.minimum_reports,
-        "windows": windows_of(registered),
+        "windows": _names(registered),
     }
+
+
+def _names(registered: Registered) -> list[str]:
+    """The windows that hold something, oldest first."""
+    return [window.name for window in registered.windows]
 
 
 def _flag(name: str, text: str) -> bool:

@@ -3,8 +3,10 @@
 import threading
 from collections import OrderedDict
 
+from hearsay.collector.store.counters import counters_of
 from hearsay.collector.store.registry import Registered
-from hearsay.estimator.live import choose, counters_of, live
+from hearsay.collector.survey.windows import Window
+from hearsay.estimator.live import choose, live
 from hearsay.mechanisms.asking import check_reports
 from hearsay.mechanisms.estimates.estimate import Estimate
 
@@ -51,6 +53,8 @@ class EstimateCache:
         check_reports(current.survey.mechanism.reports(current.state), current.survey.minimum_reports)
         return current.estimate()
 
-    def _counters(self, registered: Registered, chosen: list[str]) -> Key:
+    def _counters(self, registered: Registered, chosen: list[Window]) -> Key:
         """All counters of all windows meant: they change with every commit."""
-        return tuple(tuple(sorted(counters_of(store, name).items())) for name in chosen for store in registered.stores)
+        return tuple(
+            tuple(sorted(counters_of(store, window.name).items())) for window in chosen for store in registered.stores
+        )

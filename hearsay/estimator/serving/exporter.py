@@ -13,11 +13,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from hearsay.collector.errors import CollectorError
-from hearsay.collector.limits import HEARTBEAT_TTL_S
-from hearsay.collector.store import keys
+from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import CAUSES, status
-from hearsay.estimator.live import windows_of
 from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.totals import totals
 
@@ -59,36 +57,30 @@ class PipelineMetrics(Collector):
         return [*families.all, failures]
 
     def _processes(self) -> list[Metric]:
-        client, prefix = self._registry.client, self._registry.prefix
         beats = GaugeMetricFamily(
             "hearsay_heartbeat_timestamp_seconds",
             "When a process was last seen, in seconds since 1970.",
             labels=["role", "process"],
         )
-        names = sorted(client.scan_iter(match=keys.heartbeat(prefix, "*", "*"), count=1_000))
-        pipeline = client.pipeline(transaction=False)
-        for name in names:
-            pipeline.pttl(name)
-        pipeline.hgetall(keys.timings(prefix))
-        *left, timings = pipeline.execute()
         now = time.time()
-        for name, left_ms in zip(names, left, strict=True):
-            if left_ms > 0:  # else it ran out in between
-                role, process = name.decode().removeprefix(keys.heartbeat(prefix, "", "")[:-1]).split(":", 1)
-                beats.add_metric([role, process], now - (HEARTBEAT_TTL_S - left_ms / 1_000))
+        for found in alive(self._registry):
+            beats.add_metric([found.role, found.process], now - found.age_s)
         return [
             beats,
-            _summary(
-                "hearsay_fold_duration_seconds", "Time to read, fold and commit a range.", timings, "fold", "folds"
-            ),
-            _summary(
+            self._summary("hearsay_fold_duration_seconds", "Time to read, fold and commit a range.", "fold", "folds"),
+            self._summary(
                 "hearsay_materialise_duration_seconds",
                 "Time to read, estimate and publish a window.",
-                timings,
                 "materialise",
                 "materialisations",
             ),
         ]
+
+    def _summary(self, name: str, text: str, kind: str, count: str) -> Metric:
+        total_s, number = self._registry.observed(kind, count)
+        family = SummaryMetricFamily(name, text)
+        family.add_metric([], number, total_s)
+        return family
 
 
 class _Families:
@@ -122,6 +114,7 @@ class _Families:
         self.merges = self._counter("merges", "Compactions of deltas into an accumulator.", *SHARD)
         self.dead = self._gauge("dead_letters", "Dead letters kept.", *SHARD)
         self.pressure = self._gauge("pressure", "Whether writers are asked to wait (1), by cause.", *SHARD, "cause")
+        self.round = self._gauge("round", "The newest round, of surveys that have rounds.", *SHARD)
         self.windows = self._gauge("windows", "Windows that hold something.", "survey")
         self.snapshot_time = self._gauge(
             "snapshot_timestamp_seconds", "When the newest window's snapshot was made, in seconds since 1970.", "survey"
@@ -152,9 +145,9 @@ class _Families:
         self.info.add_metric([survey.name, survey.mechanism.ID, survey.tag8], 1)
         opened = [self._add_shard(registered, shard) for shard in range(registered.shards)]
         self.open.add_metric([survey.name], float(all(opened)))
-        windows = windows_of(registered)
+        windows = registered.windows
         self.windows.add_metric([survey.name], len(windows))
-        document = published.get(registered, windows[-1]) if windows else None
+        document = published.get(registered, windows[-1].name) if windows else None
         if document is not None:
             self._add_snapshot(survey.name, document)
 
@@ -163,12 +156,11 @@ class _Families:
         labels = [registered.survey.name, str(shard)]
         seen = status(store)
         total = totals(store, seen.windows)
-        rejected = sum(counts["reports"] for counts in total.rejected.values())
         for family, value in (
             (self.published, seen.published_reports),
             (self.entries, seen.published_entries),
             (self.bytes, seen.published_bytes),
-            (self.accepted, total.folded + rejected),
+            (self.accepted, total.folded + total.rejected.reports),
             (self.folded, total.folded),
             (self.merged, total.merged),
             (self.stream, seen.stream_entries),
@@ -184,9 +176,11 @@ class _Families:
             (self.dead, seen.dead_letters),
         ):
             family.add_metric(labels, value)
-        for reason, counts in sorted(total.rejected.items()):
-            self.rejected.add_metric([*labels, reason], counts["reports"])
-            self.rejected_entries.add_metric([*labels, reason], counts["entries"])
+        for reason, refused in sorted(total.rejected.items()):
+            self.rejected.add_metric([*labels, reason], refused.reports)
+            self.rejected_entries.add_metric([*labels, reason], refused.entries)
+        if seen.round:
+            self.round.add_metric(labels, seen.round)
         for cause in CAUSES:
             self.pressure.add_metric([*labels, cause], float(seen.pressure == cause))
         return seen.open
@@ -202,12 +196,6 @@ class _Families:
             for family, number in ((self.estimate, unbiased), (self.stderr, answer["stderr"])):
                 if number is not None:
                     family.add_metric([name, answer["query"], item], number)
-
-
-def _summary(name: str, text: str, timings: Mapping[bytes, bytes], kind: str, count: str) -> Metric:
-    family = SummaryMetricFamily(name, text)
-    family.add_metric([], int(timings.get(count.encode(), 0)), float(timings.get(f"{kind}_seconds".encode(), 0)))
-    return family
 
 
 def _item_text(item: Any) -> str:

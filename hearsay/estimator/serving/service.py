@@ -1,17 +1,15 @@
 """The estimator as a service: materialise on a period, show that it lives, serve metrics and answers."""
 
 import logging
-import os
-import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import redis
 
+from hearsay.collector.heartbeats import BEAT_S, Heartbeat
 from hearsay.collector.http import HttpServer
-from hearsay.collector.limits import HEARTBEAT_TTL_S
-from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.api import create_app
@@ -19,7 +17,6 @@ from hearsay.estimator.serving.health import Health
 
 _LOG = logging.getLogger("hearsay.estimator")
 ERROR_PAUSE_S = 0.5
-BEAT_S = HEARTBEAT_TTL_S / 3  # however long the period
 
 
 def serve(registry: Registry, stop: threading.Event, *, root: Path, period_s: float, host: str, port: int) -> None:
@@ -32,10 +29,11 @@ def serve(registry: Registry, stop: threading.Event, *, root: Path, period_s: fl
 
 def loop(materialiser: Materialiser, health: Health, stop: threading.Event, period_s: float) -> None:
     """One pass after the other, started `period_s` apart."""
+    heartbeat = Heartbeat(materialiser.registry, "estimator")
     while not stop.is_set():
         started = time.monotonic()
         try:
-            _beat(materialiser.registry)
+            heartbeat.beat()
             _log(materialiser.run_once(), time.monotonic() - started)
             health.passed()
             pause_s = period_s
@@ -43,25 +41,22 @@ def loop(materialiser: Materialiser, health: Health, stop: threading.Event, peri
             _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
             health.troubled("the Redis server cannot be reached")
             pause_s = max(period_s, ERROR_PAUSE_S)
-        _wait(materialiser.registry, health, stop, started + pause_s)
+        _wait(heartbeat, health, stop, started + pause_s)
+    with suppress(redis.exceptions.RedisError):
+        heartbeat.stop()
 
 
-def _wait(registry: Registry, health: Health, stop: threading.Event, until: float) -> None:
-    """Until the next pass is due, showing life in the meantime."""
+def _wait(heartbeat: Heartbeat, health: Health, stop: threading.Event, until: float) -> None:
+    """Until the next pass is due, showing life in the meantime, however long the period."""
     health.turn()
     while not stop.is_set() and (left := until - time.monotonic()) > 0:
         stop.wait(min(left, BEAT_S))
         health.turn()
         if left > BEAT_S:
             try:
-                _beat(registry)
+                heartbeat.beat()
             except redis.exceptions.RedisError:
                 return  # the next pass says so
-
-
-def _beat(registry: Registry) -> None:
-    identity = f"{socket.gethostname()}-{os.getpid()}"
-    registry.client.set(heartbeat(registry.prefix, "estimator", identity), "1", ex=HEARTBEAT_TTL_S)
 
 
 def _log(done: Pass, duration_s: float) -> None:

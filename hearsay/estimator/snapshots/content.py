@@ -1,14 +1,14 @@
 """What a snapshot says: estimate and headline answers of one window, made from its exact state."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from hearsay.collector.limits import SNAPSHOT_JSON_BYTES
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.survey.windows import bounds_ms
+from hearsay.collector.survey.windows import ALL, Window
+from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
 from hearsay.mechanisms.asking import headline
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -28,7 +28,7 @@ class Content:
     version: int
     final: bool
     reports: int
-    rejected: Mapping[str, tuple[int, int]]
+    rejected: Rejections
     state: State
     estimate: Estimate | None
     answers: list[Answer]
@@ -54,11 +54,11 @@ class Content:
     def document(self) -> dict[str, Any]:
         """The content of `snapshot.json`; docs/snapshot.schema.json describes it."""
         mechanism = self.survey.mechanism
-        several = self.window.startswith("last:")
-        start, end = (0, None) if several else bounds_ms(self.window, self.survey.every_s)
+        # "all" and sums of windows have neither start nor end.
+        several = self.window == ALL or self.window.startswith("last:")
+        window = Window(0, self.window) if several else self.survey.windows.named(self.window)
         # Of a survey with weights the estimate is about the other axes.
         domain = mechanism.domain if self.estimate is None else self.estimate.domain
-        whole = end is None  # "all" and sums of windows have neither start nor end
         return {
             "format": FORMAT,
             "survey": self.survey.name,
@@ -67,15 +67,12 @@ class Content:
             "epsilon": mechanism.epsilon,
             "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
             "window": self.window,
-            "window_start": None if whole else _iso(datetime.fromtimestamp(start / 1_000, UTC)),
-            "window_end": None if end is None else _iso(datetime.fromtimestamp(end / 1_000, UTC)),
+            "window_start": _moment(window.start_ms),
+            "window_end": _moment(window.end_ms),
             "status": "final" if self.final else "partial",
             "version": self.version,
             "reports": self.reports,
-            "rejected": {
-                reason: {"entries": entries, "reports": reports}
-                for reason, (entries, reports) in sorted(self.rejected.items())
-            },
+            "rejected": self.rejected.table(),
             "minimum_reports": self.survey.minimum_reports,
             "withheld": self.withheld,
             "postprocess": "none" if self.processed is None else self.processed.method,
@@ -92,6 +89,7 @@ class Content:
                 for name, array in self.arrays().items()
             ],
             "definition": self.survey.canonical(),
+            **({"rounds": [dict(each) for each in self.survey.history]} if self.survey.mechanism.rounds > 1 else {}),
         }
 
     def short_json(self) -> bytes:
@@ -111,19 +109,23 @@ def compose(
     *,
     version: int = 0,
     final: bool = True,
-    rejected: Mapping[str, tuple[int, int]] | None = None,
+    rejected: Rejections | None = None,
     now: datetime | None = None,
 ) -> Content:
     """Estimate a window. Nothing is estimated from fewer than the survey's `minimum_reports`."""
     reports = survey.mechanism.reports(state)
     content = Content(
-        survey, window, version, final, reports, rejected or {}, state, None, [], now or datetime.now(UTC)
+        survey, window, version, final, reports, rejected or Rejections(), state, None, [], now or datetime.now(UTC)
     )
     if reports < max(survey.minimum_reports, 1):
         return content
     estimate = survey.mechanism.estimate(state)
     answers, processed = headline(estimate, survey.postprocess), estimate.processed(survey.postprocess)
     return replace(content, estimate=estimate, answers=answers, processed=processed)
+
+
+def _moment(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else _iso(datetime.fromtimestamp(milliseconds / 1_000, UTC))
 
 
 def _iso(moment: datetime) -> str:

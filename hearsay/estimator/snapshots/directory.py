@@ -16,17 +16,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import FORMAT, Content
 from hearsay.mechanisms import State
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.queries.answer import Answer
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
 GENERATIONS = ".generations"
@@ -42,8 +44,23 @@ class Snapshot:
     state: State
     metadata: dict[str, Any]
 
+    @classmethod
+    def of(cls, content: Content) -> Self:
+        """What reading it back would give, without writing it."""
+        return cls(content.survey, content.state, content.document())
+
+    @property
+    def reports(self) -> int:
+        return self.survey.mechanism.reports(self.state)
+
     def estimate(self) -> Estimate:
         return self.survey.mechanism.estimate(self.state)
+
+    def ask(
+        self, question: str, *, count: bool = False, postprocess: str | None = None, simultaneous: bool = False
+    ) -> list[Answer]:
+        """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
+        return ask(self.survey, self.state, question, count=count, postprocess=postprocess, simultaneous=simultaneous)
 
 
 def write(directory: str | Path, content: Content) -> Path:
@@ -91,13 +108,20 @@ def publish(root: str | Path, content: Content, still_newest: Callable[[], bool]
 
 
 def load(directory: str | Path) -> Snapshot:
-    """Read a snapshot back, checking that it is one and that its state fits its survey."""
+    """Read a snapshot back, checking that it is one and that its state fits its survey.
+
+    >>> found = load(directory)
+    >>> found.survey.name, found.reports
+    ('likes', 10000)
+    >>> [round(answer.value, 1) for answer in found.ask("frequencies")]
+    [0.6, 0.4]
+    """
     if not Path(directory).is_dir():
         raise SnapshotError(f"snapshot directory {directory} does not exist")
     generation = Path(directory).resolve()  # once, so that both files come from the same generation
     metadata = _read_json(generation / JSON, directory)
     try:
-        survey, _ = parse(metadata["definition"]), metadata["window"]
+        survey, _ = parse(metadata["definition"]).in_round(metadata.get("rounds", [])), metadata["window"]
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in survey.mechanism.arrays})
     except (*_DAMAGED, SurveyError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None

@@ -4,19 +4,24 @@ Matrices of a few hundred rows gain nothing from OpenBLAS' threads, and where ot
 wait for each other: ten times the time, and more.
 """
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
-
-from threadpoolctl import ThreadpoolController
 
 
 @cache
 def _controller() -> Any:
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:  # a device: it computes little, and alone
+        return None
     return ThreadpoolController()
 
 
 def in_one_thread() -> AbstractContextManager[object]:
-    """What is computed inside uses one thread."""
-    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    """What is computed inside uses one thread, where threadpoolctl is installed."""
+    controller = _controller()
+    if controller is None:
+        return nullcontext()
+    limited: AbstractContextManager[object] = controller.limit(limits=1, user_api="blas")
     return limited

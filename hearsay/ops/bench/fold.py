@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from hearsay.collector.survey.survey import parse
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.row import Row, best_seconds
 from hearsay.producer.fleet import frames

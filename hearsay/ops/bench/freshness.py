@@ -15,7 +15,7 @@ from hearsay.estimator.snapshots import in_redis as published
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.path import FRAMED_TARGET
 from hearsay.ops.bench.row import Row
-from hearsay.ops.server.pipeline import Pipeline
+from hearsay.ops.server.processes import Pipeline
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 

@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.collector.store.connect import Client
-from hearsay.collector.store.keys import PREFIX, timings
 from hearsay.collector.store.reading import read
-from hearsay.collector.store.registry import Registered
+from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.snapshots import directory as snapshot
@@ -27,7 +25,8 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.path import FRAMED_TARGET
 from hearsay.ops.bench.row import Row, best_seconds
-from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import wait_until_folded
 from hearsay.producer.fleet import BATCH_REPORTS, Fleet
 from hearsay.producer.populations import Population
 
@@ -58,12 +57,12 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     registered = registry.add(survey)
     title = f"{mechanism_id}, 2^{cells.bit_length() - 1} cells"
     drawn = Population("cauchy", survey.mechanism.domain, np.random.default_rng(1)).take(reports)
-    before = _fold_seconds(registry.client)
+    before = _fold_seconds(registry)
     started = time.perf_counter()
     Fleet(registered, seeded(1)).run(_Crowd(drawn), reports)
     wait_until_folded(registered, reports, WAIT_S)
     seconds = time.perf_counter() - started
-    folding = _fold_seconds(registry.client, before) - before
+    folding = _fold_seconds(registry, before) - before
     yield Row(f"whole path, {title}", reports / seconds, "reports/s", PATH_TARGET)
     yield Row(
         f"one worker (read, decode, fold, commit), {title}",
@@ -86,7 +85,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     )
     found = _estimator(pipeline, registered)
     yield Row(f"merge of {waiting.deltas} deltas, {title}", found["merge_s"], "s", MERGE_S, at_most=True)
-    memory = registry.client.info("memory")
+    memory = registry.memory()
     yield Row(
         f"materialise (read, estimate, publish, write), {title}",
         found["materialise_s"],
@@ -105,7 +104,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     (asking,) = best_seconds(lambda: estimate.ranges(*ends), repeats=2)
     yield Row(f"{queries:,} ranges against a snapshot, {title}", asking, "s", QUERIES_S, at_most=True)
     registry.delete(survey.name)
-    registry.client.close()
+    registry.disconnect()
 
 
 class _Crowd:
@@ -119,10 +118,10 @@ class _Crowd:
         return self._cells[self._taken - count : self._taken]
 
 
-def _fold_seconds(client: Client, above: float = -1.0) -> float:
+def _fold_seconds(registry: Registry, above: float = -1.0) -> float:
     """What all jobs took together, as the workers themselves count it, which they do after a job is committed."""
     give_up = time.monotonic() + WAIT_S
-    while (seconds := float(client.hget(timings(PREFIX), "fold_seconds") or 0)) <= above:
+    while (seconds := registry.observed("fold", "folds")[0]) <= above:
         if time.monotonic() > give_up:
             raise RuntimeError("the workers must count the seconds of their jobs, got none")
         time.sleep(0.05)

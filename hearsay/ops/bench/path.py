@@ -12,7 +12,8 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.row import Row
-from hearsay.ops.server.pipeline import Pipeline, total_reports, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import total_reports, wait_until_folded
 from hearsay.producer.fleet import FRAME, Fleet, frames, singles
 from hearsay.producer.populations import Population
 
@@ -71,7 +72,7 @@ def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> floa
     if found != reports:
         raise RuntimeError(f"the state must hold {reports} reports, got {found}")
     registry.delete(name)
-    registry.client.close()
+    registry.disconnect()
     return reports / seconds
 
 

@@ -1,11 +1,10 @@
 """`hearsay status`: what is going on."""
 
-from collections import Counter
 from typing import Any
 
 import click
 
-from hearsay.collector.store.keys import heartbeat
+from hearsay.collector.heartbeats import roles
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
 from hearsay.ops.operate.overview import overview
@@ -43,21 +42,22 @@ def command(settings: Settings, interval: float, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    cells = [[*(_whole(row[key]) for key in COLUMNS.values()), _rejects(row)] for row in rows]
+    cells = [[*(_whole(row[key]) for key in COLUMNS.values()), _round(row), _rejects(row)] for row in rows]
     caption = f"rejected: entries/reports by reason; seen lately: {_alive(registry)}"
-    print_table("status", [*COLUMNS, "rejected"], cells, caption)
+    print_table("status", [*COLUMNS, "round", "rejected"], cells, caption)
 
 
 def _alive(registry: Registry) -> str:
     """Which processes were seen lately."""
-    roles = Counter(
-        name.decode().split(":")[2] for name in registry.client.scan_iter(match=heartbeat(registry.prefix, "*", "*"))
-    )
-    return ", ".join(f"{count} {role}" for role, count in sorted(roles.items())) or "no process"
+    return ", ".join(f"{count} {role}" for role, count in sorted(roles(registry).items())) or "no process"
 
 
 def _whole(value: Any) -> Any:
     return round(value) if isinstance(value, float) else value
+
+
+def _round(row: dict[str, Any]) -> str | None:
+    return None if row["round"] is None else f"{row['round']} {'open' if row['round_open'] else 'closed'}"
 
 
 def _rejects(row: dict[str, Any]) -> str | None:

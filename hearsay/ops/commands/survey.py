@@ -9,8 +9,10 @@ from hearsay.collector.describe.describe import composed, describe, predicted_ro
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey, load
+from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.ops.config import Settings
+from hearsay.ops.errors import OperationError
 from hearsay.ops.operate import skipping as giving_up
 from hearsay.ops.operate.jobs import forget_jobs
 from hearsay.ops.server.connection import open_registry
@@ -160,6 +162,30 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
         print_json(outcome)
     else:
         click.echo(f"survey {name}: {', '.join(f'{count} {what}' for what, count in outcome.items())}")
+
+
+@command.command("next-round")
+@click.argument("name")
+@json_option
+@uses(*SERVER, "plugins")
+def next_round(settings: Settings, name: str, as_json: bool) -> None:
+    """Close the open round now, whatever it has.
+
+    The next one is opened as soon as all of the closed one is folded: here if it is already, else by the estimator.
+    """
+    registered = open_registry(settings).get(name)
+    progress = drive(registered, now=registered.rounds.open)
+    if progress is None:
+        raise OperationError(f"survey {name} has no rounds")
+    if as_json:
+        print_json({"survey": name, "round": progress.number, "state": progress.state})
+        return
+    words = {
+        "open": f"round {progress.number} is open",
+        "draining": f"round {progress.number} is closed; the estimator opens the next one when all of it is folded",
+        "over": f"round {progress.number} was the last one",
+    }
+    click.echo(f"survey {name}: {words[progress.state]}")
 
 
 def _row(registered: Registered) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""`make demo`: the whole pipeline on simulated devices, its answers beside the truth."""
+"""`hearsay demo`: the whole pipeline on simulated devices, its answers beside the truth."""

@@ -19,6 +19,7 @@ from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 from hearsay.producer.values import Rows
 
+SURVEYS = Path(str(files("hearsay.ops"))) / "surveys"
 SEED = 2026  # the demo shows the same numbers every time; real devices draw from the secure source
 SECONDS = 25.0  # how long the devices report
 
@@ -80,6 +81,6 @@ def acts() -> list[Act]:
 
 
 def _act(name: str, distribution: str, devices: int, questions: tuple[str, ...]) -> Act:
-    survey = load(Path(str(files("hearsay.ops").joinpath("surveys", f"{name}.toml"))))
+    survey = load(SURVEYS / f"{name}.toml")
     generator = np.random.default_rng([SEED, devices, len(name)])
     return Act(survey, Population(distribution, survey.mechanism.domain, generator).take(devices), questions)

@@ -3,12 +3,13 @@
 import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hearsay.ops.errors import CheckFailed
+from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.present import print_table
 
 Draw = Callable[[Any], None]
@@ -73,6 +74,8 @@ def seed_option(default: int) -> Callable[[Callable[..., None]], Callable[..., N
 
 def publish_all(results: Iterable[Result], out: Path) -> None:
     """Publish each result as soon as it is there; at the end, fail with all that disagrees."""
+    if find_spec("matplotlib") is None:  # asked first: an experiment may run for minutes before its first figure
+        raise OperationError("the figures need matplotlib: pip install 'hearsay-ldp[experiments]'")
     out.mkdir(parents=True, exist_ok=True)
     failures = []
     for result in results:

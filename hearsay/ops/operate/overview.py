@@ -1,13 +1,12 @@
 """The pipeline at a glance: one row per shard, with rates from two looks at it."""
 
 import time
-from collections import Counter
 from typing import Any
 
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import GONE, status
-from hearsay.estimator.live import counters_of
+from hearsay.collector.store.status import status
+from hearsay.estimator.totals import totals
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
@@ -31,24 +30,14 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
 
 def _look(shard: Shard) -> dict[str, Any]:
     seen = status(shard)
-    counters: Counter[str] = Counter()
-    for window in seen.windows:
-        counters.update(counters_of(shard, window))
-    for name, count in shard.client.hgetall(shard.keys.meta).items():
-        if name.startswith(GONE.encode()):  # windows that were purged
-            counters[name.decode().removeprefix(GONE)] += int(count)
-    rejected: dict[str, dict[str, int]] = {}
-    for name, count in counters.items():
-        if name.startswith("rejected:"):
-            _, reason, what = name.split(":")
-            rejected.setdefault(reason, {"entries": 0, "reports": 0})[what] = count
+    total = totals(shard, seen.windows)
     return {
         "survey": shard.survey.name,
         "shard": shard.shard,
         "open": seen.open,
         "published_reports": seen.published_reports,
-        "folded_reports": counters["folded"],
-        "rejected": rejected,
+        "folded_reports": total.folded,
+        "rejected": total.rejected.table(),
         "stream_entries": seen.stream_entries,
         "backlog_entries": seen.backlog_entries,
         "backlog_age_s": seen.backlog_age_s,
@@ -60,4 +49,6 @@ def _look(shard: Shard) -> dict[str, Any]:
         "dead_letters": seen.dead_letters,
         "pressure": seen.pressure,
         "windows": len(seen.windows),
+        "round": seen.round or None,
+        "round_open": bool(seen.open_round) if seen.round else None,
     }

@@ -1,8 +1,6 @@
 """What to do with reports that cannot be folded: give them up, on record, or let them be tried again."""
 
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.status import now_ms
-from hearsay.collector.survey.windows import window_of
 from hearsay.ops.errors import OperationError
 
 
@@ -10,7 +8,8 @@ def skip_backlog(registered: Registered) -> dict[str, int]:
     """Give up every entry that is not cut yet."""
     entries = 0
     for shard in registered.stores:
-        entries += shard.skip_backlog(window_of(now_ms(shard), registered.survey.every_s))
+        window = registered.survey.windows.of(shard.now_ms(), registered.rounds.number)
+        entries += shard.skip_backlog(window.name)
     return {"entries skipped": entries}
 
 

@@ -151,6 +151,7 @@ class EmbeddedServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,  # an interrupt at the terminal is for whoever started it
             )
         self._process = process
         deadline = time.monotonic() + START_TIMEOUT_S

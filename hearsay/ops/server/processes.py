@@ -1,93 +1,122 @@
-"""The Procfile's processes, run by honcho on free ports and in a fresh directory."""
+"""The whole pipeline as child processes in a directory of its own: for demo, bench and tests.
+
+`Procfile` has the same commands for a deployment. Here no file is needed, so it also works from an installed wheel.
+"""
 
 import os
-import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from hearsay.ops.config import Settings
+from hearsay.collector.heartbeats import roles
+from hearsay.collector.store.registry import Registry
+from hearsay.ops.config import ENVIRONMENT_PREFIX, Settings, environment
 from hearsay.ops.errors import OperationError
-from hearsay.ops.server.embedded import free_port
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.server.embedded import EmbeddedServer, free_port
 
-ROOT = Path(__file__).resolve().parents[3]
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 15.0  # honcho itself kills what is left after five seconds
+START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 10.0
 
 
-class Processes:
-    """Server, collector, workers and estimator; a context manager that stops them all."""
+class Pipeline:
+    """Server, collector, workers and, if asked for, the estimator; a context manager that stops them all.
 
-    def __init__(self, directory: Path, prefix: str) -> None:
-        self.directory = directory
-        self.log = directory / "pipeline.log"
-        self.environment = {
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            "HEARSAY_REDIS_PORT": str(free_port()),
-            "HEARSAY_PORT": str(free_port()),
-            "HEARSAY_DATA_DIR": str(directory),
-            "HEARSAY_PREFIX": prefix,
-            "HEARSAY_QUEUE": prefix,
-            "PYTHONUNBUFFERED": "1",
+    `settings` are those of `hearsay.ops.config`, by name. What the person at the terminal has set counts only with
+    `outside`: above all a server of their own, which then takes the place of the embedded one.
+    """
+
+    def __init__(self, directory: Path, *, estimator: bool = False, outside: bool = False, **settings: Any) -> None:
+        self.directory, self.port = directory, free_port()
+        self._environment = {
+            name: value for name, value in os.environ.items() if outside or not name.startswith(ENVIRONMENT_PREFIX)
         }
-        self.settings = Settings.resolve({}, self.environment)
-        self._honcho: subprocess.Popen[bytes] | None = None
+        self._set(data_dir=directory, port=self.port, **settings)
+        self.server = EmbeddedServer(directory / "redis", extra=["--maxmemory", self.settings.redis_maxmemory])
+        self._expected = {"collect": ("collector", 1), "work": ("worker", self.settings.workers)}
+        if estimator:
+            self._expected["estimate"] = ("estimator", 1)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def _set(self, **settings: Any) -> None:
+        self._environment |= environment(**settings)
+        self.settings = Settings.resolve({}, self._environment)
+
+    @property
+    def snapshots(self) -> Path:
+        return self.settings.snapshots_dir
 
     @property
     def address(self) -> str:
         """Where the estimator serves its API."""
-        return f"http://{self.settings.host}:{self.settings.port}"
+        return f"http://{self.settings.host}:{self.port}"
+
+    def registry(self) -> Registry:
+        """A registry with a connection of its own."""
+        return open_registry(self.settings)
 
     def __enter__(self) -> Self:
-        with self.log.open("wb") as log:
-            self._honcho = subprocess.Popen(
-                [sys.executable, "-m", "honcho", "--env", os.devnull, "start", "--no-colour"],
-                cwd=ROOT,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # an interrupt at the terminal is ours to pass on
-            )
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if not self.settings.own_server:
+            self.server.start()
+            self._set(redis_url=self.server.url)
         try:
-            self._wait_until_ready()
+            for command in self._expected:
+                self._start(command)
+            self._wait_for_heartbeats()
         except BaseException:
             self._stop()
             raise
         return self
 
-    def _wait_until_ready(self) -> None:
+    def _start(self, command: str) -> None:
+        with self._log(command).open("ab") as log:
+            self._processes[command] = subprocess.Popen(
+                [sys.executable, "-m", "hearsay", command],
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # an interrupt at the terminal is ours to pass on
+            )
+
+    def _log(self, command: str) -> Path:
+        return self.directory / f"{command}.log"
+
+    def _wait_for_heartbeats(self) -> None:
+        """Every process says when it is ready: importing numpy and connecting take a while."""
         deadline = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < deadline:
-            self.check()
-            try:
-                with urllib.request.urlopen(f"{self.address}/readyz", timeout=2):
-                    return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.1)
-        raise OperationError(f"the pipeline did not start within {START_TIMEOUT_S:g} s; its log: {self.log}")
+        registry = self.registry()
+        for command, (role, count) in self._expected.items():
+            while roles(registry)[role] < count:
+                self.check()
+                if time.monotonic() > deadline:
+                    log = self._log(command)
+                    raise OperationError(f"no {role} came up within {START_TIMEOUT_S:g} s; its log: {log}")
+                time.sleep(0.05)
+        registry.disconnect()
 
     def check(self) -> None:
-        """Raise where the processes have ended by themselves."""
-        if self._honcho is not None and self._honcho.poll() is not None:
-            raise OperationError(f"the pipeline stopped with exit code {self._honcho.returncode}; its log: {self.log}")
-
-    def _stop(self) -> None:
-        if self._honcho is None or self._honcho.poll() is not None:
-            return
-        self._honcho.terminate()
-        try:
-            self._honcho.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._honcho.pid, signal.SIGKILL)
-            self._honcho.wait()
+        """Raise where a process has ended by itself."""
+        for command, process in self._processes.items():
+            if process.poll() is not None:
+                log = self._log(command)
+                raise OperationError(f"hearsay {command} ended with exit code {process.returncode}; its log: {log}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop()
+
+    def _stop(self) -> None:
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            try:
+                process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+        self.server.stop()

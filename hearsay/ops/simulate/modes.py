@@ -8,7 +8,8 @@ import numpy as np
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
 from hearsay.mechanisms.asking import answer, check_reports, parse_text
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.errors import QueryError

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
+from hearsay.collector.wire.rejections import Rejections
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
@@ -16,12 +18,10 @@ def simulate(
     """The snapshot's content, window `all`, of a survey in which every one of `values` is one device."""
     mechanism, wire = survey.mechanism, codec(survey.mechanism)
     state = mechanism.empty()
-    rejected: dict[str, tuple[int, int]] = {}
+    rejected = Rejections()
     for payload, _ in frames(mechanism, wire, values, random):
         decoded = decode(mechanism, [{b"f": payload}], wire)
-        for reason, (entries, reports) in decoded.rejected.items():
-            before = rejected.get(reason, (0, 0))
-            rejected[reason] = (before[0] + entries, before[1] + reports)
+        rejected += decoded.rejected
         if decoded.count:
             mechanism.fold(state, decoded.reports)
         progress(decoded.count)

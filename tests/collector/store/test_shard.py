@@ -16,7 +16,7 @@ from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.status import is_final, status
 from hearsay.collector.survey.survey import parse
-from hearsay.collector.survey.windows import bounds_ms
+from hearsay.collector.survey.windows import Whole
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.identity import survey_table
@@ -63,15 +63,16 @@ def test_ranges_never_cross_a_window(client: redis.Redis, prefix: str) -> None:
         time.sleep(0.05)
     windows = set()
     for found in cut_all(store):
-        window = found.window(1)
-        start, end = bounds_ms(window, 1)
+        window = found.window(store.survey.windows)
+        start, end = window.start_ms, window.end_ms
+        assert start is not None
         assert end is not None
         assert all(start <= int(name.split(b"-")[0]) < end for name, _ in store.entries(found))
         assert fold(store, found) == "ok"
         windows.add(window)
     assert len(windows) >= 2
-    assert status(store).windows == tuple(sorted(windows))
-    total = sum(state_of(store, window)["hist"] for window in windows)
+    assert status(store).windows == tuple(window.name for window in sorted(windows))
+    total = sum(state_of(store, window.name)["hist"] for window in windows)
     assert (total[:value] == 1).all()
     assert is_final(store, min(windows))
 
@@ -80,7 +81,7 @@ def test_a_window_is_not_final_while_something_is_missing(client: redis.Redis, p
     store = buckets(client, prefix, 10, window={"every": "1s"}).store(0)
     Writer(store).publish(singles(store, range(3)), 3)
     (found,) = cut_all(store)
-    window = found.window(1)
+    window = found.window(store.survey.windows)
     time.sleep(1.1)
     assert not is_final(store, window)
     fold(store, found)
@@ -237,7 +238,7 @@ def test_skipped_entries_are_counted_and_bounded(client: redis.Redis, prefix: st
     writer.publish(singles(store, [5]), 1)
     fold_all(store)
     assert state_of(store)["hist"].tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
-    assert read(store, "all").rejected["skipped"]["entries"] == 5
+    assert read(store, "all").rejected["skipped"].entries == 5
     boundaries = client.lrange(store.keys.skipped, 0, -1)
     assert [entry.split()[2] for entry in boundaries] == [b"2", b"3"]
     assert status(store).backlog_entries == 0
@@ -252,9 +253,9 @@ def test_a_closed_survey_still_folds_what_it_took(client: redis.Redis, prefix: s
     assert registry.get("buckets").closed
     with pytest.raises(SurveyClosed, match="closed"):
         Writer(store).publish(singles(store, [1]), 1)
-    assert not is_final(store, "all")
+    assert not is_final(store, Whole().named("all"))
     fold_all(store)
-    assert is_final(store, "all")
+    assert is_final(store, Whole().named("all"))
     assert state_of(store)["hist"].sum() == 1
 
 

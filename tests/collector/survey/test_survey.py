@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.survey.survey import _TABLES, _File, load, parse
+from hearsay.collector.survey.file import TABLES, File
+from hearsay.collector.survey.survey import load, parse
+from hearsay.collector.survey.windows import Every
 from hearsay.mechanisms.catalogue import DOMAINS
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.ops.terminal.toml import dump
@@ -105,7 +107,7 @@ def test_a_part_that_cannot_be_built_is_refused_at_once() -> None:
 
 def test_a_survey_knows_its_numbers() -> None:
     survey = parse(COMPLETE)
-    assert (survey.name, survey.epsilon, survey.every_s, survey.retain_s) == ("drinks", 1.1, 3_600, 2_592_000)
+    assert (survey.name, survey.epsilon, survey.windows, survey.retain_s) == ("drinks", 1.1, Every(3_600), 2_592_000)
     assert survey.minimum_reports == 100
     assert survey.tag.startswith(survey.tag8)
     assert len(survey.tag8) == 8
@@ -204,5 +206,5 @@ def test_every_survey_on_the_page_is_one(text: str) -> None:
 
 def test_the_page_names_every_key_and_every_kind_of_domain() -> None:
     listed = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE.partition("## Mechanisms")[0], re.MULTILINE))
-    keys = {f"{name}.{key}" for name, table in _TABLES.items() for key in table.model_fields}
-    assert listed == set(_File.model_fields) - set(_TABLES) | keys | set(DOMAINS)
+    keys = {f"{name}.{key}" for name, table in TABLES.items() for key in table.model_fields}
+    assert listed == set(File.model_fields) - set(TABLES) | keys | set(DOMAINS)

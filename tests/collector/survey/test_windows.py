@@ -1,12 +1,21 @@
 """Windows: aligned to the epoch, half open, named by their start in UTC."""
 
 import time
+from dataclasses import dataclass
 
 import pytest
 
-from hearsay.collector.survey.windows import ALL, bounds_ms, seconds, window_of
+from hearsay.collector.survey.windows import ALL, Every, Rounds, Whole, Windows, seconds
 
 NOON = 1_738_324_800_000  # 2025-01-31 12:00:00 UTC
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What windows need to know of a shard."""
+
+    open: bool
+    open_round: int = 0
 
 
 @pytest.mark.parametrize(
@@ -28,7 +37,6 @@ def test_what_is_no_duration(text: str) -> None:
 @pytest.mark.parametrize(
     ("every_s", "window"),
     [
-        (None, ALL),
         (1, "20250131T133007Z"),
         (60, "20250131T133000Z"),
         (3_600, "20250131T130000Z"),
@@ -36,27 +44,60 @@ def test_what_is_no_duration(text: str) -> None:
         (7, "20250131T133002Z"),  # 1738330207 is 5 after a multiple of 7
     ],
 )
-def test_windows_are_named_by_their_start(every_s: int | None, window: str) -> None:
-    assert window_of(NOON + 5_407_999, every_s) == window
+def test_windows_are_named_by_their_start(every_s: int, window: str) -> None:
+    assert Every(every_s).of(NOON + 5_407_999, None).name == window
 
 
 @pytest.mark.parametrize("every_s", [1, 7, 60, 3_600, 86_400, 999_999 * 86_400])
 def test_windows_are_half_open_and_leave_no_gap(every_s: int) -> None:
-    window = window_of(NOON, every_s)
-    first, end = bounds_ms(window, every_s)
+    windows = Every(every_s)
+    window = windows.of(NOON, None)
+    first, end = window.start_ms, window.end_ms
+    assert first is not None
     assert end is not None
     assert first <= NOON < end
     assert end - first == every_s * 1_000
     assert first % (every_s * 1_000) == 0
-    assert window_of(first, every_s) == window_of(end - 1, every_s) == window
+    assert windows.of(first, None) == windows.of(end - 1, None) == windows.named(window.name) == window
+    assert windows.numbered(window.number) == window
     if every_s < 1_000_000:
-        assert window_of(end, every_s) != window
-        assert window_of(first - 1, every_s) != window
+        assert windows.of(end, None) > window
+        assert windows.of(first - 1, None) < window
 
 
-def test_the_one_window_never_ends() -> None:
-    assert bounds_ms(ALL, None) == (0, None)
-    assert bounds_ms(ALL, 3_600) == (0, None)
+def test_the_one_window_ends_with_the_survey() -> None:
+    window = Whole().of(NOON, None)
+    assert window == Whole().named(ALL) == Whole().numbered(0)
+    assert (window.name, window.start_ms, window.end_ms) == (ALL, None, None)
+    assert not Whole().is_over(window, NOON, Shard(open=True))
+    assert Whole().is_over(window, NOON, Shard(open=False))
+
+
+def test_a_window_of_time_ends_with_the_clock() -> None:
+    windows = Every(3_600)
+    window = windows.of(NOON, None)
+    assert not windows.is_over(window, NOON + 3_599_999, Shard(open=False))
+    assert windows.is_over(window, NOON + 3_600_000, Shard(open=True))
+
+
+def test_rounds_are_ordered_by_number_and_end_when_another_is_open() -> None:
+    windows = Rounds()
+    second, tenth = windows.named("r2"), windows.of(NOON, 10)
+    assert second < tenth
+    assert [window.name for window in sorted([tenth, second, windows.numbered(1)])] == ["r1", "r2", "r10"]
+    assert not windows.is_over(second, NOON, Shard(open=True, open_round=2))
+    assert windows.is_over(second, NOON, Shard(open=True, open_round=3))
+    assert windows.is_over(second, NOON, Shard(open=True, open_round=0))
+    assert windows.is_over(second, NOON, Shard(open=False, open_round=2))
+
+
+@pytest.mark.parametrize(
+    ("windows", "name"),
+    [(Whole(), "r1"), (Every(60), "all"), (Every(60), "r1"), (Rounds(), "all"), (Rounds(), "r0"), (Rounds(), "r01")],
+)
+def test_names_that_a_survey_cannot_have(windows: Windows, name: str) -> None:
+    with pytest.raises(ValueError, match="window must be"):
+        windows.named(name)
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
@@ -64,11 +105,8 @@ def test_the_zone_of_the_machine_plays_no_part(zone: str, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setenv("TZ", zone)
         time.tzset()
-        assert window_of(NOON, 3_600) == "20250131T120000Z"
-        assert bounds_ms("20250131T120000Z", 3_600) == (NOON, NOON + 3_600_000)
+        window = Every(3_600).of(NOON, None)
+        assert window.name == "20250131T120000Z"
+        assert Every(3_600).named(window.name) == window
+        assert (window.start_ms, window.end_ms) == (NOON, NOON + 3_600_000)
     time.tzset()
-
-
-def test_names_sort_in_the_order_of_time() -> None:
-    names = [window_of(NOON + step * 1_000_000_000, 60) for step in range(-50, 50)]
-    assert names == sorted(names)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hearsay.collector import limits
-from hearsay.collector.wire.codec import Codec, Decoded, Positions, codec, decode
+from hearsay.collector.wire.codec import Codec, Positions, codec
+from hearsay.collector.wire.decode import Decoded, decode
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import Layout, Reports, Vector, length_of, select
@@ -226,7 +227,7 @@ def test_elements_of_a_frame_are_masked_one_by_one(damaged: list[int]) -> None:
     decoded = decode(mechanism, [entry], wire)
     kept = select(reports, np.delete(np.arange(300), damaged))
     assert rows(mechanism.layout, decoded.reports) == rows(mechanism.layout, kept)
-    assert decoded.rejected == {"outside-domain": [0, len(damaged)]}
+    assert decoded.rejected == {"outside-domain": (0, len(damaged))}
     assert decoded.refused_entries == [(0, "outside-domain")]
     same_state(mechanism, decoded, kept)
 
@@ -273,7 +274,7 @@ def test_reports_that_no_device_sends_are_refused_where_they_came_from(form: str
         refused, counts = [(1, "impossible")], [0, 2]
     decoded = decode(mechanism, entries, wire)
     assert decoded.refused_entries == refused
-    assert decoded.rejected == {"impossible": counts}
+    assert decoded.rejected == {"impossible": tuple(counts)}
     assert decoded.count == 6 + 4 + 6
 
 

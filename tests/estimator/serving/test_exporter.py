@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import now_ms, set_pressure
+from hearsay.collector.store.status import set_pressure
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.serving.exporter import PipelineMetrics, _item_text
@@ -117,7 +117,7 @@ def test_merged_reports_follow_compaction(registry: Registry, tmp_path: Path) ->
 
 def test_totals_never_fall_when_windows_go(registry: Registry, tmp_path: Path) -> None:
     registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
-    this_hour = now_ms(registered.store(0)) // HOUR_MS * HOUR_MS
+    this_hour = registered.store(0).now_ms() // HOUR_MS * HOUR_MS
     for hours_ago in (5, 1):
         deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
     materialiser = Materialiser(registry, tmp_path)

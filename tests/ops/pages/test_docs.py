@@ -1,7 +1,9 @@
 """Pages do not point into the void, and what they show works."""
 
+import ast
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,25 +12,58 @@ from hearsay.collector.survey.survey import parse
 from hearsay.ops.pages.docs import DOCS
 from hearsay.producer import Device
 
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+ROOT = DOCS.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def each_page(test: object) -> object:
+    return pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())(test)
+
+
+@each_page
 def test_links_lead_somewhere(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_page
+def test_paths_named_exist(page: Path) -> None:
+    for path in re.findall(r"`((?:hearsay|tests|docs|ops)/[\w./-]+)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), f"{page.name} names {path}"
+
+
+@each_page
 def test_surveys_shown_can_be_used(page: Path) -> None:
-    for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+    for block in blocks(page, "toml"):
         table = tomllib.loads(block)
         if {"name", "mechanism", "domain"} <= set(table):
             assert parse(table).name == table["name"]
 
 
+@each_page
+def test_programs_shown_find_what_they_import(page: Path) -> None:
+    for block in blocks(page, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom):
+                assert node.module is not None
+                assert node.module.split(".")[0] == "hearsay"
+                for name in node.names:
+                    assert hasattr(import_module(node.module), name.name), f"{node.module} has no {name.name}"
+
+
+@pytest.mark.parametrize("index", [DOCS / "README.md", DOCS / "decisions" / "README.md"], ids=["docs", "decisions"])
+def test_the_index_has_every_page(index: Path) -> None:
+    text = index.read_text(encoding="utf-8")
+    for page in index.parent.glob("*.md"):
+        assert page == index or f"({page.name})" in text, f"{index} does not name {page.name}"
+
+
 def test_the_device_of_the_readme() -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
+    (block,) = blocks(PAGES[0], "toml")
     assert isinstance(Device(tomllib.loads(block)).report(42), bytes)

@@ -1,33 +1,34 @@
 -- COMMIT: a range's delta, counters and dead letters, once: only while the range exists with that nonce.
--- KEYS ranges deltas counters meta dead windows part ...
--- ARGV seq nonce window delta bytes dead_kept, number of counters, name increment ..., then per dead letter:
---      id reason length hash payload
-local range = redis.call('HGET', KEYS[1], ARGV[1])
-if not range or redis.call('HEXISTS', KEYS[4], 'open') == 0 then return 'gone' end -- the survey may be deleted
-local words = {}
-for word in string.gmatch(range, '%S+') do words[#words + 1] = word end
-if words[5] ~= ARGV[2] then return 'stale' end
-for i = 7, #KEYS do
+local ranges, deltas, counters, meta, dead, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local FIRST_PART = 7 -- then: keys of the delta's parts
+local seq, nonce, window, delta, delta_bytes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local dead_kept, number_of_counters = ARGV[6], tonumber(ARGV[7])
+local at = 8 -- then: counter increment ..., then per dead letter: entry reason length sha256 payload
+
+local range = redis.call('HGET', ranges, seq)
+if not range or redis.call('HEXISTS', meta, 'open') == 0 then return 'gone' end -- the survey may be deleted
+local _, _, entries, bytes, range_nonce = string.match(range, '^(%S+) (%S+) (%S+) (%S+) (%S+)')
+if range_nonce ~= nonce then return 'stale' end
+for i = FIRST_PART, #KEYS do
   if redis.call('EXISTS', KEYS[i]) == 0 then return 'parts' end
 end
-for i = 7, #KEYS do redis.call('PERSIST', KEYS[i]) end
-redis.call('HDEL', KEYS[1], ARGV[1])
-if #ARGV[4] > 0 then
+for i = FIRST_PART, #KEYS do redis.call('PERSIST', KEYS[i]) end
+redis.call('HDEL', ranges, seq)
+if #delta > 0 then
   -- The nonce tells this delta from one of the same number that a server lost.
-  redis.call('HSET', KEYS[2], ARGV[3] .. ':' .. ARGV[1] .. ':' .. ARGV[2], ARGV[4])
-  redis.call('HINCRBY', KEYS[4], 'delta_bytes', ARGV[5])
+  redis.call('HSET', deltas, window .. ':' .. seq .. ':' .. nonce, delta)
+  redis.call('HINCRBY', meta, 'delta_bytes', delta_bytes)
 end
-redis.call('HINCRBY', KEYS[4], 'bytes_out', words[4])
-redis.call('HINCRBY', KEYS[3], 'commits', 1)
-redis.call('HINCRBY', KEYS[3], 'entries', words[3])
-redis.call('SADD', KEYS[6], ARGV[3])
-local at = 8
-for _ = 1, tonumber(ARGV[7]) do
-  redis.call('HINCRBY', KEYS[3], ARGV[at], ARGV[at + 1])
+redis.call('HINCRBY', meta, 'bytes_out', bytes)
+redis.call('HINCRBY', counters, 'commits', 1)
+redis.call('HINCRBY', counters, 'entries', entries)
+redis.call('SADD', windows, window)
+for _ = 1, number_of_counters do
+  redis.call('HINCRBY', counters, ARGV[at], ARGV[at + 1])
   at = at + 2
 end
 while at <= #ARGV do
-  redis.call('XADD', KEYS[5], 'MAXLEN', '~', ARGV[6], '*', 'entry', ARGV[at], 'reason', ARGV[at + 1],
+  redis.call('XADD', dead, 'MAXLEN', '~', dead_kept, '*', 'entry', ARGV[at], 'reason', ARGV[at + 1],
     'length', ARGV[at + 2], 'sha256', ARGV[at + 3], 'payload', ARGV[at + 4])
   at = at + 5
 end

@@ -6,7 +6,8 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from hearsay.collector.wire.codec import codec, decode
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import decode
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.exact.randomness import seeded

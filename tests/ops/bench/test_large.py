@@ -9,7 +9,8 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench import large
 from hearsay.ops.bench.row import Row
 from hearsay.ops.commands.bench import QUESTIONS
-from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import wait_until_folded
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 

@@ -13,7 +13,8 @@ import redis
 
 from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
-from hearsay.ops.server.pipeline import Pipeline, wait_until_folded
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import wait_until_folded
 
 SURVEY = """
 name = "minutes"

@@ -1,0 +1,52 @@
+"""Signs of life: every service shows itself now and then, and takes its mark away when it ends in good order."""
+
+import os
+import socket
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hearsay.collector.limits import HEARTBEAT_TTL_S
+from hearsay.collector.store.registry import Registry
+
+BEAT_S = HEARTBEAT_TTL_S / 3  # so that two may get lost
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    """One process of a role: collector, worker or estimator."""
+
+    registry: Registry
+    role: str
+    process: str = field(default_factory=_this_process)
+
+    def beat(self) -> None:
+        self.registry.mark(self.role, self.process, HEARTBEAT_TTL_S)
+
+    def stop(self) -> None:
+        """The process ends in good order."""
+        self.registry.unmark(self.role, self.process)
+
+
+class Alive(NamedTuple):
+    """A process that was seen lately."""
+
+    role: str
+    process: str
+    age_s: float
+
+
+def alive(registry: Registry) -> list[Alive]:
+    """Every process that was seen lately, and how long ago."""
+    return [
+        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0)) for mark in registry.marks()
+    ]
+
+
+def roles(registry: Registry) -> Counter[str]:
+    """How many processes of each role were seen lately."""
+    return Counter(mark.role for mark in registry.marks())

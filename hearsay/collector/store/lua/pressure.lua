@@ -1,0 +1,10 @@
+-- PRESSURE: mark a cause that PUBLISH cannot see by itself, or take the mark away.
+local meta = KEYS[1]
+local cause = ARGV[1] -- '': none
+
+if redis.call('HEXISTS', meta, 'open') == 0 then return 0 end -- a deleted survey must leave nothing
+if cause == '' then return redis.call('HDEL', meta, 'pressure', 'pressure_at') end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('HSET', meta, 'pressure', cause, 'pressure_at', now)
+return 1

@@ -1,0 +1,23 @@
+-- PURGE: forget a window; its counters go into the totals, and the bytes of its deltas out of theirs, in one step.
+local meta, deltas, acc, counters, snapshot, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local window = ARGV[1]
+
+if redis.call('HEXISTS', meta, 'open') == 0 then return 0 end -- the survey was deleted
+local held = redis.call('HGETALL', counters)
+for i = 1, #held, 2 do redis.call('HINCRBY', meta, 'gone:' .. held[i], held[i + 1]) end
+local start = window .. ':'
+for _, field in ipairs(redis.call('HKEYS', deltas)) do
+  if string.sub(field, 1, #start) == start then
+    local blob = redis.call('HGET', deltas, field)
+    local size, names = string.match(blob, '^parts (%d+)(.*)$')
+    for name in string.gmatch(names or '', '%S+') do redis.call('UNLINK', name) end
+    redis.call('HDEL', deltas, field)
+    redis.call('HINCRBY', meta, 'delta_bytes', '-' .. (size or #blob))
+  end
+end
+local pointers = redis.call('HGETALL', acc)
+for i = 1, #pointers, 2 do
+  if string.sub(pointers[i], 1, 6) == 'chunk:' then redis.call('UNLINK', pointers[i + 1]) end
+end
+redis.call('UNLINK', acc, counters, snapshot)
+return redis.call('SREM', windows, window)

@@ -1,0 +1,75 @@
+"""Rounds of a shard: which one takes reports, where each began and ended, and what was made public for it.
+
+A round is closed once and opened once, fenced by its number, so that any process may repeat any step.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearsay.collector.store.shard import Shard
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round. `closed` is the id of its last entry; `reports_before` counts what was published before it."""
+
+    number: int
+    parameters: Mapping[str, Any]
+    opened_ms: int
+    reports_before: int
+    closed: str | None
+
+
+@dataclass(frozen=True)
+class RoundsHeld:
+    """All rounds of a shard, the first one first."""
+
+    rounds: tuple[Round, ...] = ()
+    open: bool = False
+
+    @property
+    def number(self) -> int:
+        """The newest round; 0: none yet."""
+        return len(self.rounds)
+
+    @property
+    def newest(self) -> Round:
+        return self.rounds[-1]
+
+    def history(self, number: int) -> tuple[Mapping[str, Any], ...]:
+        """What `Mechanism.in_round` needs for this round: the parameters of all rounds from the second up to it."""
+        return tuple(each.parameters for each in self.rounds[1:number])
+
+
+def rounds_of(shard: Shard) -> RoundsHeld:
+    """What the shard knows of its rounds."""
+    held = {name.decode(): value.decode() for name, value in shard.client.hgetall(shard.keys.rounds).items()}
+    rounds = tuple(
+        Round(
+            number,
+            json.loads(held[f"parameters:{number}"]),
+            int(held[f"opened_ms:{number}"]),
+            int(held[f"reports:{number}"]),
+            held.get(f"closed:{number}"),
+        )
+        for number in range(1, int(held.get("number", 0)) + 1)
+    )
+    return RoundsHeld(rounds, held.get("open") == "1")
+
+
+def open_round(shard: Shard, number: int, parameters: Mapping[str, Any]) -> str:
+    """Let reports of round `number` in: ok, known where it was opened before, stale where another one is due."""
+    return _step(shard, "open", number, json.dumps(dict(parameters), sort_keys=True, allow_nan=False))
+
+
+def close_round(shard: Shard, number: int) -> str:
+    """Take no more reports of round `number`: ok, known where it is closed, stale where it is not the newest."""
+    return _step(shard, "close", number, "")
+
+
+def _step(shard: Shard, what: str, number: int, parameters: str) -> str:
+    keys = shard.keys
+    names = [keys.rounds, keys.meta, keys.stream, keys.cursor]
+    return str(shard.scripts("round", names, [what, number, parameters]).decode())

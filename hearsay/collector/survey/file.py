@@ -1,0 +1,131 @@
+"""The form of a survey file: which tables and keys there are, and one line for whatever is wrong with them."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
+
+from hearsay.collector.errors import SurveyError
+from hearsay.collector.survey.windows import seconds
+from hearsay.mechanisms import catalogue
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Window(_Table):
+    every: StrictStr | None = None
+    retain: StrictStr | None = None
+
+    @field_validator("every", "retain")
+    @classmethod
+    def _duration(cls, text: str | None) -> str | None:
+        if text is not None:
+            seconds(text)
+        return text
+
+
+class _Rounds(_Table):
+    reports: StrictInt | None = Field(default=None, ge=1)
+    within: StrictStr | None = None
+
+    @field_validator("within")
+    @classmethod
+    def _duration(cls, text: str | None) -> str | None:
+        if text is not None:
+            seconds(text)
+        return text
+
+
+class _Answers(_Table):
+    minimum_reports: StrictInt = Field(default=1, ge=1)
+    postprocess: StrictStr = "none"
+
+    @field_validator("postprocess")
+    @classmethod
+    def _method(cls, name: str) -> str:
+        if name != "none" and name not in catalogue.methods():
+            raise ValueError(f"must be one of {', '.join(catalogue.methods())}, got {name!r}")
+        return name
+
+
+class File(_Table):
+    """A survey file, its own tables checked; domain and options are the mechanism's to check."""
+
+    name: StrictStr = Field(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$")
+    mechanism: StrictStr
+    epsilon: Any
+    domain: Any
+    options: Any = {}
+    window: _Window | None = None
+    answers: _Answers = _Answers()
+    rounds: _Rounds | None = None
+
+
+TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers, "rounds": _Rounds}
+
+
+def checked(table: dict[str, Any]) -> File:
+    """The file's fields; SurveyError names the one that is wrong, what is allowed and what was got."""
+    _check_integers(table, "")
+    try:
+        return File.model_validate(table)
+    except ValidationError as error:
+        raise SurveyError(printable(_explain(error))) from None
+
+
+def with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The table with every option that names a CSV file replaced by what the file holds."""
+    from hearsay.mechanisms.context_aware.channel import read_matrix
+
+    options = table.get("options")
+    if not isinstance(options, dict):
+        return table
+    named = {key: text for key, text in options.items() if isinstance(text, str) and text.endswith(".csv")}
+    read = {}
+    for key, name in named.items():
+        try:
+            read[key] = read_matrix((folder / name).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SurveyError(printable(f"options.{key}: {folder / name}: {error.strerror or error}")) from None
+        except ValueError:
+            raise SurveyError(printable(f"options.{key}: {folder / name} is not text in UTF-8")) from None
+    return {**table, "options": {**options, **read}}
+
+
+def _check_integers(value: Any, path: str) -> None:
+    """Refuse integers that TOML does not have: beyond 64 bits they overflow wherever a float is made of them."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _check_integers(part, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for number, part in enumerate(value, start=1):
+            _check_integers(part, f"{path}[{number}]")
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise SurveyError(printable(f"{path} must be an integer of at most 64 bits, got {value.bit_length()} bits"))
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    location, got = first["loc"], first["input"]
+    field = ".".join(str(part) for part in location)
+    match first["type"]:
+        case "missing":
+            return f"{field} is missing"
+        case "extra_forbidden":
+            holder, allowed = ("survey", File) if len(location) == 1 else (location[0], TABLES[str(location[0])])
+            return f"{holder} has the unknown key {location[-1]!r}; allowed: {', '.join(sorted(allowed.model_fields))}"
+        case "string_pattern_mismatch":
+            return f"{field} must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"
+        case "model_type":
+            return f"{field} must be a table, got {type(got).__name__}"
+        case "value_error":
+            return f"{field} {first['ctx']['error']}"
+        case _:
+            return f"{field} must be {first['msg'].removeprefix('Input should be ')}, got {got!r}"
+
+
+def printable(text: str) -> str:
+    """The text on one line, whatever names it quotes."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

@@ -1,0 +1,104 @@
+"""Stream entries as reports: whatever is malformed is refused by itself and loses nothing else.
+
+An entry has exactly one of `r` (a single report) and `f` (a frame), and `k` where the survey has rounds.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hearsay.collector.wire.codec import Codec, Positions
+from hearsay.collector.wire.rejections import Rejections
+from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms.layout import length_of, select
+
+FIELD_SINGLE, FIELD_FRAME, FIELD_ROUND = b"r", b"f", b"k"
+
+
+@dataclass
+class Decoded:
+    """What a list of stream entries holds: valid reports, and what was refused."""
+
+    reports: Reports
+    count: int = 0
+    rejected: Rejections = field(default_factory=Rejections)
+    refused_entries: list[tuple[int, str]] = field(default_factory=list)  # position in the list, reason
+
+
+class Place(NamedTuple):
+    """Where entries of a survey with rounds stand; before a round is opened, nothing can be read there."""
+
+    round_number: int
+    opened: bool
+
+
+def _why_not(entry: dict[bytes, bytes], place: Place | None) -> str | None:
+    """Why an entry is refused before its payload is looked at; None: it is not."""
+    fields = 1
+    if place is not None:
+        fields, stated = 2, entry.get(FIELD_ROUND)
+        number = int(stated) if stated is not None and stated.isdigit() and len(stated) <= 9 else None
+        if number is not None and 0 < number < place.round_number:
+            return "late-round"
+        if number != place.round_number or not place.opened:
+            return "wrong-round"
+    if len(entry) != fields or not (FIELD_FRAME in entry or FIELD_SINGLE in entry):
+        return "unknown-field"
+    return None
+
+
+def decode(
+    mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec, place: Place | None = None
+) -> Decoded:
+    """All valid reports of stream entries; `place` is where they stand if the survey has rounds."""
+    result = Decoded({})
+    frames: list[bytes] = []
+    frame_places: list[int] = []
+    singles: list[bytes] = []
+    places: list[int] = []
+    refused: list[tuple[int, str]] = []
+    for position, entry in enumerate(entries):
+        if place is None and len(entry) == 1 and FIELD_SINGLE in entry:  # most entries, in a hurry
+            singles.append(entry[FIELD_SINGLE])
+            places.append(position)
+            continue
+        reason = _why_not(entry, place)
+        if reason is not None:
+            result.rejected.add(reason, 1, int(reason != "unknown-field" and FIELD_SINGLE in entry))
+            refused.append((position, reason))
+        elif FIELD_FRAME in entry:
+            frames.append(entry[FIELD_FRAME])
+            frame_places.append(position)
+        else:
+            singles.append(entry[FIELD_SINGLE])
+            places.append(position)
+
+    def refuse_frame(position: int, reason: str, elements: int | None) -> None:
+        result.rejected.add(reason, 1 if elements is None else 0, elements or 0)
+        refused.append((frame_places[position], reason))
+
+    def refuse_single(position: int, reason: str) -> None:
+        result.rejected.add(reason, 1, 1)
+        result.refused_entries.append((places[position], reason))
+
+    parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
+    if frames:
+        where = np.array(frame_places, dtype=np.intp)
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, refuse_frame))
+    result.refused_entries.extend(sorted(refused))
+    if singles:
+        where = np.array(places, dtype=np.intp)
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))
+    parts = [(origin, part) for origin, part in parts if origin.size]
+    if not parts:
+        return result
+    reports = parts[0][1] if len(parts) == 1 else codec.layout.concatenate([part for _, part in parts])
+    possible = mechanism.valid(reports)
+    if possible is not None and not possible.all():
+        origins = np.concatenate([origin for origin, _ in parts])[~possible].tolist()
+        result.rejected.add("impossible", sum(FIELD_SINGLE in entries[position] for position in origins), len(origins))
+        result.refused_entries.extend((position, "impossible") for position in dict.fromkeys(origins))
+        reports = select(reports, possible)
+    result.reports, result.count = reports, length_of(reports)
+    return result

@@ -1,0 +1,53 @@
+"""What was refused, by reason: as counted by a worker, stored by COMMIT, shown by snapshots, metrics and `status`."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Self
+
+_KIND = "rejected:"
+
+
+class Refused(NamedTuple):
+    """Stream entries refused as a whole, and reports refused; an entry that cannot be read has no known reports."""
+
+    entries: int = 0
+    reports: int = 0
+
+
+class Rejections(dict[str, Refused]):
+    """Reason to what was refused for it. The reason is a stable code and also a metric's label."""
+
+    def add(self, reason: str, entries: int, reports: int) -> None:
+        held = self.get(reason, Refused())
+        self[reason] = Refused(held.entries + entries, held.reports + reports)
+
+    def __iadd__(self, other: Mapping[str, Refused]) -> Self:
+        for reason, refused in other.items():
+            self.add(reason, *refused)
+        return self
+
+    @classmethod
+    def from_counters(cls, counters: Mapping[str, int], prefix: str = "") -> Self:
+        """From a window's counters, or from those that a purge left behind under a prefix; other counters stay out."""
+        result, start = cls(), prefix + _KIND
+        for name, count in counters.items():
+            reason, _, what = name.removeprefix(start).rpartition(":")
+            if name.startswith(start) and what in Refused._fields:
+                result.add(reason, *Refused(**{what: count}))
+        return result
+
+    def counters(self) -> dict[str, int]:
+        """The counters that COMMIT raises."""
+        return {
+            f"{_KIND}{reason}:{what}": count
+            for reason, refused in self.items()
+            for what, count in refused._asdict().items()
+        }
+
+    def table(self) -> dict[str, dict[str, int]]:
+        """As a document shows it, by reason."""
+        return {reason: refused._asdict() for reason, refused in sorted(self.items())}
+
+    @property
+    def reports(self) -> int:
+        """Reports refused for any reason."""
+        return sum(refused.reports for refused in self.values())

@@ -1,0 +1,72 @@
+"""A survey on a server, opened by its name: what an application needs to publish to it and to ask it."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.keys import PREFIX
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.survey.windows import ALL
+from hearsay.collector.writer import Writer
+from hearsay.estimator.live import live
+from hearsay.estimator.snapshots.directory import Snapshot
+from hearsay.mechanisms.queries.answer import Answer
+
+
+@dataclass(frozen=True)
+class OpenSurvey:
+    """A registered survey with its connection, which `with` closes at the end."""
+
+    registered: Registered
+    _registry: Registry
+
+    @property
+    def survey(self) -> Survey:
+        """Its definition, for `Device`."""
+        return self.registered.survey
+
+    def writer(self, shard: int = 0) -> Writer:
+        """A way into one of its streams, for one thread."""
+        return Writer(self.registered.store(shard))
+
+    def windows(self) -> list[str]:
+        """Every window that holds something, oldest first."""
+        return [window.name for window in self.registered.windows]
+
+    def read(self, window: str = ALL) -> Snapshot:
+        """What a window (its name, `all`, or `last:N`) holds at this moment, as `load_snapshot` would give it."""
+        return Snapshot.of(live(self.registered, window).content())
+
+    def ask(self, question: str, window: str = ALL, **how: Any) -> list[Answer]:
+        """The answers at this moment; `how` as in `Snapshot.ask`."""
+        return self.read(window).ask(question, **how)
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._registry.disconnect()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_survey(url: str, name: str, prefix: str = PREFIX) -> OpenSurvey:
+    """The survey of this name on the Redis or Valkey server at `url`; errors say what is missing.
+
+    >>> from hearsay import Device
+    >>> opened = open_survey(url, "likes")
+    >>> Device(opened.survey).publish("tea", opened.writer())
+    >>> opened.survey.mechanism.ID
+    'grr'
+    >>> opened.read().reports  # the collector and a worker come first
+    0
+    >>> opened.close()
+    """
+    registry = Registry(connect(url), prefix)
+    return OpenSurvey(registry.get(name), registry)

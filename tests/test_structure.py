@@ -1,0 +1,94 @@
+"""The shape of the tree: small files, small folders, tables instead of tests for a kind, types everywhere."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LONGEST, FULLEST = 350, 20
+WIDE = {"hearsay/ops/commands", "hearsay/ops/experiments"}  # one file each, however many there are
+
+
+def code(*folders: str, pattern: str = "*.py") -> Iterator[Path]:
+    """The files below these folders, links not followed."""
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob(pattern))
+
+
+def test_no_file_is_long() -> None:
+    files = [*code("hearsay", "tests"), *code("hearsay", pattern="*.lua")]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_no_folder_is_full() -> None:
+    files = [*code("hearsay", "tests"), *code("hearsay", pattern="*.lua"), *code("docs", pattern="*.md")]
+    counts = Counter(path.parent.relative_to(ROOT).as_posix() for path in files)
+    assert {name: count for name, count in counts.items() if count > FULLEST and name not in WIDE} == {}
+
+
+def test_only_domains_ask_for_a_kind() -> None:
+    """Elsewhere a class or a table answers: a new kind of domain must not need a visit to every file."""
+    asking = []
+    for path in code("hearsay"):
+        if not path.is_relative_to(ROOT / "hearsay" / "mechanisms" / "domains"):
+            asking += [f"{path.relative_to(ROOT)}:{line}" for line in asks_for_a_kind(path.read_text(encoding="utf-8"))]
+    assert asking == []
+
+
+def test_asking_for_a_kind_is_seen() -> None:
+    assert asks_for_a_kind('domain.kind == "grid"\nkind in ("ordinal", "count")\nkind not in ORDERED_KINDS') == [
+        1,
+        2,
+        3,
+    ]
+    assert asks_for_a_kind('match domain.kind:\n    case "grid": pass') == [1]
+    assert asks_for_a_kind('form = kind in form.kinds\nkind = table["kind"]\nsize == 3') == []
+
+
+def asks_for_a_kind(program: str) -> list[int]:
+    """The lines that compare something called kind with words, or with a constant that lists kinds."""
+    found = []
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Match) and _is_kind(node.subject):
+            found.append(node.lineno)
+        elif isinstance(node, ast.Compare):
+            operands = [node.left, *node.comparators]
+            if any(map(_is_kind, operands)) and any(map(_is_words, operands)):
+                found.append(node.lineno)
+    return sorted(found)
+
+
+def _is_kind(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Name) and node.id == "kind") or (
+        isinstance(node, ast.Attribute) and node.attr == "kind"
+    )
+
+
+def _is_words(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return all(map(_is_words, node.elts))
+    if isinstance(node, ast.Name | ast.Attribute):
+        return re.fullmatch(r"[A-Z_]*KINDS?", node.id if isinstance(node, ast.Name) else node.attr) is not None
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+@pytest.mark.xdist_group("mypy")
+def test_the_type_checker_sees_every_file() -> None:
+    """A folder without __init__.py, or a module that nothing imports, would be passed over in silence."""
+    checker = [sys.executable, "-m", "mypy", "--verbose"]
+    done = subprocess.run(checker, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    seen = {Path(path) for path in re.findall(r"Found source: .*?path='([^']+\.py)'", done.stderr)}
+    assert seen == set(code("hearsay"))
+
+
+def test_every_folder_of_code_is_a_package() -> None:
+    folders = {path.parent for path in code("hearsay", "tests")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
