@@ -5,7 +5,7 @@ Device    Each axis becomes signs, -1 before the value and +1 from it on; every 
 Privacy   P(report | x)/P(report | y) <= e^(eps |x - y|_1). L^p distances: eps / axes^(1-1/p), because the L1 norm is
           at most axes^(1-1/p) times the L^p norm. Continuous axes: eps is per unit, so eps x bin width per bin.
 Fold      The sum over reports of the outer product of the axes' signs: integers, one per cell.
-Estimate  See `metric_queries`: unbiased for every cell and range, with its exact variance, which does not depend on
+Estimate  See `sign_estimate`: unbiased for every cell and range, with its exact variance, which does not depend on
           the sizes of the axes.
 
 Anchored (the default, better than the paper): the last sign of every axis is always +1, so it is neither sent nor

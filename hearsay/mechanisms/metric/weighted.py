@@ -7,7 +7,7 @@ Public    The weight is no secret: it is reported as it is, beside the signs of 
 Private   The device rounds its weight at random to one of the two ends of the axis, so that the mean is right, and
           reports which one as another axis of two cells (theorem 4, 2). Two devices that differ in weight only are
           hidden from each other by plain epsilon-LDP, however far their weights are apart.
-Variance  Let phi be a report's score of being in the range, with second moment as in `metric_queries`. Public weights:
+Variance  Let phi be a report's score of being in the range, with second moment as in `sign_estimate`. Public weights:
           n Var = mean of w^2 (E phi^2 - [in]). Private ones, with ends l and l + D and noise v of their axis: n Var =
           mean of (l^2 + (2 l D + D^2) b + D^2 v) E phi^2 - (w [in])^2, where b = (w - l)/D. The last term is not seen
           by anybody; it is at least (mean of w [in])^2 / share in the range, and this is what is subtracted, so that

@@ -29,7 +29,7 @@ EXPECTED_1 = {
 TOLERANCE_1 = 0.005
 DEVICES_1 = 500
 REPORTS_2, CELLS_2, RUNS_2, RANGES_2, ZIPF = 1000, 10, 3, 100, 1.1
-RANGE_RUNS_2 = 50  # most of them on the fly (`collector_modes`), without a grid of a million cells
+RANGE_RUNS_2 = 50  # most of them on the fly (`metric.modes`), without a grid of a million cells
 STANDARD_ERRORS = 6  # of a mean of so many runs: a correct program is further off less than once in a million times
 EPSILONS_2 = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 

@@ -65,7 +65,7 @@ PRINTED_PREFIXES = {
         (1.929, 2.174, None, 2.205), (1.613, 1.868, None, 2.156),
     ),
 }  # fmt: skip
-# MECHANISMS section 3's expected values for all ranges, computed from the same algebra by other means.
+# Expected values for all ranges, computed once from the same algebra by other means: whole matrices, least squares.
 COMPUTED = {
     (1 << 8, 0.2): (4.29, 4.19, 4.68, 3.79), (1 << 16, 0.2): (8.28, 8.41, 9.97, 7.79),
     (1 << 8, 0.6): (1.41, 1.38, 1.54, 1.30), (1 << 16, 0.6): (2.72, 2.77, 3.28, 2.67),

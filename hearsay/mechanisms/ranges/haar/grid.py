@@ -1,6 +1,6 @@
 """The Haar wavelet over a grid of two or more axes, released by signed Hadamard randomised response.
 
-Device    Every axis is padded to 2^h cells (`haar_axis`). Draw a depth of every axis, roots included but not all of
+Device    Every axis is padded to 2^h cells (`axis`). Draw a depth of every axis, roots included but not all of
           them, without looking at the value. The value lies in one node of each axis, in its left half (sign +1) or its
           right half (-1), +1 at a root: the product of the signs, at the product of the nodes, is one entry of a vector
           of K = the product of the axes' numbers of nodes. Draw one of its K characters, and report it with
@@ -12,7 +12,7 @@ Estimate  d = WHT(sum)/(n_tuple c), c = 2p - 1, is the tuple's coefficients; a c
 Variance  A range has weights w = the products of the axes' weights, non-zero at the at most two nodes of each axis that
           it cuts. One report's part of sum w d has mean square sum w^2/c^2, so
           Var = sum over tuples of [sum w^2/c^2 - (sum w d)^2]/n_tuple, less f(R)(1 - f(R))/n, since a device answers
-          for one tuple only.                                                   Kulkarni 5.5, 7.1.2, MECHANISMS 3
+          for one tuple only.                                                 Kulkarni 5.5, 7.1.2; docs/ranges.md
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Answers on a grid from tensor products of Haar coefficients; the formulas are in `haar_grid`."""
+"""Answers on a grid from tensor products of Haar coefficients; the formulas are in `grid`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Answers on a grid from tuples of tree levels; the formulas are in `hierarchical_grid`."""
+"""Answers on a grid from tuples of tree levels; the formulas are in `grid`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -154,8 +154,8 @@ class TreeVariance:
     def _one_place_only(self, share: Floats) -> Floats:
         """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one place only.
 
-        MECHANISMS section 3's last term: the sum over the places of W at a cell's nodes is 1 in the range and 0
-        outside, up to a constant.
+        The last term of docs/ranges.md: the sum over the places of W at a cell's nodes is 1 in the range and 0 outside,
+        up to a constant.
         """
         held = np.clip(share, 0.0, 1.0)
         return held * (1 - held) / max(self.reports, 1)

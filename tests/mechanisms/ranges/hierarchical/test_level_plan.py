@@ -38,7 +38,7 @@ def rmse(mechanism: Any, workload: str) -> float:
     return float(1000 * np.sqrt(found))
 
 
-# Without offsets MECHANISMS section 3 has 3.69, 1.21 and 0.63 at 256 cells; the optimum of any strategy, a spectrum of
+# Without offsets it is 3.69, 1.21 and 0.63 at 256 cells; the optimum of any strategy, a spectrum of
 # 1/frequency around the domain, is 3.13, 1.03 and 0.54.
 @pytest.mark.parametrize(
     ("size", "epsilon", "expected", "saved"),
@@ -62,7 +62,7 @@ def test_error_is_far_below_that_of_uniform_levels(size: int, epsilon: float, ex
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.2, 3.69), (0.6, 1.24), (1.1, 0.63)])
 def test_levels_without_offsets_have_the_error_computed_before(epsilon: float, expected: float) -> None:
-    """MECHANISMS section 3, which has 1.21 at 0.6 with ss, whose reports are too long for what they save."""
+    """1.21 at 0.6 would be had with ss, whose reports are too long for what they save."""
     plan = [str(level) for level in optimise(256, epsilon, "all", offsets=1)]
     assert rmse(hierarchical(256, epsilon, levels=plan), "all") == pytest.approx(expected, rel=0.015)
 
