@@ -6,10 +6,11 @@ from pathlib import Path
 import click
 
 from hearsay.collector.survey.survey import Survey
+from hearsay.estimator.asking import ask
 from hearsay.estimator.live import live
 from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.mechanisms import State
-from hearsay.mechanisms.asking import answer, check_reports, grammar, parse
+from hearsay.mechanisms.asking import grammar
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses
@@ -72,22 +73,11 @@ def command(
         current = live(open_registry(settings).get(name), window or "all")
         survey, state = current.survey, current.state
         title = f"{survey.name} (window {current.window})"
-    question = parse(words)
-    reports = survey.mechanism.reports(state)
-    check_reports(reports, survey.minimum_reports)
-    answers = answer(
-        question,
-        survey.mechanism.estimate(state),
-        minimum_reports=survey.minimum_reports,
-        count=count,
-        postprocess=postprocess,
-        default=survey.postprocess,
-        simultaneous=simultaneous,
-    )
+    answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
     if as_json:
         print_json([each.table() for each in answers])
     else:
-        print_answers(f"{title}: {reports:,} reports", answers)
+        print_answers(f"{title}: {survey.mechanism.reports(state):,} reports", answers)
 
 
 def _from_snapshot(directory: Path, window: str | None) -> tuple[Survey, State]:
