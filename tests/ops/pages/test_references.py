@@ -13,7 +13,7 @@ NAME = r"[A-Z][a-zéš]+"
 WITH_YEAR = re.compile(rf"\b({NAME})(?:(?:, {NAME})*,? and {NAME}|(?:, {NAME})+| et al\.)?,? \(?((?:19|20)\d\d)\b")
 WITHOUT_YEAR = re.compile(rf"\b({NAME}) et al\.(?!,? \(?\d{{4}})")
 OWNED = re.compile(r"\b(?:theorem|proposition|lemma|corollary)s? \d", re.IGNORECASE)
-BY_LETTER = re.compile(r"\bC (?:theorem|proposition|section|figure|table|\(\d)")
+BY_LETTER = re.compile(r"\b[CKP] (?:theorem|proposition|lemma|algorithm|section|figure|table|\(?\d)")
 NOT_AUTHORS = {"Table", "Python", "Redis", "Valkey", "January", "December"}
 
 
