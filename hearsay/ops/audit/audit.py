@@ -25,8 +25,9 @@ from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
 from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, shown_loss
+from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
-from hearsay.ops.terminal.options import json_option, seed_option
+from hearsay.ops.terminal.options import json_option, seed_option, uses
 from hearsay.ops.terminal.present import notes, print_json, print_table
 
 DRAWS, CONFIDENCE = 100_000, 0.9999
@@ -148,7 +149,16 @@ def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -
 @click.option("--all-pairs", is_flag=True, help="Show every pair of values that was attacked, not only the worst.")
 @seed_option
 @json_option
-def command(subject: str, draws: int, confidence: float, all_pairs: bool, seed: int | None, as_json: bool) -> None:
+@uses("plugins")
+def command(
+    settings: Settings,
+    subject: str,
+    draws: int,
+    confidence: float,
+    all_pairs: bool,
+    seed: int | None,
+    as_json: bool,
+) -> None:
     """Attack a mechanism's reports and compare with the claimed epsilon.
 
     A mechanism's id audits each of its examples, a survey file that survey (on the first cells of every axis, where

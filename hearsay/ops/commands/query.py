@@ -1,5 +1,6 @@
 """`hearsay query`: questions to a live survey or to a snapshot."""
 
+import os
 import re
 from pathlib import Path
 
@@ -13,16 +14,21 @@ from hearsay.mechanisms import State
 from hearsay.mechanisms.asking import grammar
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
-from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.present import print_answers, print_json
 
 
 class _Question(click.Command):
-    """Remembers the words after `--`, which are values even where they look like options."""
+    """Remembers the words after `--`, which are values even where they look like options, and lists every query."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["values"] = args[args.index("--") :] if "--" in args else []
         return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        add_plugins(Settings.resolve({}, os.environ).plugins)
+        formatter.write_paragraph()
+        formatter.write_text(f"Queries: {grammar()}")
 
 
 @click.command(
@@ -30,7 +36,6 @@ class _Question(click.Command):
     # Negative numbers are values, not options; words that look like options are refused below.
     context_settings={"ignore_unknown_options": True},
     options_metavar="(NAME | --snapshot DIR) [OPTIONS]",
-    epilog=f"Queries: {grammar()}",
 )
 @click.argument("words", nargs=-1, metavar="QUERY")
 @click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
