@@ -1,7 +1,8 @@
 """The shape of every mechanism: three faces in one file.
 
 `perturb` runs on a device, `fold` in a worker, `estimate` in the estimator; they share their constants because they
-share an object. The state is a fixed set of named int64 arrays that add: folding is free of order, and merging is `+`.
+share an object, and `faces` says what each role sees of it. The state is a fixed set of named int64 arrays that add:
+folding is free of order, and merging is `+`.
 """
 
 from abc import ABC, abstractmethod

@@ -14,6 +14,7 @@ from hearsay.collector.store.shard import Commit, DeadLetter, Shard
 from hearsay.collector.store.state import encode_delta, fresh
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import Decoded, Place, decode
+from hearsay.mechanisms.faces import WorkerSide
 from hearsay.workers.context import current
 
 Entries = list[tuple[bytes, dict[bytes, bytes]]]
@@ -55,7 +56,7 @@ def fold_entries(store: Shard, found: Range, entries: Entries, keep_payloads: bo
         held = rounds_of(store)
         place = Place(found.window_number, opened=found.window_number <= held.number)
         survey = survey.in_round(held.history(found.window_number))
-    mechanism = survey.mechanism
+    mechanism: WorkerSide = survey.mechanism
     decoded = decode(mechanism, [fields for _, fields in entries], codec(mechanism), place)
     delta = b""
     if decoded.count:
