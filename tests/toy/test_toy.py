@@ -3,6 +3,7 @@
 import json
 import re
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -17,9 +18,12 @@ import pytest
 from hearsay import Device, load_snapshot
 from hearsay import simulate as simulate_in_python
 from hearsay.collector.plugins import load_plugins
+from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import build
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.ops import cli
+from hearsay.ops.pages import docs
+from hearsay.ops.pages.family import family_page
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
 from hearsay.producer.errors import ValuesError
@@ -162,6 +166,26 @@ def test_the_commands_without_a_server_know_it_too(survey: Path, hearsay: Run) -
     assert set(shown["predicted_stderr"]["10000"]) == {"sum"}
     assert "sum S | expected | split" in " ".join(hearsay("query", "--help").split())
     assert "audit needs a domain of cells, got one of kind dice" in hearsay("audit", "two-throws", code=2)
+
+
+def test_its_page_is_written_from_its_tables() -> None:
+    page = family_page("tests.toy")
+    assert page.startswith("# tests.toy\n\nA family from outside")
+    assert "| `dice` | Two throws of a die with so many sides. | `first`, `second` |" in page
+    assert "| `ties` | `low` | which of several most common sums is taken |" in page
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert parse(tomllib.loads(example)).mechanism.ID == "two-throws"
+    rows = [
+        "| `sum S` | the share of those whose two throws sum up to S | sums of throws | yes |  | `not-below-zero` |",
+        "| `expected` | the mean of the sum of two throws | sums of throws | no (whose value is a number of eyes) |",
+        "| how a sum was thrown | `two-throws` |",
+    ]
+    assert [row for row in rows if row not in page] == []
+
+
+@pytest.mark.parametrize("name", ["queries.md", "survey.md", "wire.md"])
+def test_the_pages_of_this_distribution_stay_as_they_are(name: str) -> None:
+    assert (docs.DOCS / name).read_text(encoding="utf-8") == docs.PAGES[name]()
 
 
 @pytest.mark.parametrize(
