@@ -14,7 +14,7 @@ from hearsay.collector.store.keys import surveys
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.status import is_final, purge_window, status
+from hearsay.collector.store.status import is_final, status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.survey.windows import Whole
 from hearsay.collector.writer import Writer
@@ -313,48 +313,3 @@ def test_writers_pause_before_the_memory_is_full_though_no_collector_says_so(own
     fold_all(store)  # what was taken in can still be folded
     store.trim()
     assert store.publish("w", number, [(b"f", b"more")], 1).status == "ok"
-
-
-@pytest.mark.parametrize("words", [("one", 1), (1.5, 1), (1, "many"), (1, -1), (-1, 1)])
-def test_a_publish_that_is_wrong_appends_nothing(
-    client: redis.Redis, prefix: str, words: tuple[object, object]
-) -> None:
-    store = buckets(client, prefix, 10).store(0)
-    number, reports = words
-    with pytest.raises(redis.exceptions.ResponseError, match="PUBLISH needs whole numbers"):
-        store.publish("w", number, singles(store, [1]), reports)  # type: ignore[arg-type]
-    assert client.xlen(store.keys.stream) == client.llen(store.keys.marks) == client.hlen(store.keys.writers) == 0
-
-
-def test_limits_are_the_servers_not_the_callers(
-    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 3)
-    store = buckets(client, prefix, 10).store(0)
-    monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 1_000)  # a caller with limits of its own
-    assert store.publish("w", 1, singles(store, range(3)), 3).status == "ok"
-    assert store.publish("w", 2, singles(store, [3]), 1).cause == "backlog"
-
-
-def test_a_million_writers_do_not_stop_the_server(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
-    for start in range(0, 100_000, 10_000):
-        client.hset(store.keys.writers, mapping={f"w{number}": "1 0" for number in range(start, start + 10_000)})
-    watched(client, store, limits.DEDUP_WINDOW_S + 1)
-    client.config_resetstat()
-    store.trim()
-    assert client.info("commandstats")["cmdstat_evalsha"]["usec"] < 20_000  # of all 100,000 at once: 140,000
-    for _ in range(400):
-        store.trim()
-    assert client.hlen(store.keys.writers) == 0
-
-
-def test_purging_a_window_twice_leaves_the_totals_right(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
-    Writer(store).publish(singles(store, range(10)), 10)
-    fold_all(store)
-    assert status(store).delta_bytes > 0
-    for _ in range(2):
-        purge_window(store, "all")
-        assert status(store).delta_bytes == 0
-    assert client.hget(store.keys.meta, "gone:folded") == b"10"
