@@ -76,7 +76,7 @@ class Fleet:
             if self._rate is not None:
                 self._stop.wait(max(0.0, started + sent / self._rate - time.monotonic()))
         for writer in self._writers:
-            writer.check()
+            writer.close()
         return sent
 
     def _take_part_in(self, closed: int | None) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import time
 
 from hearsay.collector.errors import CollectorError, UnknownSurvey
-from hearsay.collector.limits import DEAD_LETTERS_PER_COMMIT
+from hearsay.collector.limits import DEAD_LETTER_BYTES, DEAD_LETTERS_PER_COMMIT
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.rounds import rounds_of
 from hearsay.collector.store.shard import Commit, DeadLetter, Shard
@@ -72,6 +72,6 @@ def _dead_letters(decoded: Decoded, entries: Entries, keep_payloads: bool) -> li
     for position, reason in decoded.refused_entries[:DEAD_LETTERS_PER_COMMIT]:
         identity, fields = entries[position]
         payload = b"".join(fields.values())
-        kept = payload if keep_payloads else b""
+        kept = payload[:DEAD_LETTER_BYTES] if keep_payloads else b""
         letters.append(DeadLetter(identity.decode(), reason, len(payload), hashlib.sha256(payload).hexdigest(), kept))
     return letters

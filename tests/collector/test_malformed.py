@@ -122,7 +122,7 @@ def check_dead_letters(store: Shard, bad: list[Bad], commits: int) -> None:
         entry = sent[letter[b"sha256"]]
         assert letter[b"length"] == str(len(entry.payload)).encode()
         assert letter[b"payload"] == b""
-        assert set(letter) == {b"entry", b"reason", b"length", b"sha256", b"payload"}
+        assert set(letter) == {b"entry", b"reason", b"length", b"sha256", b"payload", b"observed_ms"}
 
 
 def check_nothing_is_kept(client: redis.Redis, store: Shard, bad: list[Bad]) -> None:
