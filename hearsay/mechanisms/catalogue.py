@@ -7,13 +7,15 @@ module with the same tables, added by `add` (services do that for the modules th
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.forms import Form, Home
-from hearsay.mechanisms.queries.query import Query
+
+if TYPE_CHECKING:  # a device asks nothing
+    from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
 FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric")
@@ -51,7 +53,7 @@ def add(module: str) -> None:
 
 
 @cache
-def queries(verb: str) -> tuple[type[Query], ...]:
+def queries(verb: str) -> tuple["type[Query]", ...]:
     """Every class that answers a verb."""
     return tuple(home.load() for home in QUERIES[verb])
 
