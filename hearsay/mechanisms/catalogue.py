@@ -38,8 +38,11 @@ CANDIDATES: dict[str, tuple[str, ...]] = {}  # kind of domain: what `mechanism =
 QUERIES: dict[str, tuple[Home, ...]] = {}  # several families may answer a verb, each for its own estimates
 
 
-def add(module: str) -> None:
-    """Take in the tables of a family; a second time changes nothing."""
+EXPORTS = ("DOMAINS", "MECHANISMS", "QUERIES", "CANDIDATES")  # a family has one of these tables at least
+
+
+def add(module: str) -> bool:
+    """Take in the tables of a family; a second time changes nothing. False: it is no family."""
     family = import_module(module)
     for kind, place in getattr(family, "DOMAINS", {}).items():
         DOMAINS[kind] = Home(module, place)
@@ -50,6 +53,7 @@ def add(module: str) -> None:
     for verb, place in getattr(family, "QUERIES", {}).items():
         QUERIES[verb] = tuple(dict.fromkeys((*QUERIES.get(verb, ()), Home(module, place))))
     queries.cache_clear()
+    return any(hasattr(family, name) for name in EXPORTS)
 
 
 @cache
