@@ -1,0 +1,87 @@
+"""Estimates of attribute surveys: any marginal of up to k attributes from one state."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.marginals.characters import from_characters
+from hearsay.mechanisms.marginals.code import Attributes, Code, check_attributes
+from hearsay.mechanisms.marginals.coefficients import Coefficients
+from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.subspaces import Subspaces
+from hearsay.mechanisms.marginals.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalEstimate:
+    """What all methods answer: tables of up to `order` attributes with the covariance of their cells."""
+
+    domain: AttributeDomain
+    reports: int
+
+    @property
+    def code(self) -> Code:
+        """The attributes as bits."""
+        return self.domain.code
+
+    @property
+    def order(self) -> int:
+        """k: tables have at most so many attributes."""
+        return self.domain.order
+
+    def table(self, attributes: Iterable[int]) -> Table:
+        """The marginal of these attributes, in the order named."""
+        return self._table(check_attributes(tuple(attributes), self.order))
+
+    @abstractmethod
+    def _table(self, attributes: Attributes) -> Table:
+        """The same, with the attributes checked."""
+
+    def sets(self, size: int) -> list[Attributes]:
+        """All sets of so many attributes."""
+        return list(combinations(range(len(self.code.sizes)), size))
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The characters up to the order."""
+        return Coefficients(self.code, self.order)
+
+    @cached_property
+    def measured_coefficients(self) -> Measured:
+        """theta of every character with its standard error, in the coefficients' order."""
+        value, stderr = np.zeros(self.coefficients.count), np.zeros(self.coefficients.count)
+        for attributes in self.sets(self.order):
+            table, places = self.table(attributes), self.coefficients.of(attributes)
+            value[places[1:]] = self.code.to_characters(attributes, table.value)[1:]
+            signs = np.stack([self.code.to_characters(attributes, row) for row in np.eye(table.value.size)])
+            spread = np.einsum("xa,xy,ya->a", signs, table.conditional, signs, optimize=True)
+            stderr[places[1:]] = np.sqrt(np.maximum(spread, 0.0))[1:]
+        return Measured(value, stderr)
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterEstimate(MarginalEstimate):
+    """theta of all characters, seen through a public list of subspaces."""
+
+    theta: Floats
+    subspaces: Subspaces
+    correlation: float
+    own: bool
+
+    def _table(self, attributes: Attributes) -> Table:
+        places = self.subspaces.coefficients.of(attributes)
+        return from_characters(
+            self.code,
+            attributes,
+            self.reports,
+            np.where(places >= 0, self.theta[places], 1.0),
+            self.subspaces.together(places),
+            self.correlation,
+            self.own,
+            (1 << self.subspaces.t) - 1,
+        )
