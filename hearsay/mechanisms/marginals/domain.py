@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.domain import Axis
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
-from hearsay.mechanisms.marginals.code import MAXIMUM_BITS, Attributes, Code
+from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 
 MAXIMUM_CODES = 1 << 12  # of a marginal: its covariance has the square of it
 DEFAULT_ORDER = 2

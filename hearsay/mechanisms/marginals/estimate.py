@@ -9,11 +9,12 @@ from itertools import combinations
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
-from hearsay.mechanisms.marginals.characters import from_characters
-from hearsay.mechanisms.marginals.code import Attributes, Code, check_attributes
-from hearsay.mechanisms.marginals.coefficients import Coefficients
+from hearsay.mechanisms.marginals.characters.reading import from_characters
+from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code, check_attributes
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.marginals.domain import AttributeDomain
-from hearsay.mechanisms.marginals.subspaces import Subspaces
+from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
 from hearsay.mechanisms.marginals.table import Table
 
 
@@ -45,6 +46,10 @@ class MarginalEstimate:
     def sets(self, size: int) -> list[Attributes]:
         """All sets of so many attributes."""
         return list(combinations(range(len(self.code.sizes)), size))
+
+    def known(self, attributes: Attributes) -> list[Known]:
+        """The measured characters of all parts of up to k of these attributes."""
+        return [Known.of(self.code, self.table(part)) for part in parts_of(attributes, self.order)]
 
     @cached_property
     def coefficients(self) -> Coefficients:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
-from hearsay.mechanisms.marginals.code import Attributes, Code
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code
 from hearsay.mechanisms.marginals.domain import AttributeDomain
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.marginals.code import Attributes
+from hearsay.mechanisms.marginals.characters.code import Attributes
 
 BERNSTEIN = log(2 / 0.05)
 

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,13 +25,14 @@ from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, flip_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, by_parts, smallest_unsigned
-from hearsay.mechanisms.marginals.code import Attributes
+from hearsay.mechanisms.marginals.analyses.maxent import Known
+from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
-from hearsay.mechanisms.marginals.hits import Chances, covariance_of_bits, covariance_of_one
+from hearsay.mechanisms.marginals.methods.hits import Chances, covariance_of_bits, covariance_of_one
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
-from hearsay.mechanisms.marginals.subspaces import below_each
+from hearsay.mechanisms.marginals.characters.subspaces import below_each
 from hearsay.mechanisms.marginals.table import Table
-from hearsay.mechanisms.marginals.views import Covariance, Pooled, Views
+from hearsay.mechanisms.marginals.methods.views import Covariance, Pooled, Views
 from hearsay.mechanisms.oracles.unary import set_bits
 
 MAXIMUM_CELLS = 1 << 22  # of all views together
@@ -47,6 +49,12 @@ class ViewEstimate(MarginalEstimate):
 
     def _table(self, attributes: Attributes) -> Table:
         return self.pooled.table(attributes, self.hits, self.counts, self.reports)
+
+    def known(self, attributes: Attributes) -> list[Known]:
+        """Every character from all views that hold it, not only from those that hold a whole table."""
+        parts = [part for size in range(1, self.order + 1) for part in combinations(attributes, size)]
+        covered = [part for part in parts if self.pooled.views.containing(part)]
+        return [Known.of(self.code, ViewEstimate._table(self, part)).touching(self.code, part) for part in covered]
 
 
 @dataclass(frozen=True)

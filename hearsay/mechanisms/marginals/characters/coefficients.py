@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.marginals.code import Attributes, Code, Masks
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code, Masks
 
 MAXIMUM_COEFFICIENTS = 1 << 20  # 16 MB of state
 

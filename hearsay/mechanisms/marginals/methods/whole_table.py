@@ -19,9 +19,9 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Layout, Reports
-from hearsay.mechanisms.marginals.code import Attributes
+from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
-from hearsay.mechanisms.marginals.hits import (
+from hearsay.mechanisms.marginals.methods.hits import (
     Chances,
     covariance_of_bits,
     covariance_of_one,

@@ -28,13 +28,13 @@ from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
-from hearsay.mechanisms.marginals.characters import normalised, uses_own_counts
-from hearsay.mechanisms.marginals.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.reading import normalised, uses_own_counts
+from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
 from hearsay.mechanisms.marginals.estimate import CharacterEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
-from hearsay.mechanisms.marginals.natural import MAXIMUM_T, best_t, largest_t, natural
-from hearsay.mechanisms.marginals.subspaces import Subspaces
-from hearsay.mechanisms.marginals.weights import T2_FROM_EPSILON, WEIGHTS, one_character, three_characters
+from hearsay.mechanisms.marginals.characters.natural import MAXIMUM_T, best_t, largest_t, natural
+from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
+from hearsay.mechanisms.marginals.characters.weights import T2_FROM_EPSILON, WEIGHTS, one_character, three_characters
 from hearsay.mechanisms.options import choice, integer
 
 CODES = ("auto", "binary", "natural")

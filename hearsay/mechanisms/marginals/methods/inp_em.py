@@ -27,9 +27,9 @@ from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, length_of, smallest_unsigned
-from hearsay.mechanisms.marginals.code import Attributes, Masks
-from hearsay.mechanisms.marginals.coefficients import Coefficients, level_sizes
-from hearsay.mechanisms.marginals.em import decode
+from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
+from hearsay.mechanisms.marginals.methods.em import decode
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.table import Table

@@ -17,8 +17,8 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import WORD, Random, Words
-from hearsay.mechanisms.marginals.code import Masks
-from hearsay.mechanisms.marginals.coefficients import Coefficients
+from hearsay.mechanisms.marginals.characters.code import Masks
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilities
 
 MAXIMUM_SUBSPACES = 1 << 18

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.marginals.code import Attributes, Code
-from hearsay.mechanisms.marginals.hits import Chances, sampling, shares
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code
+from hearsay.mechanisms.marginals.methods.hits import Chances, sampling, shares
 from hearsay.mechanisms.marginals.table import Table
 
 Covariance = Callable[[Floats, int, Chances], Floats]

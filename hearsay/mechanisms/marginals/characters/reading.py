@@ -16,7 +16,7 @@ import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.marginals.code import Attributes, Code, local_xor
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code, local_xor
 from hearsay.mechanisms.marginals.table import Table
 
 OWN_COUNT_FROM = 20

@@ -12,9 +12,9 @@ from math import exp
 import numpy as np
 
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.marginals.code import Attributes, Code, Masks
-from hearsay.mechanisms.marginals.coefficients import Coefficients
-from hearsay.mechanisms.marginals.subspaces import MAXIMUM_SUBSPACES, Subspaces, rounded
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code, Masks
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
+from hearsay.mechanisms.marginals.characters.subspaces import MAXIMUM_SUBSPACES, Subspaces, rounded
 from hearsay.mechanisms.oracles.linear_hashing import LOW_TERMS
 
 MAXIMUM_T = 5  # more than e^5 / 2 buckets help nobody

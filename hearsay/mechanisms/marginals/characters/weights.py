@@ -20,9 +20,9 @@ from operator import or_
 import numpy as np
 
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.marginals.code import Attributes, Code
-from hearsay.mechanisms.marginals.coefficients import Coefficients
-from hearsay.mechanisms.marginals.subspaces import MAXIMUM_SUBSPACES, Subspaces, rounded
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
+from hearsay.mechanisms.marginals.characters.subspaces import MAXIMUM_SUBSPACES, Subspaces, rounded
 
 WEIGHTS = ("levels", "uniform")
 T2_FROM_EPSILON = 0.55  # below it three characters with a smaller correlation say less than one
