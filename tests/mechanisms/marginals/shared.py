@@ -73,3 +73,32 @@ def sets(mechanism: AttributeMechanism, largest: int | None = None) -> list[tupl
     """All sets of 1..k attributes."""
     top = mechanism.order if largest is None else largest
     return [chosen for size in range(1, top + 1) for chosen in combinations(range(len(mechanism.code.sizes)), size)]
+
+
+class Surveys:
+    """Surveys of devices drawn from a population, each state drawn at once from its exact distribution.
+
+    Reports are independent draws from shares x channel, so how often each kind of report comes is multinomial.
+    """
+
+    def __init__(self, mechanism: AttributeMechanism, shares: NDArray[np.float64], seed: int) -> None:
+        self._mechanism = mechanism
+        self._chances = shares @ mechanism.channel()
+        self._chances /= self._chances.sum()
+        self._parts = {name: np.stack([part[name] for part in each_report(mechanism)]) for name in mechanism.arrays}
+        self._generator = np.random.default_rng(seed)
+
+    def estimate(self, devices: int) -> Any:
+        """The estimate of one survey."""
+        times = self._generator.multinomial(devices, self._chances)
+        state = {name: np.tensordot(times, parts, axes=1) for name, parts in self._parts.items()}
+        return self._mechanism.estimate(state)
+
+
+def independent(sizes: Sequence[int], shares: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Shares of all combinations of independent attributes."""
+    table = np.ones(1)
+    for own in shares:
+        table = np.kron(table, np.asarray(own))
+    assert table.size == int(np.prod(sizes))
+    return table

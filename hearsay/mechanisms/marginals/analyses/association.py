@@ -15,6 +15,7 @@ The naive test takes the estimated table for counts of n devices, and rejects al
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats
@@ -23,6 +24,7 @@ from hearsay.mechanisms.marginals.table import Table
 
 WEAK_MAIN_EFFECT = 0.15  # standard error of 1 - 2p above which first order is not enough
 _SIMULATED = 2_000
+_AT_ONCE = 250  # simulated tables at a time: their matrices stay small
 _SEED = 5
 
 
@@ -45,8 +47,9 @@ def associate(table: Table) -> Association:
     if len(table.shape) != 2:
         raise QueryError(f"association needs two attributes, got {len(table.shape)}")
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
-    statistic, regular = _wald(table.value.reshape(table.shape), table.covariance)
-    simulated = not regular or _weakest(table) > WEAK_MAIN_EFFECT
+    statistics, regular = _wald(table.value.reshape(1, *table.shape), table.covariance)
+    statistic = float(statistics[0])
+    simulated = not regular[0] or _weakest(table) > WEAK_MAIN_EFFECT
     p_value = _by_simulation(table, statistic) if simulated else float(stats.chi2.sf(statistic, degrees))
     naive = naive_statistic(table)
     return Association(statistic, degrees, p_value, naive, float(stats.chi2.sf(naive, degrees)), simulated)
@@ -66,24 +69,27 @@ def _sums(shape: tuple[int, ...]) -> tuple[Floats, Floats]:
     return np.kron(np.eye(rows), np.ones((1, columns))), np.kron(np.ones((1, rows)), np.eye(columns))
 
 
-def _wald(table: Floats, covariance: Floats) -> tuple[float, bool]:
-    """delta' W^-1 delta, and whether W is a covariance."""
-    rows, columns = table.shape
-    to_rows, to_columns = _sums(table.shape)
-    p, q = table.sum(axis=1), table.sum(axis=0)
+def _wald(tables: Floats, covariance: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """delta' W^-1 delta of each table (count x rows x columns), and whether its W is a covariance."""
+    count, rows, columns = tables.shape
+    size = rows * columns
+    to_rows, to_columns = _sums((rows, columns))
+    p, q = tables.sum(axis=2), tables.sum(axis=1)
     of_rows, of_columns = to_rows @ covariance @ to_rows.T, to_columns @ covariance @ to_columns.T
     across = to_rows @ covariance @ to_columns.T
-    delta = (table - np.outer(p, q) + across).reshape(-1)
-    jacobian = np.eye(table.size) - np.kron(np.eye(rows), q[:, None]) @ to_rows - np.kron(p[:, None], np.eye(columns)) @ to_columns
-    spread = jacobian @ covariance @ jacobian.T
-    spread -= np.kron(of_rows, of_columns) + np.einsum("il,kj->ijkl", across, across).reshape(table.size, table.size)
-    inner = np.arange(table.size).reshape(rows, columns)[:-1, :-1].reshape(-1)
-    block = spread[np.ix_(inner, inner)]
-    values, vectors = np.linalg.eigh((block + block.T) / 2)
-    regular = bool(values[0] > 1e-12 * values[-1] > 0)
-    floor = max(float(values[-1]) * 1e-9, 1e-300)
-    along = vectors.T @ delta[inner]
-    return float((along**2 / np.maximum(values, floor)).sum()), regular
+    delta = (tables - p[:, :, None] * q[:, None, :] + across).reshape(count, size)
+    # d delta = dP - q dp - p dq, cell (i, j) of the change by cell of the table.
+    by_rows = (q[:, None, :, None] * to_rows[None, :, None, :]).reshape(count, size, size)
+    by_columns = (p[:, :, None, None] * to_columns[None, None, :, :]).reshape(count, size, size)
+    inner = np.arange(size).reshape(rows, columns)[:-1, :-1].reshape(-1)
+    jacobian = (np.eye(size) - by_rows - by_columns)[:, inner]
+    second = np.kron(of_rows, of_columns) + np.einsum("il,kj->ijkl", across, across).reshape(size, size)
+    spread = jacobian @ covariance @ jacobian.transpose(0, 2, 1) - second[np.ix_(inner, inner)]
+    values, vectors = np.linalg.eigh((spread + spread.transpose(0, 2, 1)) / 2)
+    regular = values[:, 0] > 1e-9 * np.abs(values[:, -1])
+    floor = np.maximum(1e-9 * np.abs(values[:, -1:]), 1e-300)
+    along = np.einsum("nab,na->nb", vectors, delta[:, inner])
+    return (along**2 / np.maximum(values, floor)).sum(axis=1), regular
 
 
 def _weakest(table: Table) -> float:
@@ -100,5 +106,8 @@ def _by_simulation(table: Table, statistic: float) -> float:
     values, vectors = np.linalg.eigh((table.covariance + table.covariance.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     drawn = np.outer(p, q).reshape(-1) + generator.standard_normal((_SIMULATED, table.value.size)) @ root.T
-    larger = sum(_wald(row.reshape(table.shape), table.covariance)[0] >= statistic for row in drawn)
+    larger = 0
+    for start in range(0, _SIMULATED, _AT_ONCE):
+        part = drawn[start : start + _AT_ONCE].reshape(-1, *table.shape)
+        larger += int((_wald(part, table.covariance)[0] >= statistic).sum())
     return (1 + larger) / (1 + _SIMULATED)

@@ -13,17 +13,13 @@ from hearsay.mechanisms.marginals.table import Table
 
 def conditional(table: Table, given: tuple[int, ...]) -> Measured:
     """Shares of a table's cells within the cells of the axes `given` (places of axes), row-major as the table."""
-    cells = np.arange(table.value.size).reshape(table.shape)
-    others = tuple(axis for axis in range(len(table.shape)) if axis not in given)
-    groups = np.zeros(table.value.size, dtype=np.int64)
-    digits = np.unravel_index(cells.reshape(-1), table.shape)
+    digits = np.unravel_index(np.arange(table.value.size), table.shape)
     groups = np.ravel_multi_index(tuple(digits[axis] for axis in given), tuple(table.shape[axis] for axis in given))
     same = (groups[:, None] == groups[None, :]).astype(np.float64)
     x, y = table.value, same @ table.value
     covariance = table.conditional
     xx, xy = np.diag(covariance), np.einsum("ij,ij->i", same, covariance)
     yy = np.einsum("ij,jk,ik->i", same, covariance, same, optimize=True)
-    assert others or not given
     return fieller(x, y, xx, xy, yy)
 
 
