@@ -9,12 +9,12 @@ from itertools import combinations
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
-from hearsay.mechanisms.marginals.characters.reading import from_characters
 from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code, check_attributes
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
-from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.characters.reading import from_characters
 from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
+from hearsay.mechanisms.marginals.domain import AttributeDomain
 from hearsay.mechanisms.marginals.table import Table
 
 

@@ -64,9 +64,7 @@ def each_report(mechanism: AttributeMechanism) -> list[State]:
 def expected_state(mechanism: AttributeMechanism, shares: NDArray[np.float64], parts: list[State]) -> State:
     """The state after MANY reports of devices with these shares, every kind of report as often as expected."""
     times = np.rint(shares @ mechanism.channel() * MANY).astype(np.int64)
-    return {
-        name: np.tensordot(times, np.stack([part[name] for part in parts]), axes=1) for name in mechanism.arrays
-    }
+    return {name: np.tensordot(times, np.stack([part[name] for part in parts]), axes=1) for name in mechanism.arrays}
 
 
 def sets(mechanism: AttributeMechanism, largest: int | None = None) -> list[tuple[int, ...]]:

@@ -180,4 +180,7 @@ def test_which_form_is_taken() -> None:
     assert make(InpHT, (3, 5, 7, 12), 2, 1.1).form == "natural"
     forced = make(InpHT, (3, 5, 7, 12), 2, 1.1, code="binary")
     assert forced.form == "binary"
-    assert forced.predicted_stderr(1000)["marginal"] > make(InpHT, (3, 5, 7, 12), 2, 1.1).predicted_stderr(1000)["marginal"]
+    assert (
+        forced.predicted_stderr(1000)["marginal"]
+        > make(InpHT, (3, 5, 7, 12), 2, 1.1).predicted_stderr(1000)["marginal"]
+    )

@@ -1,4 +1,4 @@
-"""Unbiased, with the stated variance, covering: every method, from few attributes to many, at the edges of its range."""
+"""Unbiased, with the stated variance, covering: every method, from few attributes to many, and at its edges."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -131,9 +131,7 @@ def mean_variance(subspaces: Subspaces, epsilon: float, code: Code, order: int) 
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize(
-    ("attributes", "order", "saved"), [(8, 2, 0.40), (16, 2, 0.49), (32, 2, 0.57), (16, 3, 0.62)]
-)
+@pytest.mark.parametrize(("attributes", "order", "saved"), [(8, 2, 0.40), (16, 2, 0.49), (32, 2, 0.57), (16, 3, 0.62)])
 def test_level_weights_and_three_characters_save(attributes: int, order: int, saved: float) -> None:
     """MECHANISMS 5: mean cell variance against uniform t = 1 at epsilon 1.1."""
     coefficients = binary(attributes, order)

@@ -33,7 +33,7 @@ def information(pairs: dict[Edge, Floats]) -> dict[Edge, float]:
 
 
 def test_a_spanning_tree_has_no_circle_and_the_most_weight() -> None:
-    weights = {pair: weight for pair, weight in zip(combinations(range(4), 2), (5.0, 4.0, 1.0, 3.0, 2.0, 6.0), strict=True)}
+    weights = dict(zip(combinations(range(4), 2), (5.0, 4.0, 1.0, 3.0, 2.0, 6.0), strict=True))
     assert spanning_tree(4, weights) == ((2, 3), (0, 1), (0, 2))
 
 

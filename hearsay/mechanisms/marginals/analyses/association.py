@@ -7,8 +7,8 @@ J Sigma J' with d delta = dP - dp q' - p dq'; at estimated p, q that overshoots 
     W = J Sigma J' - [Cov(p_i, p_k) Cov(q_j, q_l) + Cov(p_i, q_l) Cov(q_j, p_k)],
 
 and delta' W^-1 delta over (r-1)(c-1) contrasts is chi-squared. For two binary attributes whose characters are
-independent this is (theta12 - theta1 theta2)^2 / (v12 + theta1^2 v2 + theta2^2 v1 - v1 v2). Where a main effect is known
-to worse than 0.15, or W is not positive, the distribution comes from simulated tables under independence.
+independent this is (theta12 - theta1 theta2)^2 / (v12 + theta1^2 v2 + theta2^2 v1 - v1 v2). Where a main effect's
+standard error exceeds 0.15, or W is not positive, the distribution comes from simulated tables under independence.
 The naive test takes the estimated table for counts of n devices, and rejects almost always (Kulkarni 4.5.1).
 """
 
@@ -66,7 +66,7 @@ def naive_statistic(table: Table) -> float:
 def _sums(shape: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Matrices that take a table's cells to its row sums and its column sums."""
     rows, columns = shape
-    return np.kron(np.eye(rows), np.ones((1, columns))), np.kron(np.ones((1, rows)), np.eye(columns))
+    return np.repeat(np.eye(rows), columns, axis=1), np.tile(np.eye(columns), (1, rows))
 
 
 def _wald(tables: Floats, covariance: Floats) -> tuple[Floats, NDArray[np.bool_]]:

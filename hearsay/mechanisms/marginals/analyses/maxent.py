@@ -73,7 +73,10 @@ def parts_of(attributes: Attributes, order: int) -> list[Attributes]:
 def joined(parts: list[Known]) -> Known:
     """Characters known from several tables, averaged by inverse variance."""
     masks = np.concatenate([part.masks for part in parts])
-    theta, weight = np.concatenate([part.theta for part in parts]), np.concatenate([1 / part.variance for part in parts])
+    theta, weight = (
+        np.concatenate([part.theta for part in parts]),
+        np.concatenate([1 / part.variance for part in parts]),
+    )
     unique, place = np.unique(masks, return_inverse=True)
     total = np.bincount(place, weight)
     # The same measurement seen in several tables is not measured more often: the mean variance stays a safe choice.
@@ -132,5 +135,3 @@ def most_even(signs: Floats, theta: Floats, variance: Floats) -> Floats:
             break
         multipliers, value, shares = multipliers - size * step, trial, trial_shares
     return shares
-
-

@@ -94,7 +94,10 @@ class Tree:
                 place = parent
         if len(needed) > 40:
             raise QueryError(f"a tree's marginal must involve at most 40 attributes, got {len(needed)}")
-        letters = {place: chr(ord("a") + number) if number < 26 else chr(ord("A") + number - 26) for number, place in enumerate(sorted(needed))}
+        letters = {
+            place: chr(ord("a") + number) if number < 26 else chr(ord("A") + number - 26)
+            for number, place in enumerate(sorted(needed))
+        }
         terms, factors = [], []
         for place in sorted(needed):
             parent = self.parents[place]

@@ -13,7 +13,7 @@ to one, the estimate stays unbiased, and tables still agree with each other, sin
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -82,8 +82,7 @@ class Code:
 
     def to_cells(self, attributes: Attributes) -> Floats:
         """A: cells from characters, R x K."""
-        parts = [_one_attribute(self.sizes[place], self.bits[place]) for place in attributes]
-        return reduce(np.kron, parts, np.ones((1, 1)))
+        return _several_attributes(self.shape(attributes))
 
     def to_characters(self, attributes: Attributes, cells: Floats) -> Floats:
         """theta of a table of real cells, of any shape; the K characters row-major."""
@@ -92,8 +91,19 @@ class Code:
         return walsh_hadamard(padded.reshape(-1))
 
 
-def _one_attribute(size: int, bits: int) -> Floats:
+@lru_cache(maxsize=256)
+def _several_attributes(sizes: tuple[int, ...]) -> Floats:
+    """A of attributes of these sizes; read only, since it is kept."""
+    matrix: Floats = np.ones((1, 1))
+    for size in sizes:
+        matrix = np.kron(matrix, _one_attribute(size)).astype(np.float64, copy=False)
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _one_attribute(size: int) -> Floats:
     """A_i of an attribute of `size` values."""
+    bits = (size - 1).bit_length()
     table = walsh_hadamard(np.eye(1 << bits)) / (1 << bits)
     spread: Floats = table[:size] + table[size:].sum(axis=0) / size
     return spread

@@ -13,19 +13,19 @@ Below 3 expected reports a character a normal interval covers 80-95% only: Berns
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code, local_xor
 from hearsay.mechanisms.marginals.table import Table
 
-OWN_COUNT_FROM = 20
+Counts = NDArray[np.int64]
+OWN_COUNT_FROM = 20  # expected reports a character from which its own count is the better norm
 NORMAL_FROM = 3
 
 
-def normalised(
-    total: Floats, count: Floats, seen: Floats, reports: int, correlation: float, own: bool
-) -> Floats:
+def normalised(total: Counts, count: Counts, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
     """theta from sums of signs, counts and the chances to be seen."""
     norm = np.maximum(reports * seen, 1e-300)
     if own:

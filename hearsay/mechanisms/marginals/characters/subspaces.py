@@ -106,7 +106,7 @@ class Subspaces:
     def seen(self) -> Floats:
         """pi: how likely a report is to show each character, by place."""
         repeated = np.repeat(self.chances, self.members.shape[1])
-        return np.bincount(self.members.reshape(-1), repeated, minlength=self.coefficients.count)
+        return np.bincount(self.members.reshape(-1), repeated, self.coefficients.count).astype(np.float64)
 
     @cached_property
     def _by_character(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -119,7 +119,9 @@ def subspaces_of(code: Code, kind: Type) -> int:
 
 def _generators(code: Code, kind: Type) -> Iterator[tuple[int, int]]:
     """XY and YZ of every subspace of a type."""
-    characters = [[value << shift for value in range(1, 1 << b)] for b, shift in zip(code.bits, code.shifts, strict=True)]
+    characters = [
+        [value << shift for value in range(1, 1 << b)] for b, shift in zip(code.bits, code.shifts, strict=True)
+    ]
     for parts in _disjoint(len(code.sizes), kind):
         x, y, z = ([reduce(or_, choice, 0) for choice in product(*(characters[i] for i in part))] for part in parts)
         for one, two, three in product(x, y, z):

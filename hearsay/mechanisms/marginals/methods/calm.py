@@ -57,5 +57,3 @@ class Calm(BitViews):
         pairs = list(combinations(range(len(self.code.sizes)), min(2, len(self.code.sizes))))
         errors = [self.pooled.predicted(chosen) for chosen in pairs]
         return {"marginal": float(np.mean(errors)) / float(np.sqrt(reports))}
-
-

@@ -11,8 +11,11 @@ that does not Q = M q times; f = (hits/n - M q)/(p - q). With f the marginal's s
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hearsay.mechanisms.estimates.estimate import Floats
+
+Counts = NDArray[np.int64]
 
 
 class Chances(NamedTuple):
@@ -23,7 +26,7 @@ class Chances(NamedTuple):
     gap: float
 
 
-def shares(hits: Floats, reports: float, cells_each: int, chances: Chances) -> Floats:
+def shares(hits: Counts, reports: float, cells_each: int, chances: Chances) -> Floats:
     """f from the hits of a marginal's cells, `cells_each` = M."""
     f: Floats = (hits / max(reports, 1) - cells_each * chances.q) / chances.gap
     return f

@@ -12,7 +12,7 @@ Variance  of the inverse: sum_g f_g prod m - f, m = (1+3c^2)/(4c^2) where g agre
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from math import nextafter, prod, sqrt
 from typing import Any, ClassVar
 
@@ -29,9 +29,9 @@ from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, proba
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, length_of, smallest_unsigned
 from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
-from hearsay.mechanisms.marginals.methods.em import decode
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.methods.em import decode
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.options import choice
 
@@ -57,14 +57,22 @@ class InpEMEstimate(MarginalEstimate):
     def _table(self, attributes: Attributes) -> Table:
         seen, channels = self.observed(attributes), [self.mechanism.channels[place] for place in attributes]
         if self.mechanism.options["decoder"] == "em":
-            found = decode(seen[None], reduce(np.kron, channels))
+            found = decode(seen[None], _product(channels))
             nothing = np.full((seen.size, seen.size), np.nan)
             shape = self.code.shape(attributes)
             return Table(attributes, shape, self.reports, found.shares[0], nothing, model=found.words(0))
-        value = reduce(np.kron, [np.linalg.inv(channel) for channel in channels]) @ seen
+        value = np.linalg.inv(_product(channels)) @ seen
         held = project(value)
         covariance = (_second(channels, held) - np.outer(held, held)) / max(self.reports, 1)
         return Table(attributes, self.code.shape(attributes), self.reports, value, covariance)
+
+
+def _product(matrices: list[Floats]) -> Floats:
+    """The Kronecker product."""
+    result: Floats = np.ones((1, 1))
+    for matrix in matrices:
+        result = np.kron(result, matrix).astype(np.float64, copy=False)
+    return result
 
 
 def _second(channels: list[Floats], f: Floats) -> Floats:
@@ -141,7 +149,8 @@ class InpEM(AttributeMechanism):
 
     @property
     def spent_epsilon(self) -> float:
-        return log_ratio(prod(p for p, _ in self._exact()), prod(q for _, q in self._exact()))
+        ratio = prod((p / q for p, q in self._exact()), start=Fraction(1))
+        return log_ratio(ratio, Fraction(1))
 
     @cached_property
     def layout(self) -> Layout:

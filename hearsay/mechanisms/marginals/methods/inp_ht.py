@@ -8,9 +8,9 @@ Fold      sum[a] += sign, count[a] += 1 for all g - 1 characters that the report
 Estimate  theta = sum/(count c), c = p - q; a marginal is a small Hadamard transform of its own characters (`code`).
 Variance  `characters`; t = 1: [T sum (1/c^2 - theta^2)/4^bits - f(1-f)]/n.          Kulkarni 4.3.2, MECHANISMS 5
 
-`weights` and `t` say what is drawn how often (`weights`); Kulkarni's form is weights = "uniform", t = 1. `code` says how
-attributes of more than two values are coded: bits of their own ("binary", corollary 1), or a set of k attributes at a
-time by linear hashing ("natural", module `natural`).
+`weights` and `t` say what is drawn how often (module `weights`); Kulkarni's form is weights = "uniform", t = 1. `code`
+says how attributes of more than two values are coded: by bits of their own ("binary", corollary 1), or a set of k
+attributes at a time by linear hashing ("natural", module `natural`).
 """
 
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
-from hearsay.mechanisms.marginals.characters.reading import normalised, uses_own_counts
 from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
-from hearsay.mechanisms.marginals.estimate import CharacterEstimate
-from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.characters.natural import MAXIMUM_T, best_t, largest_t, natural
+from hearsay.mechanisms.marginals.characters.reading import normalised, uses_own_counts
 from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
 from hearsay.mechanisms.marginals.characters.weights import T2_FROM_EPSILON, WEIGHTS, one_character, three_characters
+from hearsay.mechanisms.marginals.estimate import CharacterEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.options import choice, integer
 
 CODES = ("auto", "binary", "natural")

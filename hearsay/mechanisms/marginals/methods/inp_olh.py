@@ -23,9 +23,9 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Layout, Reports
-from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.table import Table

@@ -24,11 +24,11 @@ from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
-from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
 from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
+from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
+from hearsay.mechanisms.marginals.characters.subspaces import below_each
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
-from hearsay.mechanisms.marginals.characters.subspaces import below_each
 from hearsay.mechanisms.marginals.table import Table
 
 MAXIMUM_CHARACTERS = 1 << 20

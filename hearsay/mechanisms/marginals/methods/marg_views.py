@@ -27,12 +27,12 @@ from hearsay.mechanisms.exact.thresholds import down, exponential, flip_threshol
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, by_parts, smallest_unsigned
 from hearsay.mechanisms.marginals.analyses.maxent import Known
 from hearsay.mechanisms.marginals.characters.code import Attributes
-from hearsay.mechanisms.marginals.estimate import MarginalEstimate
-from hearsay.mechanisms.marginals.methods.hits import Chances, covariance_of_bits, covariance_of_one
-from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.characters.subspaces import below_each
-from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.marginals.estimate import MarginalEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.methods.hits import Chances, covariance_of_bits, covariance_of_one
 from hearsay.mechanisms.marginals.methods.views import Covariance, Pooled, Views
+from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.oracles.unary import set_bits
 
 MAXIMUM_CELLS = 1 << 22  # of all views together
@@ -62,7 +62,11 @@ class MarginalViews(AttributeMechanism):
     """What methods share whose devices report one view."""
 
     HITS: ClassVar[str]
-    COVARIANCE: ClassVar[Covariance]
+
+    @property
+    @abstractmethod
+    def covariance(self) -> Covariance:
+        """n Cov of a table's cells (`hits`)."""
 
     def check(self) -> None:
         super().check()
@@ -85,7 +89,7 @@ class MarginalViews(AttributeMechanism):
     def pooled(self) -> Pooled:
         """How marginals are read from views."""
         known = {int(cells): self.chances(int(cells)) for cells in np.unique(self.views.cells)}
-        return Pooled(self.views, tuple(known[int(cells)] for cells in self.views.cells), type(self).COVARIANCE)
+        return Pooled(self.views, tuple(known[int(cells)] for cells in self.views.cells), self.covariance)
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
@@ -122,7 +126,10 @@ class BitViews(MarginalViews):
     """A view as bits, by optimised unary encoding."""
 
     HITS = "ones"
-    COVARIANCE = staticmethod(covariance_of_bits)
+
+    @property
+    def covariance(self) -> Covariance:
+        return covariance_of_bits
 
     def check(self) -> None:
         super().check()
@@ -176,7 +183,7 @@ class BitViews(MarginalViews):
         if (self.views.cells == self._width).all():
             return None
         outside = reports["bits"] & ~self._inside[reports["view"].astype(np.intp)]
-        return ~outside.any(axis=1)
+        return np.logical_not(outside.any(axis=1))
 
     def fold(self, state: State, reports: Reports) -> State:
         view = reports["view"].astype(np.intp)
@@ -224,11 +231,14 @@ class MargPS(MarginalViews):
     ID = "marg-ps"
     SUMMARY = "marginals from one random set of k attributes by randomised response on its cells"
     HITS = "hist"
-    COVARIANCE = staticmethod(covariance_of_one)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}},
         {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "sizes": [2, 3, 5], "order": 2}},
     )
+
+    @property
+    def covariance(self) -> Covariance:
+        return covariance_of_one
 
     def _truth(self, cells: int) -> int:
         """Threshold out of 2^64 of telling the truth whatever the draw, in a view of so many cells."""
@@ -278,5 +288,3 @@ class MargPS(MarginalViews):
             table[:, start : start + cells] = q
             table[np.arange(len(values)), start + own] = p
         return table / len(self.views.sets)
-
-

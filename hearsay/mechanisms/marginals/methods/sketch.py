@@ -38,7 +38,7 @@ class SketchEstimate(MarginalEstimate):
 
     def _table(self, attributes: Attributes) -> Table:
         cell = self.mechanism.cells_of(attributes)
-        value = np.bincount(cell, self.shares)
+        value = np.bincount(cell, self.shares).astype(np.float64)
         second = self.mechanism.second_moment(attributes)
         held, n = project(value), max(self.reports, 1)
         second = second + np.diag(np.full(value.size, n * self._floor(value.size)))

@@ -85,11 +85,13 @@ class Pooled:
         useful = self.views.containing(attributes)
         cells = self.views.code.cells(attributes)
         even = np.full(cells, 1 / cells)
-        noise = np.array([
-            self.covariance(even, int(self.views.cells[view]) // cells, self.chances[view]).diagonal().mean()
-            + even[0] * (1 - even[0])
-            for view in useful
-        ])
+        noise = np.array(
+            [
+                self.covariance(even, int(self.views.cells[view]) // cells, self.chances[view]).diagonal().mean()
+                + even[0] * (1 - even[0])
+                for view in useful
+            ]
+        )
         weight = counts[useful] / noise
         return useful, weight / max(weight.sum(), 1e-300)
 
@@ -120,7 +122,9 @@ class Pooled:
         cells = self.views.code.cells(attributes)
         even = np.full(cells, 1 / cells)
         total = sum(
-            share**2 * len(self.views.sets) * (self.covariance(even, self._each(view, cells), self.chances[view])[0, 0] + even[0] * (1 - even[0]))
+            share**2
+            * len(self.views.sets)
+            * (self.covariance(even, self._each(view, cells), self.chances[view])[0, 0] + even[0] * (1 - even[0]))
             for view, share in zip(useful, weight, strict=True)
         )
         return sqrt(total - even[0] * (1 - even[0]))

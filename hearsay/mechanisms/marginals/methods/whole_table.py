@@ -4,6 +4,7 @@ Simple, and good where the whole table is small: a marginal cell sums M = cells/
 the square root of the number of all cells. The oracle on the whole table is the plain one of `oracles`.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.hits import (
     Chances,
     covariance_of_bits,
@@ -29,7 +31,6 @@ from hearsay.mechanisms.marginals.methods.hits import (
     shares,
     with_known_total,
 )
-from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.options import flag
 from hearsay.mechanisms.oracles.grr import GRR
@@ -59,9 +60,7 @@ class WholeTableEstimate(MarginalEstimate):
         if self.known_total:
             f, covariance = with_known_total(f, covariance)
         n = max(self.reports, 1)
-        return Table(
-            attributes, self.code.shape(attributes), self.reports, f, (covariance + sampling(project(f))) / n
-        )
+        return Table(attributes, self.code.shape(attributes), self.reports, f, (covariance + sampling(project(f))) / n)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,11 @@ class WholeTable(AttributeMechanism):
 
     ORACLE: ClassVar[type[HitOracle]]
     MAXIMUM_CELLS: ClassVar[int]
-    COVARIANCE: ClassVar[Covariance]
+
+    @property
+    @abstractmethod
+    def covariance(self) -> Covariance:
+        """n Cov of a table's cells (`hits`)."""
 
     def check(self) -> None:
         super().check()
@@ -118,7 +121,7 @@ class WholeTable(AttributeMechanism):
     def estimate(self, state: State) -> WholeTableEstimate:
         n, chances = self.reports(state), Chances(*self.oracle.hit_chances())
         hits = state[self.oracle.HITS]
-        return WholeTableEstimate(self.domain, n, hits, chances, type(self).COVARIANCE, self.known_total)
+        return WholeTableEstimate(self.domain, n, hits, chances, self.covariance, self.known_total)
 
     def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.oracle.channel()[np.ravel_multi_index(tuple(values.T), self.domain.shape)]
@@ -128,7 +131,7 @@ class WholeTable(AttributeMechanism):
         for attributes in self.sets():
             cells = self.code.cells(attributes)
             even = np.full(cells, 1 / cells)
-            covariance = type(self).COVARIANCE(even, self.domain.size // cells, chances)
+            covariance = self.covariance(even, self.domain.size // cells, chances)
             if self.known_total:
                 covariance = with_known_total(even, covariance)[1]
             total += cells * sqrt(covariance[0, 0])
@@ -143,7 +146,6 @@ class InpRR(WholeTable):
     SUMMARY = "marginals from one noisy bit for every combination of all attributes; for up to 16 binary attributes"
     ORACLE = OUE
     MAXIMUM_CELLS = 1 << 16  # a report of 8 KiB
-    COVARIANCE = staticmethod(covariance_of_bits)
     OPTIONS = (flag("known_total", True, "make every table sum to one, which lowers its error"),)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}},
@@ -154,6 +156,10 @@ class InpRR(WholeTable):
         },
     )
 
+    @property
+    def covariance(self) -> Covariance:
+        return covariance_of_bits
+
 
 @dataclass(frozen=True)
 class InpPS(WholeTable):
@@ -163,8 +169,11 @@ class InpPS(WholeTable):
     SUMMARY = "marginals from all attributes at once by randomised response; for few small attributes"
     ORACLE = GRR
     MAXIMUM_CELLS = 1 << 22
-    COVARIANCE = staticmethod(covariance_of_one)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}},
         {"epsilon": 2.0, "domain": {"kind": "attributes", "names": ["a", "b"], "sizes": [3, 4], "order": 2}},
     )
+
+    @property
+    def covariance(self) -> Covariance:
+        return covariance_of_one
