@@ -16,7 +16,7 @@ from hearsay.mechanisms.forms import Form, Home
 from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
-FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric")
+FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "marginals")
 
 
 class Listed(NamedTuple):
@@ -42,7 +42,8 @@ def add(module: str) -> None:
     for kind, place in getattr(family, "DOMAINS", {}).items():
         DOMAINS[kind] = Home(module, place)
     for name, forms in getattr(family, "MECHANISMS", {}).items():
-        MECHANISMS[name] = tuple(Listed(module, form) for form in forms)
+        own = tuple(Listed(module, form) for form in forms)  # two families may have forms of one mechanism
+        MECHANISMS[name] = (*(listed for listed in MECHANISMS.get(name, ()) if listed.package != module), *own)
     for kind, compared in getattr(family, "CANDIDATES", {}).items():
         CANDIDATES[kind] = tuple(dict.fromkeys((*CANDIDATES.get(kind, ()), *compared)))
     for verb, place in getattr(family, "QUERIES", {}).items():

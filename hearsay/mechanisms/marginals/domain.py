@@ -1,25 +1,26 @@
 """Several attributes of each device, and how many of them are looked at together at most (the order k)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.domain import Axis
+from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 
 MAXIMUM_CODES = 1 << 12  # of a marginal: its covariance has the square of it
 DEFAULT_ORDER = 2
+GIVEN = "given"  # the word between the two sides of a conditional
 
 
 @dataclass(frozen=True)
-class AttributeDomain:
-    """Named attributes, each a short list of labels or the integers 0..size-1."""
+class AttributeDomain(Domain):
+    """Named attributes, each a short list of labels or the integers 0..size-1. A value is a row of indices."""
 
     axes: tuple[Axis, ...]
     order: int
@@ -27,12 +28,7 @@ class AttributeDomain:
     KIND: ClassVar[str] = "attributes"
 
     @property
-    def kind(self) -> str:
-        return self.KIND
-
-    @property
     def columns(self) -> tuple[str, ...]:
-        """The header of a CSV: the attributes' names."""
         return tuple(axis.name for axis in self.axes)
 
     @property
@@ -52,16 +48,14 @@ class AttributeDomain:
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
-        """The domain of a survey's table: `names` with `sizes` or `labels`, or a list `attributes`; and `order`."""
-        known = {"kind", "names", "sizes", "labels", "attributes", "order"}
-        for key in table:
-            if key not in known:
-                raise SpecificationError(f"domain has the unknown key {key!r}; allowed: {', '.join(sorted(known))}")
+        """`names` with `sizes` or `labels`, or a list `attributes`; and `order`."""
+        only(table, {"kind", "names", "sizes", "labels", "attributes", "order"})
         if ("attributes" in table) == ("names" in table):
             raise SpecificationError("domain must have either names or attributes, got both or neither")
         if "attributes" in table and ("sizes" in table or "labels" in table):
             raise SpecificationError("domain.sizes and domain.labels go with domain.names, got them with attributes")
-        axes = _listed(table["attributes"]) if "attributes" in table else _side_by_side(table)
+        entries = table["attributes"] if "attributes" in table else _side_by_side(table)
+        axes = tuple(_attribute(entry) for entry in as_list(entries, "domain.attributes"))
         made = cls(axes, _order(table.get("order"), len(axes)))
         made._check_sizes()
         return made
@@ -90,21 +84,26 @@ class AttributeDomain:
             "order": self.order,
         }
 
-    def read(self, columns: Mapping[str, Sequence[Any]]) -> NDArray[np.int64]:
-        """Values of many devices from columns by name, in the attributes' own words: shape (n, attributes)."""
+    def read(self, columns: Mapping[str, Any]) -> Indices:
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
         return np.stack([axis.encode(columns[axis.name]) for axis in self.axes], axis=1)
 
-    def one(self, value: Any) -> NDArray[np.int64]:
-        """The values of one device: a mapping from names, or a sequence in the attributes' order."""
+    def one(self, value: Any) -> Indices:
+        """The attributes of one device: a mapping from names, or a sequence in the attributes' order."""
         if isinstance(value, Mapping):
             if set(value) != set(self.columns):
                 raise ValueOutsideDomain(f"value must have exactly the attributes {', '.join(self.columns)}")
             return self.read({name: [value[name]] for name in self.columns})
         if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != len(self.axes):
-            raise ValueOutsideDomain(f"value must be a table or a list of {len(self.axes)} attributes")
+            raise ValueOutsideDomain(f"value must be a mapping or a sequence of {len(self.axes)} attributes")
         return self.read({name: [given] for name, given in zip(self.columns, value, strict=True)})
 
-    def check(self, values: Any) -> NDArray[np.int64]:
+    def people(self, draw: Callable[[int], Indices]) -> Indices:
+        return np.stack([draw(axis.size) for axis in self.axes], axis=1)
+
+    def check(self, values: Any) -> Indices:
         """Values as mechanisms take them, (n, attributes) of integers; one outside is refused and never shown."""
         indices = np.asarray(values)
         expected = (len(indices), len(self.axes))
@@ -142,44 +141,29 @@ def _order(order: Any, attributes: int) -> int:
     return order
 
 
-def _side_by_side(table: Mapping[str, Any]) -> tuple[Axis, ...]:
-    names = table["names"]
-    if not isinstance(names, Sequence) or isinstance(names, str) or not names:
-        raise SpecificationError("domain.names must be a list of names")
+def _side_by_side(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`names` beside `sizes` or `labels` as a list of attributes."""
+    names = as_list(table["names"], "domain.names")
     if "sizes" in table and "labels" in table:
         raise SpecificationError("domain must have sizes or labels, not both")
-    key = "labels" if "labels" in table else "sizes"
-    given = table.get(key, [2] * len(names))
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != len(names):
-        raise SpecificationError(f"domain.{key} must be a list with one entry for each of the {len(names)} names")
-    word = {"labels": "categories", "sizes": "size"}[key]
-    return _listed([{"name": name, word: entry} for name, entry in zip(names, given, strict=True)])
+    key, word = ("labels", "categories") if "labels" in table else ("sizes", "size")
+    given = as_list(table.get(key, [2] * len(names)), f"domain.{key}")
+    if len(given) != len(names):
+        raise SpecificationError(
+            f"domain.{key} must have one entry for each of the {len(names)} names, got {len(given)}"
+        )
+    return [{"name": name, word: entry} for name, entry in zip(names, given, strict=True)]
 
 
-def _listed(attributes: Any) -> tuple[Axis, ...]:
-    if not isinstance(attributes, Sequence) or isinstance(attributes, str) or not attributes:
-        raise SpecificationError("domain.attributes must be a list of tables")
-    return tuple(_one(entry) for entry in attributes)
-
-
-def _one(entry: Any) -> Axis:
+def _attribute(entry: Any) -> Axis:
     if not isinstance(entry, Mapping):
         raise SpecificationError("domain.attributes must be a list of tables with name, and size or categories")
+    only(entry, {"name", "size", "categories"}, "domain.attributes")
     name = entry.get("name")
-    if not isinstance(name, str) or not name or name == "given":
-        raise SpecificationError(f'domain.attributes: name must be a text other than "given", got {name!r}')
-    for key in entry:
-        if key not in ("name", "size", "categories"):
-            raise SpecificationError(f"domain.attributes has the unknown key {key!r}; allowed: name, size, categories")
-    if "size" in entry and "categories" in entry:
-        raise SpecificationError(f"domain.attributes: {name} must have size or categories, not both")
-    if "categories" in entry:
-        labels = entry["categories"]
-        if not isinstance(labels, Sequence) or isinstance(labels, str) or len(set(map(str, labels))) != len(labels):
-            raise SpecificationError(f"domain.attributes: categories of {name} must be a list of different labels")
-        size, words = len(labels), tuple(str(label) for label in labels)
-    else:
-        size, words = entry.get("size", 2), None
-    if not isinstance(size, int) or isinstance(size, bool) or not 2 <= size <= MAXIMUM_CODES:
-        raise SpecificationError(f"domain.attributes: {name} must have 2..{MAXIMUM_CODES} values, got {size!r}")
-    return Axis(name, size, words)
+    if not isinstance(name, str) or not name.strip() or name == GIVEN:
+        raise SpecificationError(f'domain.attributes: name must be a text other than "{GIVEN}", got {name!r}')
+    form = {key: entry[key] for key in ("size", "categories") if key in entry} or {"size": 2}
+    axis = parse_axis(name, form, f"domain.attributes.{name}", continuous=False)
+    if axis.size > MAXIMUM_CODES:
+        raise SpecificationError(f"domain.attributes: {name} must have 2..{MAXIMUM_CODES} values, got {axis.size}")
+    return axis

@@ -4,15 +4,15 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.base import Mechanism, Values
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code
 from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.estimate import ExactMarginals
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,6 @@ class AttributeMechanism(Mechanism):
     """A mechanism whose values are several attributes, with pure epsilon-LDP for all of them together."""
 
     domain: AttributeDomain
-
-    KINDS: ClassVar[tuple[str, ...]] = ("attributes",)
 
     @property
     def code(self) -> Code:
@@ -45,6 +43,10 @@ class AttributeMechanism(Mechanism):
     def mean_cells(self) -> float:
         """The mean number of cells of a marginal of k attributes."""
         return float(np.mean([self.code.cells(chosen) for chosen in self.sets()]))
+
+    def exact(self, values: Values) -> ExactMarginals:
+        checked = self.domain.check(values)
+        return ExactMarginals(self.domain, len(checked), checked)
 
     @abstractmethod
     def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:

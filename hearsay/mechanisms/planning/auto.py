@@ -19,6 +19,8 @@ from hearsay.mechanisms.layout import Layout, Variant
 
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
+# What a choice is made by: the first of these kinds of query that a candidate predicts.
+QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
         mechanism for name in names if (mechanism := _fitting(name, epsilon, domain, name == names[0])) is not None
     ]
     predicted = [(mechanism, mechanism.predicted_stderr(REFERENCE_REPORTS)) for mechanism in built]
-    question = "range" if any("range" in errors for _, errors in predicted) else "point"
+    question = next(kind for kind in QUESTIONS if any(kind in errors for _, errors in predicted))
     candidates = [
         Candidate(mechanism, errors[question], report_bits(mechanism.layout))
         for mechanism, errors in predicted
@@ -68,7 +70,7 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
     good = [candidate for candidate in candidates if candidate.stderr <= _AS_GOOD * least]
     best = min(good, key=lambda candidate: (candidate.report_bits, candidate.stderr))
     others = sorted((other for other in candidates if other is not best), key=lambda other: other.stderr)
-    asked = "ranges" if question == "range" else "single values"
+    asked = QUESTIONS[question]
     return best.mechanism, (
         f"{best.mechanism.ID}: the smallest report among the least errors; predicted standard error of {asked} at "
         f"{REFERENCE_REPORTS} reports: {best.words()} a report"

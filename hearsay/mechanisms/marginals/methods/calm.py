@@ -39,6 +39,7 @@ class Calm(BitViews):
     """Views are the lines of an affine plane."""
 
     ID = "calm"
+    ESTIMATE = CalmEstimate
     SUMMARY = "marginals of three and more attributes from a few larger views, completed by maximum entropy"
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}},

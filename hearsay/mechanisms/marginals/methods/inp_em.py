@@ -94,6 +94,7 @@ class InpEM(AttributeMechanism):
     """A coin an attribute."""
 
     ID = "inp-em"
+    ESTIMATE = InpEMEstimate
     SUMMARY = "marginals from every attribute by randomised response with epsilon/d; a comparison"
     OPTIONS = (choice("decoder", "inverse", DECODERS, "unbiased inverse, or expectation maximisation"),)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (

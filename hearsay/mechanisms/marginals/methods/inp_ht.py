@@ -45,6 +45,7 @@ class InpHT(AttributeMechanism):
     """One machine word a value, a public list of subspaces, one histogram."""
 
     ID = "inp-ht"
+    ESTIMATE = CharacterEstimate
     SUMMARY = "marginals from random characters of all attributes: the least error for few attributes out of many"
     OPTIONS = (
         choice("weights", "levels", WEIGHTS, "ask for characters of few attributes more often, or for all evenly"),

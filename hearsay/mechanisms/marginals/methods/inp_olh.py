@@ -64,6 +64,7 @@ class InpOLH(AttributeMechanism):
     """Linear hashes of the whole value."""
 
     ID = "inp-olh"
+    ESTIMATE = InpOLHEstimate
     SUMMARY = "marginals from optimal local hashing of all attributes at once; a comparison, up to 28 bits"
     OPTIONS = (integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen by epsilon where not given"),)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (

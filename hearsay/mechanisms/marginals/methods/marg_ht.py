@@ -57,6 +57,7 @@ class MargHT(AttributeMechanism):
     """Characters set by set."""
 
     ID = "marg-ht"
+    ESTIMATE = MargHTEstimate
     SUMMARY = "marginals from one random character of one random set of k attributes"
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}},

@@ -61,6 +61,7 @@ class ViewEstimate(MarginalEstimate):
 class MarginalViews(AttributeMechanism):
     """What methods share whose devices report one view."""
 
+    ESTIMATE: ClassVar[type[MarginalEstimate]] = ViewEstimate
     HITS: ClassVar[str]
 
     @property

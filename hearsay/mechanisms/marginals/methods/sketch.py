@@ -56,6 +56,7 @@ class AttributeSketch(AttributeMechanism):
     """The sketch on attributes."""
 
     ID = "count-mean-sketch"
+    ESTIMATE = SketchEstimate
     SUMMARY = "Apple's Hadamard count-mean sketch of all attributes at once; a comparator"
     ERROR_FLOOR = CountMeanSketch.ERROR_FLOOR
     OPTIONS = (

@@ -143,6 +143,7 @@ class InpRR(WholeTable):
     """A bit for every combination of all attributes."""
 
     ID = "inp-rr"
+    ESTIMATE = WholeTableEstimate
     SUMMARY = "marginals from one noisy bit for every combination of all attributes; for up to 16 binary attributes"
     ORACLE = OUE
     MAXIMUM_CELLS = 1 << 16  # a report of 8 KiB
@@ -166,6 +167,7 @@ class InpPS(WholeTable):
     """The whole value by randomised response."""
 
     ID = "inp-ps"
+    ESTIMATE = WholeTableEstimate
     SUMMARY = "marginals from all attributes at once by randomised response; for few small attributes"
     ORACLE = GRR
     MAXIMUM_CELLS = 1 << 22
