@@ -1,7 +1,7 @@
 """Several attributes of each device, and how many of them are looked at together at most (the order k)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Self
@@ -116,6 +116,13 @@ class AttributeDomain(Domain):
         if (indices < 0).any() or (indices >= np.array(self.shape)).any():
             raise ValueOutsideDomain("values must be inside the sizes of the attributes")
         return indices.astype(np.int64)
+
+    def smaller(self, most: int) -> "AttributeDomain":
+        """The first attributes, as many as have at most so many combinations."""
+        kept = 1
+        while kept < len(self.axes) and prod(self.shape[: kept + 1]) <= most:
+            kept += 1
+        return replace(self, axes=self.axes[:kept], order=min(self.order, kept))
 
     def place(self, name: str) -> int:
         """Which attribute a query names."""

@@ -102,7 +102,7 @@ class Marginal(Query):
         table: Table = estimate.table(self.attributes)
         if table.model:  # the method itself has nothing better than a model for these attributes
             shown = table.value if view.method == "none" else process(table.value, view.method).values
-            label = view.method if view.method != "none" else table.model
+            label = view.method if view.method != "none" else table.method
             return replace(view, method=label).show(self._unmeasured(estimate.domain), names, shown)
         raw = table.measured()
         if view.method == "none":

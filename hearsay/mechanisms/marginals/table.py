@@ -29,7 +29,8 @@ class Table:
     value: Floats
     covariance: Floats  # NaN where a model has none
     largest: float = 0.0  # most that one report can move a cell, times n; 0: the normal interval holds
-    model: str = ""  # in words, where the value is a model and not an unbiased estimate
+    method: str = ""  # the name of the model, where the value is one and not an unbiased estimate
+    model: str = ""  # the same in words
 
     @cached_property
     def held(self) -> Floats:

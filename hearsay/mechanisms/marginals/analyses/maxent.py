@@ -92,7 +92,7 @@ def fit(estimate: Measures, attributes: Attributes) -> Table:
     known = joined(estimate.known(attributes))
     shares = most_even(_signs(code, attributes, known.masks), known.theta, known.variance)
     nothing = np.full((cells, cells), np.nan) if cells <= 1 << 10 else np.full((1, 1), np.nan)
-    return Table(attributes, code.shape(attributes), estimate.reports, shares, nothing, model=MODEL)
+    return Table(attributes, code.shape(attributes), estimate.reports, shares, nothing, method="maxent", model=MODEL)
 
 
 def _signs(code: Code, attributes: Attributes, masks: Masks) -> Floats:

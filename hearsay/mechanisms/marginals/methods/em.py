@@ -29,6 +29,10 @@ class Decoded:
         """Tables that stopped at the prior."""
         return self.steps <= 1
 
+    def name(self, row: int) -> str:
+        """As answers are labelled."""
+        return "em, stopped at its prior" if self.failed[row] else "em"
+
     def words(self, row: int) -> str:
         """What happened, for people."""
         if self.failed[row]:

@@ -60,7 +60,9 @@ class InpEMEstimate(MarginalEstimate):
             found = decode(seen[None], _product(channels))
             nothing = np.full((seen.size, seen.size), np.nan)
             shape = self.code.shape(attributes)
-            return Table(attributes, shape, self.reports, found.shares[0], nothing, model=found.words(0))
+            return Table(
+                attributes, shape, self.reports, found.shares[0], nothing, method=found.name(0), model=found.words(0)
+            )
         value = np.linalg.inv(_product(channels)) @ seen
         held = project(value)
         covariance = (_second(channels, held) - np.outer(held, held)) / max(self.reports, 1)

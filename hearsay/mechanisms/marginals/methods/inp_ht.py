@@ -38,6 +38,7 @@ from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.options import choice, integer
 
 CODES = ("auto", "binary", "natural")
+EXAMPLE_REPORTS = 100_000  # at which a choice is explained
 
 
 @dataclass(frozen=True)
@@ -94,19 +95,32 @@ class InpHT(AttributeMechanism):
         """The form asked for; else the one with the smaller predicted error."""
         if self.options["code"] != "auto":
             return self.options["code"], self._list(self.options["code"])
-        if all(size == 2 for size in self.code.sizes):
+        if not self._compared:
             return "binary", self._list("binary")
-        fitting = []
-        for form in ("binary", "natural"):
+        form, (_, found) = min(self._compared.items(), key=lambda entry: entry[1][0])
+        return form, found
+
+    @cached_property
+    def _compared(self) -> dict[str, tuple[float, Subspaces]]:
+        """The forms that fit, each with its mean error; yes-or-no attributes have only one."""
+        fitting = {}
+        for form in ("binary", "natural") if max(self.code.sizes) > 2 else ():
             try:
                 found = self._list(form)
             except SpecificationError:
                 continue
-            fitting.append((self._mean_error(found), form, found))
-        if not fitting:
-            return "binary", self._list("binary")
-        _, form, found = min(fitting, key=lambda entry: entry[:2])
-        return form, found
+            fitting[form] = self._mean_error(found), found
+        return fitting
+
+    def choices(self) -> str:
+        if self.options["code"] != "auto" or not self._compared:
+            return ""
+        scale = 1 / self.mean_cells / sqrt(EXAMPLE_REPORTS)
+        errors = ", ".join(f"{form} {error * scale:.3g}" for form, (error, _) in self._compared.items())
+        return (
+            f"code {self.form}: the least predicted standard error of a cell of a table at {EXAMPLE_REPORTS} reports "
+            f"({errors})"
+        )
 
     def _list(self, form: str) -> Subspaces:
         coefficients = Coefficients(self.code, self.order)

@@ -84,17 +84,17 @@ def association(settings: Settings) -> Iterator[Result]:
                         (exact, test.naive_statistic, test.statistic, test.p_value < 0.05)
                     )
             step()
-    for (method, pair), runs in found.items():
+    for (name, pair), runs in found.items():
         exact, naive, ours, rejected = np.array(runs, dtype=float).T
         label = f"{names[pair[0]]}, {names[pair[1]]}"
         associated = max(pair) < 8
         result.rows.append(
-            [label, associated, round(float(np.median(exact)), 1), method, round(float(np.median(naive)), 1),
+            [label, associated, round(float(np.median(exact)), 1), name, round(float(np.median(naive)), 1),
              round(float(np.median(ours)), 1), f"{(naive > CRITICAL).mean():.0%}", f"{rejected.mean():.0%}"]
         )  # fmt: skip
         if not associated and len(runs) >= 10:
             result.expect(
-                rejected.mean() <= 0.5, f"{label}, {method}: {rejected.mean():.0%} rejected without association"
+                rejected.mean() <= 0.5, f"{label}, {name}: {rejected.mean():.0%} rejected without association"
             )
     result.draw = lambda figure: _bars(figure, result.rows)
     yield result

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def categories(settings: Settings) -> Iterator[Result]:
     """Sizes 3, 5, 7, 12, k = 2, N = 200,000: the binary code of corollary 1 against the natural form."""
     sizes, generator = (3, 5, 7, 12), settings.generator
     domain = AttributeDomain.parse({"kind": "attributes", "names": list("abcd"), "sizes": list(sizes), "order": 2})
-    forms = {
+    forms: dict[str, dict[str, Any]] = {
         "binary code (corollary 1)": {"code": "binary", "t": 1, "weights": "uniform"},
         "binary code, level weights": {"code": "binary", "t": 1},
         "binary code, t = 2": {"code": "binary", "t": 2},

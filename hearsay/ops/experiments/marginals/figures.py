@@ -1,6 +1,6 @@
 """Figures 4.3 to 4.7: total variation by number of devices, order, attributes and epsilon, and against oracles."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import exp, log
 from typing import Any
 
@@ -26,7 +26,7 @@ from hearsay.ops.terminal.progress import steps_bar
 
 EPSILON = log(3)
 COLUMNS = ["data", "attributes", "k", "devices", "epsilon", "method", "total variation", "+-", "expected"]
-DATA = {"flights": flight_bits, "synthetic": skewed}
+DATA: dict[str, Callable[[int], Bits]] = {"flights": flight_bits, "synthetic": skewed}
 
 
 class Panels:
