@@ -28,6 +28,8 @@ ALL_CASES = [
 ]
 # Most laws are about shares of cells; families with domains of another kind have suites of their own.
 CASES = [case for case in ALL_CASES if issubclass(catalogue.DOMAINS[case.table["domain"]["kind"]].load(), Cells)]
+# Those whose values are cells or rows of indices, which `skewed_cells` draws.
+LISTED_CASES = [case for case in ALL_CASES if hasattr(catalogue.DOMAINS[case.table["domain"]["kind"]].load(), "shape")]
 
 
 def skewed_cells(mechanism: Mechanism, count: int, seed: int = 1) -> NDArray[np.int64]:

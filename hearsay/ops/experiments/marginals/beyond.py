@@ -47,7 +47,7 @@ def _categorical(sizes: tuple[int, ...], devices: int, generator: np.random.Gene
 
 
 def categories(settings: Settings) -> Iterator[Result]:
-    """Sizes 3, 5, 7, 12, k = 2, N = 200,000: the binary code of corollary 1 against the natural form."""
+    """Sizes 3, 5, 7, 12, k = 2, N = 200,000: the binary code of Kulkarni's corollary 1 against the natural form."""
     sizes, generator = (3, 5, 7, 12), settings.generator
     domain = AttributeDomain.parse({"kind": "attributes", "names": list("abcd"), "sizes": list(sizes), "order": 2})
     forms: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""What the dissertation's chapter 4 states, and what holds: each with a number that decides."""
+"""What Kulkarni's chapter 4 states, and what holds: each with a number that decides."""
 
 from collections.abc import Iterator
 from math import comb, exp, log, sqrt

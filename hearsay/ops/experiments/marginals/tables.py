@@ -65,7 +65,7 @@ def acceptance(settings: Settings) -> Iterator[Result]:
     yield result
 
 
-# Table 4.1 as printed: bits, and the error up to 1/(epsilon sqrt N); then what the theorems and lemma 7 prove.
+# Kulkarni's table 4.1 as printed: bits, and the error up to 1/(epsilon sqrt N); then what the theorems and lemma 7 prove.
 Growth = Callable[[int, int], float]
 PRINTED: dict[str, tuple[Callable[[int, int], int], str, str, Growth]] = {
     "inp-rr": (lambda d, k: 2**d, "2^(k/2) 2^d", "2^((d+k)/2)", lambda d, k: 2 ** ((d + k) / 2)),
