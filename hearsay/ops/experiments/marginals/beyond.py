@@ -11,8 +11,8 @@ from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.analyses.maxent import fit
 from hearsay.mechanisms.marginals.domain import AttributeDomain
 from hearsay.mechanisms.marginals.methods.inp_ht import InpHT
-from hearsay.ops.experiments.marginals.data import Bits, flights, sample
-from hearsay.ops.experiments.marginals.runs import CALM, INP_HT, OURS, Method, Settings, build, survey, truth
+from hearsay.ops.experiments.marginals.data import People, flights
+from hearsay.ops.experiments.marginals.runs import CALM, INP_HT, OURS, Method, Settings, build, survey
 from hearsay.ops.experiments.output import Result
 from hearsay.ops.terminal.progress import steps_bar
 
@@ -39,11 +39,11 @@ def three_characters(settings: Settings) -> Iterator[Result]:
     yield result
 
 
-def _categorical(sizes: tuple[int, ...], devices: int, generator: np.random.Generator) -> Bits:
+def _categorical(sizes: tuple[int, ...], devices: int, generator: np.random.Generator) -> People:
     """Attributes of several values that go together."""
     common = generator.random(devices)
     columns = [(size * (0.5 * common + 0.5 * generator.random(devices)) ** 2).astype(np.int64) for size in sizes]
-    return np.stack(columns, axis=1)
+    return People.of(np.stack(columns, axis=1))
 
 
 def categories(settings: Settings) -> Iterator[Result]:
@@ -62,7 +62,7 @@ def categories(settings: Settings) -> Iterator[Result]:
         ["epsilon", "form", "t", "measured", "+-", "against the binary code", "mass on impossible codes"],
         [],
     )
-    values = _categorical(sizes, DEVICES, generator)
+    people = _categorical(sizes, DEVICES, generator)
     least = {0.5: 0.0, 1.1: 0.13, 2.0: 0.30}
     runs = 6 if settings.quick else max(40, settings.runs)
     for epsilon, wanted in least.items():
@@ -71,10 +71,10 @@ def categories(settings: Settings) -> Iterator[Result]:
             mechanism = InpHT.create(epsilon, domain, options)
             errors = []
             for _ in range(runs):
-                estimate = survey(mechanism, values, settings.random, generator)
+                estimate = survey(mechanism, people, settings.random, generator)
                 tables = [estimate.table(pair) for pair in combinations(range(4), 2)]
                 errors.append(
-                    float(np.mean([np.abs(t.value - truth(values, t.attributes, sizes)).sum() / 2 for t in tables]))
+                    float(np.mean([np.abs(t.value - people.table(t.attributes, t.shape)).sum() / 2 for t in tables]))
                 )
             mean, spread = float(np.mean(errors)), float(np.std(errors, ddof=1)) / sqrt(runs)
             first = mean if first is None else first
@@ -112,12 +112,12 @@ def models(settings: Settings) -> Iterator[Result]:
             mechanism = build(method, 16, order, 1.0)
             errors = []
             for _ in range(runs):
-                values = sample(data, DEVICES, generator)
-                estimate = survey(mechanism, values, settings.random, generator)
+                people = data.drawn(DEVICES, generator)
+                estimate = survey(mechanism, people, settings.random, generator)
                 sets = list(combinations(range(16), 3))[:: 7 if settings.quick else 1]
                 shares = [fit(estimate, s).value if model else project(estimate.table(s).value) for s in sets]
                 pairs = zip(shares, sets, strict=True)
-                errors.append(float(np.mean([np.abs(f - truth(values, s, (2,) * 16)).sum() / 2 for f, s in pairs])))
+                errors.append(float(np.mean([np.abs(f - people.marginal(s)).sum() / 2 for f, s in pairs])))
                 step()
             found[method.name] = float(np.mean(errors))
             result.rows.append([method.name, round(found[method.name], 4), round(float(np.std(errors)), 4), elsewhere])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import exp, log
 from typing import Any
 
-from hearsay.ops.experiments.marginals.data import Bits, flight_bits, skewed
+from hearsay.ops.experiments.marginals.data import People, flight_bits, skewed
 from hearsay.ops.experiments.marginals.runs import (
     DISSERTATION,
     INP_EM,
@@ -26,7 +26,7 @@ from hearsay.ops.terminal.progress import steps_bar
 
 EPSILON = log(3)
 COLUMNS = ["data", "attributes", "k", "devices", "epsilon", "method", "total variation", "+-", "expected"]
-DATA: dict[str, Callable[[int], Bits]] = {"flights": flight_bits, "synthetic": skewed}
+DATA: dict[str, Callable[[int], People]] = {"flights": flight_bits, "synthetic": skewed}
 
 
 class Panels:
@@ -40,18 +40,18 @@ class Panels:
         self.result = Result(name, title, list(COLUMNS), [], caption)
         self.result.draw = self._draw
 
-    def add(self, data: str, bits: Bits, devices: int, order: int, epsilon: float, method: Method) -> Variation:
+    def add(self, data: str, bits: People, devices: int, order: int, epsilon: float, method: Method) -> Variation:
         """Play one setting and note it."""
         found = variation(method, bits, devices, order, epsilon, self.settings)
         expected = None if found.expected is None else round(found.expected, 5)
         self.result.rows.append(
-            [data, bits.shape[1], order, devices, round(epsilon, 3), method.name, round(found.mean, 5),
+            [data, bits.attributes, order, devices, round(epsilon, 3), method.name, round(found.mean, 5),
              round(found.spread, 5), expected]
         )  # fmt: skip
-        where = f"{data}, d = {bits.shape[1]}, k = {order}, N = {devices}, epsilon {epsilon:.2f}, {method.name}"
+        where = f"{data}, d = {bits.attributes}, k = {order}, N = {devices}, epsilon {epsilon:.2f}, {method.name}"
         biased = method.name == SKETCH.name
         self.result.expect(
-            biased or agrees(found, bits.shape[1], self.settings.runs), f"{where}: {found.mean:.4f} for {expected}"
+            biased or agrees(found, bits.attributes, self.settings.runs), f"{where}: {found.mean:.4f} for {expected}"
         )
         return found
 

@@ -1,11 +1,9 @@
 """Surveys of one setting repeated: the mean total variation of the estimated marginals from the devices' own."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.exact.randomness import SeededRandom
@@ -20,7 +18,7 @@ from hearsay.mechanisms.marginals.methods.marg_ht import MargHT
 from hearsay.mechanisms.marginals.methods.marg_views import MargPS, MargRR
 from hearsay.mechanisms.marginals.methods.sketch import AttributeSketch
 from hearsay.mechanisms.marginals.methods.whole_table import InpPS, InpRR
-from hearsay.ops.experiments.marginals.data import Bits, sample
+from hearsay.ops.experiments.marginals.data import People
 
 HALF_NORMAL = float(np.sqrt(2 / np.pi))  # mean of |error| in standard errors
 MOST_SETS = 60  # of the sets of k attributes: more would not change a mean
@@ -82,31 +80,25 @@ def build(method: Method, attributes: int, order: int, epsilon: float) -> Attrib
     return method.made.create(epsilon, domain(attributes, order), method.options)
 
 
-def survey(mechanism: AttributeMechanism, values: Bits, random: SeededRandom, generator: np.random.Generator) -> Any:
+def survey(mechanism: AttributeMechanism, people: People, random: SeededRandom, generator: np.random.Generator) -> Any:
     """The estimate of one survey of these devices."""
     if isinstance(mechanism, InpRR | InpPS):
-        return mechanism.estimate(_drawn_at_once(mechanism, values, generator))
-    return mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, random)))
+        return mechanism.estimate(_drawn_at_once(mechanism, people, generator))
+    return mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(people.values, random)))
 
 
-def _drawn_at_once(mechanism: InpRR | InpPS, values: Bits, generator: np.random.Generator) -> State:
+def _drawn_at_once(mechanism: InpRR | InpPS, people: People, generator: np.random.Generator) -> State:
     """The state of all devices from its exact distribution: 2^d bits a device would take hours."""
-    cells = np.ravel_multi_index(tuple(values.T), mechanism.domain.shape)
-    held = np.bincount(cells, minlength=mechanism.domain.size)
+    cells = np.ravel_multi_index(tuple(people.rows.T), mechanism.domain.shape)
+    held, devices = np.zeros(mechanism.domain.size, dtype=np.int64), int(people.counts.sum())
+    np.add.at(held, cells, people.counts)
     p, q, gap = mechanism.oracle.hit_chances()
     if isinstance(mechanism, InpRR):
-        ones = generator.binomial(held, p) + generator.binomial(len(values) - held, q)
-        return {"ones": ones, "n": np.array([len(values)])}
+        ones = generator.binomial(held, p) + generator.binomial(devices - held, q)
+        return {"ones": ones, "n": np.array([devices])}
     told = generator.binomial(held, gap)  # p - q is the chance to tell the truth whatever the draw
-    rest = len(values) - int(told.sum())
+    rest = devices - int(told.sum())
     return {"hist": told + generator.multinomial(rest, np.full(held.size, 1 / held.size))}
-
-
-def truth(values: Bits, attributes: Sequence[int], shape: Sequence[int]) -> NDArray[np.float64]:
-    """The devices' own marginal."""
-    sizes = tuple(shape[place] for place in attributes)
-    cells = np.ravel_multi_index(tuple(values[:, place] for place in attributes), sizes)
-    return np.bincount(cells, minlength=int(np.prod(sizes))) / len(values)
 
 
 def chosen_sets(estimate: MarginalEstimate, order: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
@@ -117,15 +109,15 @@ def chosen_sets(estimate: MarginalEstimate, order: int, generator: np.random.Gen
     return [sets[place] for place in generator.choice(len(sets), MOST_SETS, replace=False)]
 
 
-def variation(method: Method, data: Bits, devices: int, order: int, epsilon: float, settings: Settings) -> Variation:
+def variation(method: Method, data: People, devices: int, order: int, epsilon: float, settings: Settings) -> Variation:
     """The mean total variation of marginals of `order` attributes, over runs with new devices each."""
-    mechanism, generator = build(method, data.shape[1], order, epsilon), settings.generator
+    mechanism, generator = build(method, data.attributes, order, epsilon), settings.generator
     found, expected = [], []
     for _ in range(settings.runs):
-        values = sample(data, devices, generator)
-        estimate = survey(mechanism, values, settings.random, generator)
+        people = data.drawn(devices, generator)
+        estimate = survey(mechanism, people, settings.random, generator)
         tables = [estimate.table(chosen) for chosen in chosen_sets(estimate, order, generator)]
-        errors = [np.abs(t.value - truth(values, t.attributes, mechanism.domain.shape)).sum() / 2 for t in tables]
+        errors = [np.abs(t.value - people.marginal(t.attributes)).sum() / 2 for t in tables]
         found.append(float(np.mean(errors)))
         expected.append(float(np.mean([HALF_NORMAL * t.stderr.sum() / 2 for t in tables])))
     mean = float(np.mean(expected))

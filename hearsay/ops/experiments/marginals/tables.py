@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil, log, sqrt
 
 from hearsay.collector.wire.codec import Codec
-from hearsay.ops.experiments.marginals.data import flight_bits, sample
+from hearsay.ops.experiments.marginals.data import flight_bits
 from hearsay.ops.experiments.marginals.runs import (
     DISSERTATION,
     INP_EM,
@@ -65,7 +65,7 @@ def acceptance(settings: Settings) -> Iterator[Result]:
     yield result
 
 
-# Kulkarni's table 4.1 as printed: bits, and the error up to 1/(epsilon sqrt N); then what the theorems and lemma 7 prove.
+# Kulkarni's table 4.1 as printed: bits, and the error up to 1/(epsilon sqrt N); then what theorems and lemma 7 prove.
 Growth = Callable[[int, int], float]
 PRINTED: dict[str, tuple[Callable[[int, int], int], str, str, Growth]] = {
     "inp-rr": (lambda d, k: 2**d, "2^(k/2) 2^d", "2^((d+k)/2)", lambda d, k: 2 ** ((d + k) / 2)),
@@ -94,7 +94,7 @@ def costs(settings: Settings) -> Iterator[Result]:
             for method in DISSERTATION:
                 bits, printed, proven, growth = PRINTED[method.name]
                 mechanism = build(method, attributes, order, EPSILON)
-                report = mechanism.perturb(flight_bits(attributes)[:1], settings.random)
+                report = mechanism.perturb(flight_bits(attributes).rows[:1], settings.random)
                 size = len(Codec(mechanism.layout).encode_singles(report)[0])
                 found = variation(method, flight_bits(attributes), devices, order, EPSILON, replace(settings, runs=2))
                 bound = growth(attributes, order) / (EPSILON * sqrt(devices))
@@ -129,7 +129,7 @@ def failures(settings: Settings) -> Iterator[Result]:
     generator = settings.generator
     for devices, attributes, order, epsilon, printed in FAILURES[:4] if settings.quick else FAILURES:
         mechanism = build(INP_EM, attributes, order, epsilon)
-        estimate = survey(mechanism, sample(flight_bits(attributes), devices, generator), settings.random, generator)
+        estimate = survey(mechanism, flight_bits(attributes).drawn(devices, generator), settings.random, generator)
         sets = estimate.sets(order)
         failed = sum("stopped at its prior" in estimate.table(chosen).model for chosen in sets)
         result.rows.append([devices, attributes, order, epsilon, failed, len(sets), printed, 0])
