@@ -24,6 +24,7 @@ from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 
 Masks = NDArray[np.uint64]
 Attributes = tuple[int, ...]  # places of attributes, in the order named
+_KEPT = 1 << 14  # entries of a matrix that is worth keeping; larger ones are rare, and large
 MAXIMUM_BITS = 64  # of all attributes together: a value is one machine word
 
 
@@ -82,7 +83,9 @@ class Code:
 
     def to_cells(self, attributes: Attributes) -> Floats:
         """A: cells from characters, R x K."""
-        return _several_attributes(self.shape(attributes))
+        shape = self.shape(attributes)
+        small = self.cells(attributes) * self.codes(attributes) <= _KEPT
+        return _several_attributes(shape) if small else _kronecker(shape)
 
     def to_characters(self, attributes: Attributes, cells: Floats) -> Floats:
         """theta of a table of real cells, of any shape; the K characters row-major."""
@@ -91,12 +94,18 @@ class Code:
         return walsh_hadamard(padded.reshape(-1))
 
 
-@lru_cache(maxsize=256)
-def _several_attributes(sizes: tuple[int, ...]) -> Floats:
-    """A of attributes of these sizes; read only, since it is kept."""
+def _kronecker(sizes: tuple[int, ...]) -> Floats:
+    """A of attributes of these sizes."""
     matrix: Floats = np.ones((1, 1))
     for size in sizes:
         matrix = np.kron(matrix, _one_attribute(size)).astype(np.float64, copy=False)
+    return matrix
+
+
+@lru_cache(maxsize=256)
+def _several_attributes(sizes: tuple[int, ...]) -> Floats:
+    """The same, kept, and so read only."""
+    matrix = _kronecker(sizes)
     matrix.setflags(write=False)
     return matrix
 

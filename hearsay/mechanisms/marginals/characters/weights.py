@@ -11,16 +11,14 @@ t = 2   Draw disjoint sets of attributes X, Y, Z, of sizes (x, y, z) with pairwi
         sum e_j^2 m_j / q_j, and p_t <- p_t sqrt(sum_j n_tj e_j^2 m_j / q_j^2), normalised, goes down to it.
 """
 
-from collections.abc import Iterator
-from functools import reduce
-from itertools import combinations, product
+from itertools import product
 from math import comb, sqrt
-from operator import or_
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.marginals.characters.code import Attributes, Code
+from hearsay.mechanisms.marginals.characters.code import Code, Masks
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.marginals.characters.subspaces import MAXIMUM_SUBSPACES, Subspaces, rounded
 
@@ -66,7 +64,7 @@ def three_characters(coefficients: Coefficients, weights: str) -> Subspaces:
             f"options.t must be 1 for this domain: it has {expected} sets of three characters, at most "
             f"{MAXIMUM_SUBSPACES} can be listed"
         )
-    groups = [np.array(list(_generators(code, kind)), dtype=np.uint64).reshape(-1, 2) for kind, _ in kept]
+    groups = [_generators(coefficients, kind) for kind, _ in kept]
     sizes = tuple(len(group) for group in groups)
     return Subspaces(coefficients, np.concatenate(groups), sizes, tuple(rounded([share for _, share in kept])))
 
@@ -117,27 +115,30 @@ def subspaces_of(code: Code, kind: Type) -> int:
     return counts.get(kind, 0) // alike
 
 
-def _generators(code: Code, kind: Type) -> Iterator[tuple[int, int]]:
-    """XY and YZ of every subspace of a type."""
-    characters = [
-        [value << shift for value in range(1, 1 << b)] for b, shift in zip(code.bits, code.shifts, strict=True)
-    ]
-    for parts in _disjoint(len(code.sizes), kind):
-        x, y, z = ([reduce(or_, choice, 0) for choice in product(*(characters[i] for i in part))] for part in parts)
-        for one, two, three in product(x, y, z):
-            yield one | two, two | three
+def _generators(coefficients: Coefficients, kind: Type) -> Masks:
+    """XY and YZ of every subspace of a type, one row each; sets of equal size in one order only."""
+    x, y, z = (_of_level(coefficients, level) for level in kind)
+    rows = []
+    for first in range(x.size):
+        seconds = _free(x[first], y, coefficients.code, first if kind[0] == kind[1] else -1)
+        for second in seconds:
+            after = int(second) if kind[1] == kind[2] else -1
+            thirds = z[_free(x[first] | y[second], z, coefficients.code, after)]
+            rows.append(np.stack([np.full(thirds.size, x[first] | y[second]), y[second] | thirds], axis=1))
+    return np.concatenate(rows)
 
 
-def _disjoint(attributes: int, kind: Type) -> Iterator[tuple[Attributes, Attributes, Attributes]]:
-    """Disjoint sets of these sizes; sets of equal size in one order only."""
-    x, y, z = kind
-    for first in combinations(range(attributes), x):
-        left = [place for place in range(attributes) if place not in first]
-        for second in combinations(left, y):
-            if x == y and second < first:
-                continue
-            rest = [place for place in left if place not in second]
-            for third in combinations(rest, z):
-                if y == z and third < second:
-                    continue
-                yield first, second, third
+def _of_level(coefficients: Coefficients, level: int) -> Masks:
+    """The characters that touch exactly so many attributes; of none, the empty one."""
+    if level == 0:
+        return np.zeros(1, dtype=np.uint64)
+    return coefficients.masks[coefficients.levels == level]
+
+
+def _free(used: np.uint64, characters: Masks, code: Code, after: int) -> NDArray[np.intp]:
+    """Places behind `after` of the characters that touch no attribute of those used."""
+    touched = used
+    for bits, shift in zip(code.bits, code.shifts, strict=True) if max(code.bits) > 1 else ():
+        own = np.uint64(((1 << bits) - 1) << shift)
+        touched |= own if used & own else np.uint64(0)
+    return after + 1 + np.flatnonzero((characters[after + 1 :] & touched) == 0)
