@@ -22,6 +22,7 @@ def describe(survey: Survey) -> dict[str, Any]:
         "tag": survey.tag,
         "definition": survey.canonical(),
         **({} if survey.reason is None else {"reason": survey.reason}),
+        **({} if not mechanism.choices() else {"choices": mechanism.choices()}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
         **advice(mechanism),

@@ -92,6 +92,8 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     out.print(toml.dump(survey.canonical()), markup=False)
     if survey.reason is not None:
         out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
+    elif "choices" in description:
+        out.print(f"Chosen automatically: {description['choices']}\n", markup=False)
     out.print(description["guarantee"]["words"], markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
