@@ -217,7 +217,7 @@ def _listed(mechanism: Mechanism) -> Any:
 
 def _shortened(axis: Axis, size: int) -> Axis:
     labels = None if axis.labels is None else axis.labels[:size]
-    high = None if axis.low is None else axis.low + size * axis.width
+    high = axis.units(size) if axis.continuous else None
     return replace(axis, size=size, labels=labels, high=high)
 
 
