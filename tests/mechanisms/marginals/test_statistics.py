@@ -110,7 +110,7 @@ def test_estimates_are_unbiased_with_the_stated_variance(case: Case) -> None:
 def test_variance_within_five_per_cent(case: Case) -> None:
     method, sizes, order, epsilon, options = case
     mechanism = make(method, sizes, order, epsilon, **options)
-    found = Errors.of(mechanism, correlated(sizes, 8_000), 1_500, 6, 12)
+    found = Errors.of(mechanism, correlated(sizes, 8_000), 800, 6, 12)
     found.check(ratio=max(0.05, 5 * np.sqrt(2 / found.independent)), coverage=0.012)
 
 
