@@ -24,12 +24,8 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
-<<<<<<< HEAD
-from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, shown_loss
-from hearsay.ops.config import Settings
-=======
 from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, rows_of, shown_loss
->>>>>>> marginals
+from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import json_option, seed_option, uses
 from hearsay.ops.terminal.present import notes, print_json, print_table

@@ -14,14 +14,9 @@ from hearsay.mechanisms import State
 from hearsay.mechanisms.asking import grammar
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
-<<<<<<< HEAD
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
-from hearsay.ops.terminal.present import print_answers, print_json
-=======
-from hearsay.ops.terminal.options import SERVER, json_option, uses
 from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
 from hearsay.ops.terminal.present import console, print_answers, print_json
->>>>>>> marginals
 
 
 class _Question(click.Command):
