@@ -16,7 +16,7 @@ from hearsay.mechanisms.forms import Form, Home
 from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
-FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric")
+FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "counts")
 
 
 class Listed(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hearsay.collector.describe.advice import advice
+from hearsay.collector.describe.counts import matrix
 from hearsay.collector.describe.protection import protection
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
@@ -25,6 +26,7 @@ def describe(survey: Survey) -> dict[str, Any]:
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
         **advice(mechanism),
+        **matrix(mechanism),
         "cells": mechanism.domain.size,
         "report_bytes": max(variant.row_bytes for variant in codec(mechanism).variants),
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
