@@ -8,6 +8,7 @@ EXPERIMENTS = {
     "ranges": ("hearsay.ops.experiments.ranges", "Errors of range queries for every hierarchical method (Kulkarni 5)."),
     "metric": ("hearsay.ops.experiments.metric", "Errors under metric privacy, for points, ranges and quantiles."),
     "context-aware": ("hearsay.ops.experiments.context_aware", "What block-structured privacy buys over plain LDP."),
+    "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
 }
 
 
