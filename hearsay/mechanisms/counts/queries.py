@@ -17,7 +17,7 @@ class Mean(Query):
     """The mean over all reports."""
 
     NAME, GRAMMAR = "mean", "mean"
-    HELP = "the mean count"
+    HELP = "the mean of the values"
     NEEDS = Averages
     OWN_UNIT = "whose value is in the domain's units"
 
