@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a device asks nothing
     from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
-FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "marginals")
+FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "marginals", "counts")
 
 
 class Listed(NamedTuple):
