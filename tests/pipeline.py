@@ -61,3 +61,21 @@ def fold_all(store: Shard) -> None:
 def state_of(store: Shard, window: str = "all") -> State:
     """Accumulator plus deltas."""
     return read(store, window).state
+
+
+def watched(client: Client, store: Shard, seconds: float) -> None:
+    """As if the collector had watched so much time go by."""
+    client.hincrby(store.keys.meta, "observed_ms", int(seconds * 1_000))
+
+
+class Tail:
+    """A server that loses its tail: everything goes back to what it was."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._held = {key: (client.dump(key), max(client.pttl(key), 0)) for key in client.keys("*")}
+
+    def lose(self) -> None:
+        self._client.flushall()
+        for key, (content, ttl_ms) in self._held.items():
+            self._client.restore(key, ttl_ms, content)

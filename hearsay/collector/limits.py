@@ -25,7 +25,9 @@ CHUNK_CELLS = 64 * KIB  # 512 KiB of int64: what MERGE rewrites when a cell of i
 BACKLOG_ENTRIES = 500_000  # entries in a shard's stream at which PUBLISH answers "pressure"
 BACKLOG_BYTES = 1_024 * MIB  # the same for bytes published and not yet trimmed
 QUARANTINED_LIMIT = 100  # so many ranges set aside in one shard are no accident: stop taking more in
+PRESSURE_TTL_S = 30  # a pressure mark that nobody renews is void: its writer may be dead
 MEMORY_SHARE = 0.6  # of maxmemory: producers pause well below the limit so that the drain can go on
+STATE_SHARE = 0.8  # of maxmemory: what the states of all surveys may take, or none of them can be merged
 
 # Entries.
 FRAME_REPORTS = 65_536
@@ -35,12 +37,18 @@ PUBLISH_ENTRIES = 1_000  # entries in one PUBLISH call
 PUBLISH_BYTES = 8 * MIB
 
 # Writers.
-DEDUP_WINDOW_S = 3_600  # a writer that was silent for so long is forgotten
+# A writer that was silent for so long is forgotten: longer than partitions last. Those that end say so and are
+# forgotten sooner, so that only processes that died are remembered for a day.
+DEDUP_WINDOW_S = 86_400
+LEFT_WRITER_S = 600  # a late copy of its last batch may still come
+LONGEST_STEP_S = 5  # what one look at the clock may add to the time that has gone by: ten times the usual
+WRITERS_AT_ONCE = 500  # looked at by one TRIM; all of a million would stop the server for a second
 RESEND_WINDOW_S = 10.0  # an everysec server can lose its last second or two; writers hold on to more than that
 
 # Dead letters and skips.
 DEAD_LETTERS_PER_COMMIT = 100
 DEAD_LETTERS_KEPT = 10_000
+DEAD_LETTER_BYTES = 4 * KIB  # of a payload, where payloads are kept: 40 MiB a shard at most
 
 SNAPSHOT_JSON_BYTES = 64 * KIB
 HEARTBEAT_TTL_S = 30

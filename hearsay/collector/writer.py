@@ -1,7 +1,8 @@
-"""A writer: publishes batches in order, each stored once, whatever happens to replies and servers.
+"""A writer: publishes batches in order, each stored once, whatever happens to replies, servers and clocks.
 
 Batches are numbered. A repeat is answered `duplicate`; after a server lost its last second the answer is `gap`, and
-the writer sends again what it still holds. On back-pressure it waits.
+the writer sends again what it still holds. On back-pressure it waits. A server forgets a writer after a day of silence,
+by time that it has watched go by, and says so: what was on its way then is given up rather than stored twice.
 """
 
 import secrets
@@ -9,12 +10,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import redis
 
 from hearsay.collector.errors import ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
-from hearsay.collector.limits import DEDUP_WINDOW_S, PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
-from hearsay.collector.store.shard import Shard
+from hearsay.collector.limits import PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
+from hearsay.collector.store.shard import Published, Shard
 
 Entry = tuple[bytes, bytes]
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
@@ -25,7 +27,13 @@ class _Batch:
 
     def __init__(self, number: int, entries: list[Entry], reports: int, round_number: int | None) -> None:
         self.number, self.entries, self.reports, self.round_number = number, entries, reports, round_number
+        self.unsure = False  # it was sent and no answer came: the server may have it
+        self.acknowledged = False  # the server had it, and can only lose it
         self.stored_at: float | None = None
+
+    def reset(self) -> None:
+        """The server does not have it."""
+        self.unsure, self.acknowledged, self.stored_at = False, False, None
 
 
 class Writer:
@@ -52,13 +60,14 @@ class Writer:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
+        """Take a new name; what is held goes out under it."""
         self.identity = secrets.token_hex(8)
         self._number = 0
-        for batch in self._held:  # what is held goes out again, under the new identity
+        self._seen_ms: int | None = None  # what the server said about time when it answered last; None: never
+        for batch in self._held:
             self._number += 1
             batch.number = self._number
-            batch.stored_at = None
-        self._last_stored = self._clock()
+            batch.reset()
 
     def publish(self, entries: Sequence[Entry], reports: int, round_number: int | None = None) -> None:
         """Store entries of (field, payload) once; returns when they are stored. `reports` is how many they hold.
@@ -72,8 +81,6 @@ class Writer:
             share = remaining if position == len(chunks) - 1 else reports * len(chunk) // len(entries)
             remaining -= share
             self._let_go()
-            if not self._held and self._silent_for_long():
-                self._begin_anew()  # the server may have forgotten us; nothing of ours can be lost any more
             self._number += 1
             self._held.append(_Batch(self._number, chunk, share, round_number))
             try:
@@ -90,9 +97,7 @@ class Writer:
             if batch is None:
                 break
             try:
-                answer = self.shard.publish(
-                    self.identity, batch.number, batch.entries, batch.reports, batch.round_number
-                )
+                answer = self._send(batch)
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
                 pause = self._wait("server", pause)
                 continue
@@ -106,10 +111,12 @@ class Writer:
                 continue
             match answer.status:
                 case "ok" | "duplicate":
-                    batch.stored_at = self._last_stored = self._clock()
+                    batch.stored_at, batch.acknowledged = self._clock(), True
                     pause = FIRST_PAUSE_S
                 case "gap":
                     self._resend_after(answer.last)
+                case "forgotten":
+                    self._begin_after_silence()
                 case "pressure":
                     pause = self._wait(answer.cause, pause)
                 case "closed" if answer.cause == "round" and batch.round_number is not None:
@@ -124,22 +131,43 @@ class Writer:
                     raise UnknownSurvey(f"survey {self.shard.survey.name} is not registered any more")
         self._let_go()
 
+    def _send(self, batch: _Batch) -> Published:
+        """One attempt. Before the first batch the server is asked what time has gone by: from then on it can tell
+        whether it may have forgotten this writer."""
+        if self._seen_ms is None:
+            greeting = self.shard.publish(self.identity, 0, [], 0)
+            if greeting.status != "hello":
+                return greeting
+            self._seen_ms = greeting.observed_ms
+        was_unsure, batch.unsure = batch.unsure, True
+        answer = self.shard.publish(
+            self.identity, batch.number, batch.entries, batch.reports, batch.round_number, self._seen_ms
+        )
+        if answer.status == "forgotten":
+            batch.unsure = was_unsure
+        else:  # it is stored, or it was refused
+            batch.unsure, self._seen_ms = False, answer.observed_ms
+        return answer
+
     def _let_go(self) -> None:
         """Drop batches that were stored so long ago that no server can lose them."""
         oldest = self._clock() - RESEND_WINDOW_S
         while self._held and self._held[0].stored_at is not None and self._held[0].stored_at < oldest:
             self._held.popleft()
 
-    def _silent_for_long(self) -> bool:
-        return self._clock() - self._last_stored > DEDUP_WINDOW_S / 2
+    def _begin_after_silence(self) -> None:
+        """The server forgot us. What was stored stays stored; what was on its way may be, and is not sent again."""
+        lost = [batch for batch in self._held if batch.unsure and not batch.acknowledged]
+        self._held = deque(batch for batch in self._held if not batch.unsure and not batch.acknowledged)
+        self._begin_anew()
+        if lost:
+            raise ReportsLost(
+                f"the server forgot this writer of {self.shard.survey.name} after a silence of more than a day: "
+                f"{len(lost)} batches on their way may not be stored, and are not sent again"
+            )
 
     def _resend_after(self, last: int) -> None:
         """The server knows our batches up to `last` only: mark the later ones as not stored."""
-        if last == 0 and self._silent_for_long():
-            # It did not lose us, it forgot us: what was stored stays stored, and must not be sent twice.
-            self._let_go()
-            self._begin_anew()
-            return
         lost_from = last + 1
         if self._held[0].number > lost_from:
             # Older ones are missing too. They were stored longer ago than any server may lose.
@@ -148,7 +176,7 @@ class Writer:
             raise ReportsLost(f"the server lost {lost} batches of {self.shard.survey.name} that are no longer held")
         for batch in self._held:
             if batch.number >= lost_from:
-                batch.stored_at = None
+                batch.reset()
 
     def _give_up(self, round_number: int) -> int:
         """Drop what was not stored before its round was closed; answers how many entries. What follows takes its
@@ -171,6 +199,14 @@ class Writer:
         if self._held:
             self._held[-1].stored_at = None
             self._drain()
+
+    def close(self) -> None:
+        """The end of a run: check, and let the server forget us soon instead of remembering us for a day."""
+        self.check()
+        with suppress(redis.exceptions.RedisError):  # then it remembers us for a day
+            self.shard.leave(self.identity)
+        self._held.clear()
+        self._begin_anew()
 
     def _wait(self, cause: str, pause: float) -> float:
         self._on_wait(cause)

@@ -18,6 +18,7 @@ from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.faces import EstimatorSide
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def add(survey: Survey, window: str, readings: Sequence[Reading], final: bool) -
     total: Vector | None = None
     for reading in readings:
         total = reading.vector if total is None else total + reading.vector
-    state = survey.mechanism.empty() if total is None else unflatten(survey.mechanism, total)
+    mechanism: EstimatorSide = survey.mechanism
+    state = mechanism.empty() if total is None else unflatten(mechanism, total)
     rejected = Rejections()
     for reading in readings:
         rejected += reading.rejected

@@ -3,8 +3,9 @@
 from contextlib import suppress
 from pathlib import Path
 
+from hearsay.collector.store import dead_letters
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.status import is_final, purge_window, trim_dead_letters
+from hearsay.collector.store.status import is_final, purge_window
 from hearsay.estimator.snapshots import directory as snapshot
 
 
@@ -15,7 +16,7 @@ def forget(registered: Registered, root: Path | None) -> list[str]:
         return []
     oldest_ms = registered.stores[0].now_ms() - survey.retain_s * 1_000
     for store in registered.stores:
-        trim_dead_letters(store, oldest_ms)
+        dead_letters.forget(store, survey.retain_s)
     known = set(registered.windows)
     for name in [] if root is None else snapshot.windows(root, survey.name):
         with suppress(ValueError):  # a link that somebody else put there
@@ -26,8 +27,9 @@ def forget(registered: Registered, root: Path | None) -> list[str]:
             continue
         if not all(is_final(store, window) for store in registered.stores):
             continue
-        for store in registered.stores:
-            purge_window(store, window.name)
+        purged_here = [purge_window(store, window.name, survey.retain_s) for store in registered.stores]
+        if not all(purged_here):
+            continue  # by the clock it is old, but it has not been kept for so long: the clock has jumped
         if root is not None:
             snapshot.remove_window(root, survey.name, window.name)
         purged.append(window.name)

@@ -13,6 +13,7 @@ from hearsay.collector.store.rounds import RoundsHeld, close_round, open_round, 
 from hearsay.collector.store.status import is_final, status
 from hearsay.collector.survey.windows import Rounds
 from hearsay.estimator.live import live
+from hearsay.mechanisms.faces import EstimatorSide
 
 _LOG = logging.getLogger("hearsay.estimator")
 
@@ -65,7 +66,7 @@ def _next(registered: Registered, held: RoundsHeld) -> Progress:
     if not all(is_final(store, window) for store in registered.stores):
         return Progress(held.number, "draining")
     current = live(registered)
-    mechanism = registered.survey.mechanism.in_round(held.history(held.number))
+    mechanism: EstimatorSide = registered.survey.mechanism.in_round(held.history(held.number))
     parameters = mechanism.next_round(current.state) if held.number < mechanism.rounds else None
     if parameters is None:
         for store in registered.stores:

@@ -1,7 +1,8 @@
 """The shape of every mechanism: three faces in one file.
 
 `perturb` runs on a device, `fold` in a worker, `estimate` in the estimator; they share their constants because they
-share an object. The state is a fixed set of named int64 arrays that add: folding is free of order, and merging is `+`.
+share an object, and `faces` says what each role sees of it. The state is a fixed set of named int64 arrays that add:
+folding is free of order, and merging is `+`.
 """
 
 from abc import ABC, abstractmethod
@@ -80,6 +81,14 @@ class Mechanism(ABC):
     def canonical_options(self) -> dict[str, Any]:
         """The options with every choice made, as the canonical survey lists them."""
         return {name: value for name, value in self.options.items() if value is not None}
+
+    def choices(self) -> str:
+        """In words, what the mechanism chose by itself and why; empty where it had no choice."""
+        return ""
+
+    def asks_the_same(self, other: "Mechanism") -> bool:
+        """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""
+        return self == other
 
     @property
     @abstractmethod

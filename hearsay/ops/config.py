@@ -117,7 +117,7 @@ TABLE = (
     Setting(
         "queue",
         "hearsay",
-        "The name of the RQ queue that fold jobs go through.",
+        "The name of the RQ queue that fold jobs go through; the prefix is added to it.",
         partial(_text, "1 to 32 letters, digits, - or _", _is_prefix),
     ),
     Setting("data_dir", "var", "The directory for snapshots and the embedded server's files.", Path),

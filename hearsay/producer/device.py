@@ -8,6 +8,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_SINGLE
 from hearsay.mechanisms.exact.randomness import Random, secure
+from hearsay.mechanisms.faces import DeviceSide
 
 if TYPE_CHECKING:  # a device that hands out bytes has no redis
     from hearsay.collector.writer import Writer
@@ -26,12 +27,12 @@ class Device:
         """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another."""
         self.survey = Survey.of(survey)
         self._random = secure() if random is None else random
-        self._codec = codec(self.survey.mechanism)
+        self._mechanism: DeviceSide = self.survey.mechanism
+        self._codec = codec(self._mechanism)
 
     def report(self, value: Any) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values."""
-        mechanism = self.survey.mechanism
-        reports = mechanism.perturb(mechanism.domain.one(value), self._random)
+        reports = self._mechanism.perturb(self._mechanism.domain.one(value), self._random)
         return self._codec.encode_singles(reports)[0]
 
     def publish(self, value: Any, writer: "Writer") -> None:

@@ -12,9 +12,10 @@ from hearsay.collector.errors import RoundClosed, SurveyClosed
 from hearsay.collector.limits import FRAME_BYTES
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
-from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms import Reports
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.faces import DeviceSide
 from hearsay.mechanisms.layout import length_of, select
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Fleet:
             if self._rate is not None:
                 self._stop.wait(max(0.0, started + sent / self._rate - time.monotonic()))
         for writer in self._writers:
-            writer.check()
+            writer.close()
         return sent
 
     def _take_part_in(self, closed: int | None) -> None:
@@ -89,7 +90,8 @@ class Fleet:
                     raise KeyboardInterrupt
             self._round = held.number
             survey = survey.in_round(held.history(held.number))
-        self._mechanism, self._codec = survey.mechanism, codec(survey.mechanism)
+        self._mechanism: DeviceSide = survey.mechanism
+        self._codec = codec(self._mechanism)
 
     def _publish(self, values: Values) -> None:
         for number, writer in enumerate(self._writers):
@@ -114,7 +116,7 @@ class Fleet:
 
 
 def frames(
-    mechanism: Mechanism, wire: Codec, values: Values, random: Random, size: int = FRAME
+    mechanism: DeviceSide, wire: Codec, values: Values, random: Random, size: int = FRAME
 ) -> Iterator[tuple[bytes, int]]:
     """The devices' reports in frames of at most `size`, each with the number of its reports."""
     size = max(1, min(size, FRAME_BYTES // 2 // _report_bytes(wire)))
@@ -124,13 +126,13 @@ def frames(
             yield wire.encode_frame(part), length_of(part)
 
 
-def singles(mechanism: Mechanism, wire: Codec, values: Values, random: Random) -> Iterator[bytes]:
+def singles(mechanism: DeviceSide, wire: Codec, values: Values, random: Random) -> Iterator[bytes]:
     """The devices' reports one by one."""
     for reports in _perturbed(mechanism, wire, values, random):
         yield from wire.encode_singles(reports)
 
 
-def _perturbed(mechanism: Mechanism, wire: Codec, values: Values, random: Random) -> Iterator[Reports]:
+def _perturbed(mechanism: DeviceSide, wire: Codec, values: Values, random: Random) -> Iterator[Reports]:
     batch = max(1, min(BATCH_REPORTS, BATCH_BYTES // _report_bytes(wire)))
     for start in range(0, len(values), batch):
         yield mechanism.perturb(values[start : start + batch], random)

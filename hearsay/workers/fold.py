@@ -7,13 +7,14 @@ import hashlib
 import time
 
 from hearsay.collector.errors import CollectorError, UnknownSurvey
-from hearsay.collector.limits import DEAD_LETTERS_PER_COMMIT
+from hearsay.collector.limits import DEAD_LETTER_BYTES, DEAD_LETTERS_PER_COMMIT
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.rounds import rounds_of
 from hearsay.collector.store.shard import Commit, DeadLetter, Shard
 from hearsay.collector.store.state import encode_delta, fresh
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import Decoded, Place, decode
+from hearsay.mechanisms.faces import WorkerSide
 from hearsay.workers.context import current
 
 Entries = list[tuple[bytes, dict[bytes, bytes]]]
@@ -55,7 +56,7 @@ def fold_entries(store: Shard, found: Range, entries: Entries, keep_payloads: bo
         held = rounds_of(store)
         place = Place(found.window_number, opened=found.window_number <= held.number)
         survey = survey.in_round(held.history(found.window_number))
-    mechanism = survey.mechanism
+    mechanism: WorkerSide = survey.mechanism
     decoded = decode(mechanism, [fields for _, fields in entries], codec(mechanism), place)
     delta = b""
     if decoded.count:
@@ -71,6 +72,6 @@ def _dead_letters(decoded: Decoded, entries: Entries, keep_payloads: bool) -> li
     for position, reason in decoded.refused_entries[:DEAD_LETTERS_PER_COMMIT]:
         identity, fields = entries[position]
         payload = b"".join(fields.values())
-        kept = payload if keep_payloads else b""
+        kept = payload[:DEAD_LETTER_BYTES] if keep_payloads else b""
         letters.append(DeadLetter(identity.decode(), reason, len(payload), hashlib.sha256(payload).hexdigest(), kept))
     return letters

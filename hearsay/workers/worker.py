@@ -6,6 +6,7 @@ moment, the supervisor is gone and so is the worker.
 
 import logging
 import os
+import signal
 import sys
 import threading
 from contextlib import suppress
@@ -19,6 +20,7 @@ from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import BEAT_S
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.store.connect import connect
+from hearsay.collector.store.keys import queue_name
 from hearsay.workers.context import Context, WorkerSettings, set_current
 from hearsay.workers.job import FoldJob
 
@@ -35,7 +37,9 @@ def run(settings: WorkerSettings) -> None:
     context = Context(client, settings.prefix, settings.keep_payloads)
     set_current(context)
     connection = redis.Redis.from_url(settings.queue_url)
-    queue = Queue(settings.queue, connection=connection, serializer=JSONSerializer, job_class=FoldJob)
+    queue = Queue(
+        queue_name(settings.queue, settings.prefix), connection=connection, serializer=JSONSerializer, job_class=FoldJob
+    )
     worker = SimpleWorker(
         [queue],
         connection=connection,
@@ -46,11 +50,14 @@ def run(settings: WorkerSettings) -> None:
         log_job_description=False,
     )
     stop = threading.Event()
-    threading.Thread(target=_beat, args=(context, stop), daemon=True).start()
+    beating = threading.Thread(target=_beat, args=(context, stop), daemon=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until RQ sets its own, which lets a job come to its end
     try:
+        beating.start()
         worker.work(logging_level="WARNING", with_scheduler=False)
     finally:
         stop.set()
+        beating.join()
         with suppress(redis.exceptions.RedisError):
             context.heartbeat.stop()
 

@@ -16,7 +16,7 @@ from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
 from hearsay.workers.fold import fold_entries
-from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of, watched
 
 
 def test_a_repeated_publish_is_stored_once(client: redis.Redis, prefix: str) -> None:
@@ -190,46 +190,13 @@ def test_writers_repair_what_a_server_lost(own_server: EmbeddedServer) -> None:
     assert (state_of(store)["hist"] == 1).all()
 
 
-def test_a_writer_that_was_silent_for_long_repeats_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 40).store(0)
-    clock = [0.0]
-    writer = Writer(store, clock=lambda: clock[0])
-    writer.publish(singles(store, range(10)), 10)
-    clock[0] += limits.DEDUP_WINDOW_S + 1
-    client.delete(store.keys.writers)  # by then the server has forgotten it
-    writer.publish(singles(store, range(10, 20)), 10)
-    fold_all(store)
-    assert state_of(store)["hist"].tolist() == [1] * 20 + [0] * 20
-
-
-def test_a_writer_that_waited_for_long_repeats_and_loses_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 40).store(0)
-    clock, forget = [0.0], [True]
-
-    def while_waiting(cause: str) -> None:
-        clock[0] += limits.DEDUP_WINDOW_S + 1
-        if forget[0]:
-            client.delete(store.keys.writers)
-        set_pressure(store, None)
-
-    writer = Writer(store, clock=lambda: clock[0], on_wait=while_waiting)
-    for start in (0, 20):
-        clock[0] += limits.RESEND_WINDOW_S + 1
-        writer.publish(singles(store, range(start, start + 10)), 10)
-        set_pressure(store, "memory")
-        writer.publish(singles(store, range(start + 10, start + 20)), 10)
-        forget[0] = False
-    fold_all(store)
-    assert (state_of(store)["hist"] == 1).all()
-
-
 def test_a_writer_that_waits_is_not_forgotten(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).store(0)
     store.publish("w", 1, singles(store, [0]), 1)
-    client.hset(store.keys.writers, "w", "1 1000")
+    watched(client, store, limits.DEDUP_WINDOW_S - 1)
     set_pressure(store, "memory")
     assert store.publish("w", 2, singles(store, [1]), 1).status == "pressure"
-    cut_all(store)
+    watched(client, store, limits.DEDUP_WINDOW_S - 1)
     store.trim()
     set_pressure(store, None)
     assert store.publish("w", 2, singles(store, [1]), 1).status == "ok"

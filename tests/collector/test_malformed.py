@@ -21,7 +21,7 @@ from hearsay.mechanisms import Mechanism, Reports, build
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.workers.context import Context, set_current
 from tests.collector.malformed import Bad, Workshop
-from tests.mechanisms.shared import CASES, Case, skewed_cells
+from tests.mechanisms.shared import LISTED_CASES, Case, skewed_cells
 from tests.pipeline import cut_all, fold
 
 SURVEYS: dict[str, dict[str, Any]] = {
@@ -122,7 +122,7 @@ def check_dead_letters(store: Shard, bad: list[Bad], commits: int) -> None:
         entry = sent[letter[b"sha256"]]
         assert letter[b"length"] == str(len(entry.payload)).encode()
         assert letter[b"payload"] == b""
-        assert set(letter) == {b"entry", b"reason", b"length", b"sha256", b"payload"}
+        assert set(letter) == {b"entry", b"reason", b"length", b"sha256", b"payload", b"observed_ms"}
 
 
 def check_nothing_is_kept(client: redis.Redis, store: Shard, bad: list[Bad]) -> None:
@@ -246,7 +246,7 @@ def damaged(generator: np.random.Generator, payload: bytes) -> bytes:
     return bytes(octets)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", LISTED_CASES, ids=lambda case: case.name)
 def test_decoding_never_raises_and_counts_everything(case: Case) -> None:
     """Random bytes, random msgpack and damaged reports of every mechanism: refused or folded, never anything else."""
     mechanism = case.build()

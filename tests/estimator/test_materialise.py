@@ -26,7 +26,7 @@ from hearsay.workers.context import Context, set_current
 from tests.estimator.snapshots.test_directory import VALIDATOR
 from tests.estimator.surveys import colours, deliver, state_of
 from tests.identity import survey_table
-from tests.pipeline import cut_all, singles
+from tests.pipeline import cut_all, singles, watched
 
 HOUR_MS = 3_600_000
 
@@ -273,7 +273,26 @@ class TestRetention:
         this_hour = registered.store(0).now_ms() // HOUR_MS * HOUR_MS
         for hours_ago in (5, 4, 1):
             deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
+        watched(registry.client, registered.store(0), 3 * 3_600)
         return registered
+
+    def test_a_clock_that_jumped_by_a_month_deletes_nothing(self, registry: Registry, tmp_path: Path) -> None:
+        """By the clock the windows are old; by the time that went by they are not."""
+        registered = registry.add(colours(window={"every": "1h", "retain": "30d"}))
+        deliver(registered, 100, at_ms=registered.store(0).now_ms() // HOUR_MS * HOUR_MS - 31 * 24 * HOUR_MS)
+        materialiser = Materialiser(registry, tmp_path)
+        assert materialiser.run_once().purged == 0
+        assert len(registered.windows) == len(snapshot.windows(tmp_path, "colours")) == 1
+        watched(registry.client, registered.store(0), 30 * 86_400)
+        assert len(forget(registered, tmp_path)) == 1
+        assert registered.windows == []
+        assert snapshot.windows(tmp_path, "colours") == []
+
+    def test_a_foreign_link_among_the_snapshots_is_left_alone(self, hourly: Registered, tmp_path: Path) -> None:
+        (tmp_path / "colours").mkdir()
+        (tmp_path / "colours" / "latest").symlink_to("elsewhere")
+        assert len(forget(hourly, tmp_path)) == 2
+        assert (tmp_path / "colours" / "latest").is_symlink()
 
     def test_old_windows_go_from_redis_and_disk(
         self, registry: Registry, hourly: Registered, materialiser: Materialiser, tmp_path: Path

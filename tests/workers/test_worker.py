@@ -17,6 +17,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.store.keys import queue_name
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
@@ -24,6 +25,7 @@ from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import WorkerSettings
 from hearsay.workers.fold import fold_range
+from hearsay.workers.supervisor import start_worker
 from tests.identity import POISON, survey_table
 from tests.pipeline import buckets, cut_all, singles, state_of
 
@@ -98,7 +100,7 @@ def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix:
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     trace = tmp_path / "trace"
-    queue = Queue(prefix, connection=client, serializer=JSONSerializer)
+    queue = Queue(queue_name(prefix, prefix), connection=client, serializer=JSONSerializer)
     evil = queue.enqueue_call("os.system", args=(f"touch {trace}",), failure_ttl=60)
     queue.enqueue_call("builtins.print", args=("never",), failure_ttl=60)
     Dispatcher(client, client, prefix, queue=prefix).enqueue(store, found)
@@ -116,6 +118,55 @@ def test_workers_do_not_outlive_their_supervisor(server: EmbeddedServer, client:
         wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 2)
         supervisor.kill()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 20.0)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.1, 0.2, 0.3, 0.5])
+def test_workers_whose_supervisor_dies_while_they_start_end_too(
+    server: EmbeddedServer, client: redis.Redis, prefix: str, after_s: float
+) -> None:
+    with running(server, prefix, "tests.workers.supervised") as supervisor:
+        wait_for(lambda: len(children(supervisor.pid)) == 2)
+        orphans = children(supervisor.pid)
+        time.sleep(after_s)
+        supervisor.kill()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 20.0)
+
+
+def test_deployments_that_differ_in_the_prefix_only_share_no_job(
+    server: EmbeddedServer, client: redis.Redis, prefix: str
+) -> None:
+    """The same queue name, as everybody leaves it at its default: a foreign worker must never see the job."""
+    ours, theirs = f"{prefix}a", f"{prefix}b"
+    store = buckets(client, ours, 50).store(0)
+    dispatcher = Dispatcher(client, client, ours)
+    Writer(store).publish(singles(store, range(50)), 50)
+    (found,) = cut_all(store)
+    dispatcher.enqueue(store, found)
+    settings = WorkerSettings(server.url, server.url, theirs, plugins="tests.identity")
+    with start_worker(settings) as worker:
+        wait_for(lambda: len(client.keys(f"{theirs}:heartbeat:worker:*")) == 1)
+        time.sleep(0.5)
+        assert dispatcher.queue.count == 1
+        assert store.range(found.seq) == found
+        worker.kill()
+
+
+def test_a_job_that_nobody_takes_goes_away(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(10)), 10)
+    (found,) = cut_all(store)
+    dispatcher = Dispatcher(client, client, prefix)
+    dispatcher.enqueue(store, found)
+    (job,) = client.keys("rq:job:*")
+    assert 0 < client.ttl(job) <= 3_600
+
+
+def test_a_worker_that_ends_takes_its_mark_away(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
+    with running(server, prefix, "tests.workers.supervised") as supervisor:
+        wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 2)
+        supervisor.terminate()
+        assert supervisor.wait(timeout=10) == 0
+    assert client.keys(f"{prefix}:heartbeat:*") == []
 
 
 def test_a_worker_that_dies_is_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:

@@ -17,11 +17,13 @@ from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.store.connect import Client
-from hearsay.collector.store.keys import PREFIX, QUEUE
+from hearsay.collector.store.counters import has_deltas, windows_of
+from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import set_pressure, status
+from hearsay.collector.store.status import Status, set_pressure, status
 
 _LOG = logging.getLogger("hearsay.collector")
 FOLD_JOB = "fold"  # a name that the workers know, not a path: whoever can write to the queue names nothing else
@@ -31,6 +33,7 @@ CHORES_S = 0.5
 ERROR_PAUSE_S = 0.5
 JOB_TIMEOUT_S = 120
 FAILURE_TTL_S = 3_600
+JOB_TTL_S = 3_600  # a job whose queue was flushed must not stay for ever; its range is enqueued again long before
 
 
 class Dispatcher:
@@ -47,7 +50,7 @@ class Dispatcher:
         self.lease_s = lease_s
         self.registry = Registry(client, prefix)
         self.heartbeat = Heartbeat(self.registry, "collector")
-        self.queue = Queue(queue, connection=queue_connection, serializer=JSONSerializer)
+        self.queue = Queue(queue_name(queue, prefix), connection=queue_connection, serializer=JSONSerializer)
         self._next_chores = 0.0
         self._turn = 0
         self._unreadable: set[str] = set()
@@ -55,11 +58,13 @@ class Dispatcher:
     def run(self, stop: threading.Event) -> None:
         """Dispatch until told to stop; a server that is away for a while is waited for."""
         while not stop.is_set():
+            busy = False
             try:
-                busy = self.dispatch()
+                # First: a full server takes no jobs, and is drained by what the chores do.
                 if time.monotonic() >= self._next_chores:
-                    self.chores()
                     self._next_chores = time.monotonic() + CHORES_S
+                    self.chores()
+                busy = self.dispatch()
             except redis.exceptions.RedisError as error:
                 _LOG.warning("server trouble, trying again: %s", type(error).__name__)
                 stop.wait(ERROR_PAUSE_S)
@@ -111,6 +116,7 @@ class Dispatcher:
             args=(survey.name, survey.tag8, store.shard, found.seq, found.nonce),
             job_id=job_id(store, found),
             result_ttl=0,
+            ttl=JOB_TTL_S,
             failure_ttl=FAILURE_TTL_S,
             timeout=JOB_TIMEOUT_S,
         )
@@ -123,6 +129,9 @@ class Dispatcher:
                 self.reconcile(store)
                 store.trim()
                 seen = status(store)
+                if _deltas_pile_up(seen):
+                    self.compact(store)
+                    seen = status(store)
                 cause = None
                 if memory:
                     cause = "memory"
@@ -134,14 +143,25 @@ class Dispatcher:
                     set_pressure(store, cause)
         self.heartbeat.beat()
 
+    def compact(self, store: Shard) -> None:
+        """Merge deltas where no estimator does: CUT refuses when too many wait, and then producers stand still."""
+        for window in windows_of([store]):
+            if has_deltas(store, window.name):
+                compact(read(store, window.name))
+
     def reconcile(self, store: Shard) -> int:
         """Give overdue ranges their next attempt, few at a time and only while the queue is short.
 
         A range whose job still waits in the queue is not overdue, however long the queue takes.
         """
         reissued = 0
-        overdue_before = store.now_ms() - int(self.lease_s * 1_000)
-        overdue = [found for found in store.ranges() if not found.quarantined and found.time_ms <= overdue_before]
+        now_ms, lease_ms = store.now_ms(), int(self.lease_s * 1_000)
+        overdue = [
+            found
+            for found in store.ranges()
+            # Where the clock went back, nobody knows how long it has been out.
+            if not found.quarantined and not 0 <= now_ms - found.time_ms < lease_ms
+        ]
         waiting = set(self.queue.job_ids) if overdue else set()
         for found in overdue:
             if job_id(store, found) in waiting:
@@ -162,6 +182,11 @@ class Dispatcher:
         memory = self.registry.memory()
         limit = int(memory.get("maxmemory", 0))
         return limit > 0 and int(memory["used_memory"]) >= limits.MEMORY_SHARE * limit
+
+
+def _deltas_pile_up(seen: Status) -> bool:
+    """Whether more wait than an estimator that runs would ever leave: it merges long before."""
+    return seen.deltas >= limits.DELTAS_LIMIT // 2 or seen.delta_bytes >= limits.DELTA_BYTES_LIMIT // 2
 
 
 def job_id(store: Shard, found: Range) -> str:

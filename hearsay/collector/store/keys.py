@@ -6,6 +6,11 @@ PREFIX = "hs"
 QUEUE = "hearsay"
 
 
+def queue_name(queue: str, prefix: str) -> str:
+    """The name of the RQ queue: deployments that share a server, and differ in the prefix only, must not share jobs."""
+    return f"{queue}-{prefix}"
+
+
 def surveys(prefix: str) -> str:
     """Hash: survey name to its registration (canonical form, number of shards)."""
     return f"{prefix}:surveys"
@@ -40,8 +45,13 @@ class ShardKeys:
 
     @property
     def writers(self) -> str:
-        """Hash: writer to `last-number last-seen-ms`."""
+        """Hash: writer to `last-number observed-ms`."""
         return self.base + "writers"
+
+    @property
+    def marks(self) -> str:
+        """List: `first last frames singles bytes time-ms` of every batch that is not cut yet."""
+        return self.base + "marks"
 
     @property
     def cursor(self) -> str:

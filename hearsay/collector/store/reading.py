@@ -33,6 +33,7 @@ class Reading:
     deltas: dict[str, bytes] = field(default_factory=dict)  # those not yet merged, as COMMIT stored them
     dirty: set[int] = field(default_factory=set)  # chunks that these deltas touch
     delta_bytes: int = 0
+    fence: str = ""  # the nonce of the accumulator's last merge
 
     @property
     def state(self) -> State:
@@ -70,13 +71,13 @@ def _try_to_read(shard: Shard, window: str, cached: Reading | None) -> Reading |
     pipeline.hgetall(keys.counters(window))
     pointers, names, counters = pipeline.execute()
     fields = {name.decode() for name in names if name.startswith(window.encode() + b":")}
-    version = int(pointers.get(b"version", 0))
+    version, fence = int(pointers.get(b"version", 0)), pointers.get(b"fence", b"").decode()
     chunks = {name: key for name, key in pointers.items() if name.startswith(b"chunk:")}
-    if cached is None or (cached.version, cached.chunks) != (version, chunks) or not cached.deltas.keys() <= fields:
+    if cached is None or (cached.fence, cached.chunks) != (fence, chunks) or not cached.deltas.keys() <= fields:
         vector = _load_chunks(shard, pointers, chunks)
         if vector is None:
             return None
-        reading = Reading(shard, window, version, vector, {}, chunks)
+        reading = Reading(shard, window, version, vector, {}, chunks, fence=fence)
     else:
         reading = cached
     missing = sorted(fields - reading.deltas.keys())
@@ -125,10 +126,11 @@ def compact(reading: Reading) -> bool:
     """Merge a reading's deltas into the accumulator; afterwards the reading is the accumulator itself."""
     if not reading.deltas:
         return True
-    moved = reading.shard.merge(reading.window, reading.version, reading.vector, reading.dirty, reading.deltas)
-    if moved is None:
+    merged = reading.shard.merge(reading.window, reading.fence, reading.vector, reading.dirty, reading.deltas)
+    if merged is None:
         return False
     reading.version += 1
-    reading.chunks |= moved
+    reading.fence = merged.fence
+    reading.chunks |= merged.chunks
     reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
     return True

@@ -6,13 +6,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from hearsay.collector.errors import CollectorError, SurveyConflict, UnknownSurvey
+from redis.exceptions import OutOfMemoryError
+
+from hearsay.collector import limits
+from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.counters import windows_of
 from hearsay.collector.store.rounds import RoundsHeld, open_round, rounds_of
 from hearsay.collector.store.scripts import Scripts
 from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.survey.windows import Window
 
@@ -73,8 +77,12 @@ class Registry:
         """Register a survey; the same definition again is welcome, another one under the same name is not."""
         if not 1 <= shards <= MAXIMUM_SHARDS:
             raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
+        self._check_capacity(survey, shards)
         if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, shards)):
             known = self.get(survey.name)
+            if survey.mechanism.asks_the_same(known.survey.mechanism):
+                # What another machine chose where this file leaves a choice stays: devices may have it already.
+                survey = replace(survey, mechanism=known.survey.mechanism)
             if known.survey.tag != survey.tag:
                 raise SurveyConflict(
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
@@ -90,6 +98,23 @@ class Registry:
             if survey.mechanism.rounds > 1:
                 open_round(store, 1, {})
         return registered
+
+    def _check_capacity(self, survey: Survey, shards: int) -> None:
+        """Refuse a survey whose state would not fit beside those that are there: it would stop all of them.
+
+        Above what they may take a reserve is left, in which reports are taken in and folded.
+        """
+        limit = int(self.memory().get("maxmemory", 0))
+        if limit == 0:
+            return
+        others = [found for found in self.list() if found.survey.name != survey.name]
+        planned = sum(state_bytes(found.survey, found.shards) for found in others)
+        needed, room = state_bytes(survey, shards), int(limits.STATE_SHARE * limit)
+        if planned + needed > room:
+            raise ServerError(
+                f"survey {survey.name} needs {needed:,} bytes for its state, and {planned:,} are planned for others; "
+                f"together they must be at most {room:,} on a server with maxmemory {limit:,}"
+            )
 
     def get(self, name: str) -> Registered:
         record = self.client.hget(keys.surveys(self.prefix), name)
@@ -144,8 +169,8 @@ class Registry:
         return found
 
     def mark(self, role: str, process: str, ttl_s: int) -> None:
-        """Show that a process lives."""
-        self.client.set(keys.heartbeat(self.prefix, role, process), "1", ex=ttl_s)
+        """Show that a process lives; on a full server too."""
+        self.scripts("stage", [keys.heartbeat(self.prefix, role, process)], ["1", ttl_s])
 
     def unmark(self, role: str, process: str) -> None:
         """A process ends."""
@@ -163,11 +188,12 @@ class Registry:
                 yield Mark(role, process, left_ms)
 
     def observe(self, kind: str, count: str, duration_s: float) -> None:
-        """Add a duration to the timings that the estimator exports."""
+        """Add a duration to the timings that the estimator exports; a full server goes without."""
         pipeline = self.client.pipeline(transaction=False)
         pipeline.hincrbyfloat(keys.timings(self.prefix), f"{kind}_seconds", duration_s)
         pipeline.hincrby(keys.timings(self.prefix), count, 1)
-        pipeline.execute()
+        with suppress(OutOfMemoryError):
+            pipeline.execute()
 
     def observed(self, kind: str, count: str) -> tuple[float, int]:
         """The sum of such durations, and how many there were."""
@@ -184,6 +210,14 @@ class Registry:
             )
             found = self._parsed[record] = Registered(survey, stores)
         return found
+
+
+def state_bytes(survey: Survey, shards: int) -> int:
+    """What its states take at most, all shards together: int64 for every window kept, and once more during a merge."""
+    kept, every_s = 1, survey.windows.every_ms // 1_000
+    if survey.retain_s is not None and every_s:
+        kept = 1 + survey.retain_s // every_s
+    return (kept + 1) * 8 * cells_of(survey.mechanism) * shards
 
 
 def _record(survey: Survey, shards: int) -> bytes:

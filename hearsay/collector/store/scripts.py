@@ -10,8 +10,10 @@ from hearsay.collector.store.connect import Client
 
 NAMES = (
     "publish",
+    "leave",
     "cut",
     "commit",
+    "stage",
     "merge",
     "trim",
     "reissue",
@@ -21,9 +23,10 @@ NAMES = (
     "purge",
     "merged",
     "show",
+    "now",
 )
-# At maxmemory these must still run: they are what frees memory again.
-_EVEN_WHEN_FULL = ("commit", "merge", "trim", "purge")
+# At maxmemory all of these must still run: they drain the server and free memory. Only what takes more in must not.
+_NOT_WHEN_FULL = ("publish", "show")
 _SHEBANG_SINCE = (7, 0)
 
 
@@ -31,7 +34,7 @@ _SHEBANG_SINCE = (7, 0)
 def source(name: str, shebang: bool) -> str:
     """A script's text, with the flag that lets it run at maxmemory where the server knows such flags."""
     text = files("hearsay.collector.store").joinpath("lua", f"{name}.lua").read_text(encoding="utf-8")
-    return f"#!lua flags=allow-oom\n{text}" if shebang and name in _EVEN_WHEN_FULL else text
+    return f"#!lua flags=allow-oom\n{text}" if shebang and name not in _NOT_WHEN_FULL else text
 
 
 class Scripts:

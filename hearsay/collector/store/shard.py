@@ -19,8 +19,6 @@ from hearsay.collector.store.state import LAYOUT_VERSION, Vector, cells_of
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.rejections import Rejections
 
-PRESSURE_TTL_S = 30  # a pressure mark that nobody renews is void: its writer may be dead
-
 
 @dataclass(frozen=True)
 class DeadLetter:
@@ -35,11 +33,23 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Published:
-    """What PUBLISH answered: ok, duplicate, gap, closed, pressure or unknown, and the writer's last stored number."""
+    """What PUBLISH answered: ok, hello, duplicate, gap, forgotten, closed, pressure or unknown.
+
+    `last` is the writer's last stored number, `observed_ms` the time that the collector has watched go by.
+    """
 
     status: str
     last: int
     cause: str = ""
+    observed_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What tells this merge from every other, and where the new chunks stand."""
+
+    fence: str
+    chunks: dict[bytes, bytes]
 
 
 @dataclass
@@ -62,8 +72,17 @@ class Shard:
         self.cells = cells_of(survey.mechanism)
 
     def open(self) -> None:
-        """Let PUBLISH in; does nothing where the shard exists already."""
+        """Let PUBLISH in, and tell it the limits; a shard that exists already stays as it is."""
         pipeline = self.client.pipeline(transaction=True)
+        pipeline.hset(
+            self.keys.meta,
+            mapping={
+                "dedup_ms": limits.DEDUP_WINDOW_S * 1_000,
+                "max_entries": limits.BACKLOG_ENTRIES,
+                "max_bytes": limits.BACKLOG_BYTES,
+                "memory_share": limits.MEMORY_SHARE,
+            },
+        )
         pipeline.hsetnx(self.keys.meta, "birth", secrets.token_hex(8))
         pipeline.hsetnx(self.keys.meta, "open", "1")
         pipeline.execute()
@@ -81,8 +100,11 @@ class Shard:
 
     def now_ms(self) -> int:
         """The server's clock: windows, leases and ages all go by it."""
-        seconds, micros = self.client.time()
-        return int(seconds) * 1_000 + int(micros) // 1_000
+        return int(self.scripts("now", [self.keys.meta], [])[0])
+
+    def observed_ms(self) -> int:
+        """How much time the collector has watched go by: whatever is forgotten for ever is forgotten by this."""
+        return int(self.scripts("now", [self.keys.meta], [])[1])
 
     def publish(
         self,
@@ -91,30 +113,30 @@ class Shard:
         entries: Sequence[tuple[bytes, bytes]],
         reports: int,
         round_number: int | None = None,
+        seen_ms: int = 0,
     ) -> Published:
-        """Append a writer's batch of (field, payload) once, all of one round where there are rounds."""
-        arguments: list[object] = [
-            writer,
-            number,
-            reports,
-            limits.BACKLOG_ENTRIES,
-            limits.BACKLOG_BYTES,
-            PRESSURE_TTL_S * 1_000,
-            limits.MEMORY_SHARE,
-            "" if round_number is None else round_number,
-        ]
+        """Append a writer's batch of (field, payload) once, all of one round where there are rounds.
+
+        `seen_ms` is `observed_ms` of the last answer that this writer got. Number 0 with no entries says hello.
+        """
+        arguments: list[object] = [writer, number, reports, seen_ms, "" if round_number is None else round_number]
         for name, payload in entries:
             arguments += (name, payload)
         keys = self.keys
-        reply = self.scripts("publish", [keys.stream, keys.writers, keys.meta, keys.rounds], arguments)
-        return Published(reply[0].decode(), int(reply[1]), reply[2].decode() if len(reply) > 2 else "")
+        names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks]
+        status, last, cause, observed_ms = self.scripts("publish", names, arguments)
+        return Published(status.decode(), int(last), cause.decode(), int(observed_ms))
+
+    def leave(self, writer: str) -> None:
+        """A writer ends in good order."""
+        self.scripts("leave", [self.keys.writers, self.keys.meta], [writer, limits.LEFT_WRITER_S * 1_000])
 
     def cut(self, age_ms: int = limits.CUT_AGE_MS) -> Range | str:
         """The next range, or why there is none: empty, young, deltas."""
         keys = self.keys
         reply = self.scripts(
             "cut",
-            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds],
+            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds, keys.marks],
             [
                 secrets.token_hex(8),
                 self.survey.windows.every_ms,
@@ -181,8 +203,11 @@ class Shard:
         nonce = secrets.token_hex(8)
         for start in range(0, len(delta), limits.PART_BYTES):
             parts.append(self.keys.part(nonce, len(parts)))
-            self.client.set(parts[-1], delta[start : start + limits.PART_BYTES], ex=limits.STAGED_TTL_S)
+            self._stage(parts[-1], delta[start : start + limits.PART_BYTES])
         return Delta(b"", tuple(parts), len(delta))
+
+    def _stage(self, name: str, content: bytes) -> None:
+        self.scripts("stage", [name], [content, limits.STAGED_TTL_S])
 
     def reissue(self, found: Range, lease_s: float, retry: bool = False) -> tuple[str, int]:
         """Take the next attempt at an overdue range; `retry` takes a quarantined one back."""
@@ -193,8 +218,8 @@ class Shard:
     def trim(self) -> int:
         """Drop entries that no range can need any more; answers how many."""
         keys = self.keys
-        names = [keys.stream, keys.cursor, keys.ranges, keys.writers]
-        return int(self.scripts("trim", names, [limits.DEDUP_WINDOW_S * 1_000]))
+        names = [keys.stream, keys.cursor, keys.ranges, keys.writers, keys.meta]
+        return int(self.scripts("trim", names, [limits.LONGEST_STEP_S * 1_000, limits.WRITERS_AT_ONCE]))
 
     def close(self) -> None:
         """Take no more reports; what was accepted is still folded."""
@@ -210,31 +235,32 @@ class Shard:
 
     def _close(self, what: str, seq: int, window: str) -> int:
         keys = self.keys
-        names = [keys.stream, keys.cursor, keys.ranges, keys.meta, keys.skipped, keys.counters(window), keys.windows]
+        names = [keys.stream, keys.cursor, keys.ranges, keys.meta, keys.skipped]
+        names += [keys.counters(window), keys.windows, keys.marks]
         reply = self.scripts("close", names, [what, seq, window])
         return int(reply[1]) if what != "survey" else 0
 
     def merge(
-        self, window: str, version: int, vector: Vector, dirty: set[int], deltas: dict[str, bytes]
-    ) -> dict[bytes, bytes] | None:
-        """Compact: `vector` replaces accumulator and named deltas, if version and deltas are still those read.
+        self, window: str, fence: str, vector: Vector, dirty: set[int], deltas: dict[str, bytes]
+    ) -> Merged | None:
+        """Compact: `vector` replaces accumulator and named deltas, if the last merge and the deltas are those read.
 
-        Only dirty chunks are written; `deltas` are the fields merged, with what COMMIT stored there. Answers where the
-        new chunks stand, or None where another process was first or the server lost what was read.
+        Only dirty chunks are written; `deltas` are the fields merged, with what COMMIT stored there. None: another
+        process was first, or the server lost what was read.
         """
         keys, nonce = self.keys, secrets.token_hex(8)
         chunks = sorted(dirty)
         staged = [keys.chunk(window, number, nonce) for number in chunks]
         for number, name in zip(chunks, staged, strict=True):
             cells = vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
-            self.client.set(name, cells.astype("<i8").tobytes(), ex=limits.STAGED_TTL_S)
+            self._stage(name, cells.astype("<i8").tobytes())
         held = [Delta.parse(blob) for blob in deltas.values()]
         parts = [part for delta in held for part in delta.parts]
         size = sum(delta.size for delta in held)
-        arguments: list[object] = [version, LAYOUT_VERSION, self.cells, size, len(chunks), *chunks, *deltas]
+        arguments: list[object] = [fence, nonce, LAYOUT_VERSION, self.cells, size, len(chunks), *chunks, *deltas]
         names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
         if self.scripts("merge", names, arguments) != b"ok":
             if staged:
                 self.client.unlink(*staged)
             return None
-        return {b"chunk:%d" % number: name.encode() for number, name in zip(chunks, staged, strict=True)}
+        return Merged(nonce, {b"chunk:%d" % number: name.encode() for number, name in zip(chunks, staged, strict=True)})

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from hearsay.collector.errors import StateError
 from hearsay.collector.limits import CHUNK_CELLS
-from hearsay.mechanisms import Mechanism, State
+from hearsay.mechanisms import State
+from hearsay.mechanisms.faces import EstimatorSide, WorkerSide
 
 LAYOUT_VERSION = 1  # of accumulators
 DELTA_LAYOUT = 2
@@ -21,17 +22,17 @@ Vector = NDArray[np.int64]
 _OVERFLOW = 1 << 62
 
 
-def cells_of(mechanism: Mechanism) -> int:
+def cells_of(mechanism: WorkerSide | EstimatorSide) -> int:
     """How long the mechanism's vector is."""
     return sum(prod(shape) for shape in mechanism.arrays.values())
 
 
-def flatten(mechanism: Mechanism, state: State) -> Vector:
+def flatten(mechanism: WorkerSide | EstimatorSide, state: State) -> Vector:
     """A state as one vector."""
     return np.concatenate([state[name].reshape(-1) for name in mechanism.arrays])
 
 
-def unflatten(mechanism: Mechanism, vector: Vector) -> State:
+def unflatten(mechanism: WorkerSide | EstimatorSide, vector: Vector) -> State:
     """The state whose arrays are views of the vector."""
     state: State = {}
     start = 0
@@ -41,7 +42,7 @@ def unflatten(mechanism: Mechanism, vector: Vector) -> State:
     return state
 
 
-def fresh(mechanism: Mechanism) -> tuple[Vector, State]:
+def fresh(mechanism: WorkerSide | EstimatorSide) -> tuple[Vector, State]:
     """A vector of zeros, and the state whose arrays are views of it."""
     vector = np.zeros(cells_of(mechanism), dtype=np.int64)
     return vector, unflatten(mechanism, vector)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hearsay.collector import limits
-from hearsay.collector.store.shard import PRESSURE_TTL_S, Shard
+from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.windows import Window
 
 CAUSES = ("backlog", "memory", "deltas", "quarantine")
@@ -47,17 +47,18 @@ def status(shard: Shard) -> Status:
     pipeline.xlen(keys.dead)
     pipeline.smembers(keys.windows)
     pipeline.xrange(keys.stream, "(" + cursor_id.decode(), "+", count=1)
+    pipeline.lindex(keys.marks, 0)
     pipeline.hmget(keys.rounds, "number", "open")
-    pipeline.time()
-    meta, cut, length, records, deltas, dead, windows, waiting, rounds, clock = pipeline.execute()
+    meta, cut, length, records, deltas, dead, windows, waiting, mark, rounds = pipeline.execute()
     newest_round = int(rounds[0] or 0)
-    now = int(clock[0]) * 1_000 + int(clock[1]) // 1_000
+    now = shard.now_ms()
     numbers = {name.decode(): value.decode() for name, value in meta.items()}
     quarantined = sum(record.endswith(b" quarantined") for record in records)
-    age = (now - int(waiting[0][0].split(b"-")[0])) / 1_000 if waiting else 0.0
+    # A batch by its mark: ids may run ahead of the clock.
+    born = int(mark.split()[-1]) if mark else _id(waiting[0][0])[0] if waiting else now
     backlog_bytes = int(numbers.get("bytes_in", 0)) - int(numbers.get("bytes_out", 0))
     pressure: str | None = None
-    if "pressure" in numbers and now - int(numbers["pressure_at"]) < PRESSURE_TTL_S * 1_000:
+    if "pressure" in numbers and 0 <= now - int(numbers["pressure_at"]) < limits.PRESSURE_TTL_S * 1_000:
         pressure = numbers["pressure"]
     elif length >= limits.BACKLOG_ENTRIES or backlog_bytes >= limits.BACKLOG_BYTES:
         pressure = "backlog"
@@ -68,7 +69,7 @@ def status(shard: Shard) -> Status:
         published_bytes=int(numbers.get("bytes_in", 0)),
         stream_entries=length,
         backlog_entries=int(numbers.get("entries_in", 0)) - int(cut or 0),
-        backlog_age_s=max(age, 0.0),
+        backlog_age_s=max(now - born, 0) / 1_000,
         outstanding=len(records) - quarantined,
         quarantined=quarantined,
         reissued=int(numbers.get("reissues", 0)),
@@ -86,7 +87,7 @@ def status(shard: Shard) -> Status:
 
 def set_pressure(shard: Shard, cause: str | None) -> None:
     """Mark the shard as under pressure for a cause that PUBLISH cannot see by itself, or take the mark away."""
-    shard.scripts("pressure", [shard.keys.meta], [cause or ""])
+    shard.scripts("pressure", [shard.keys.meta], [cause or "", limits.PRESSURE_TTL_S * 1_000])
 
 
 def is_final(shard: Shard, window: Window) -> bool:
@@ -100,14 +101,27 @@ def is_final(shard: Shard, window: Window) -> bool:
 
 
 def _waits(shard: Shard, window: Window) -> bool:
-    """Whether the oldest entry after the cursor may be of the window."""
-    cursor_id = shard.client.hget(shard.keys.cursor, "id") or b"0-0"
-    waiting = shard.client.xrange(shard.keys.stream, "(" + cursor_id.decode(), "+", count=1)
+    """Whether something after the cursor may be of the window."""
+    keys = shard.keys
+    pipeline = shard.client.pipeline(transaction=True)
+    pipeline.hget(keys.cursor, "id")
+    pipeline.lrange(keys.marks, 0, -1)
+    pipeline.hget(keys.rounds, f"closed:{window.number}")
+    cursor_id, marks, closed = pipeline.execute()
+    batches = [mark.split() for mark in marks]
+    for first, *_, time_ms in batches:  # all of them: where the clock went back, later ones are of earlier windows
+        if window.end_ms is not None:
+            if int(time_ms) < window.end_ms:
+                return True
+        elif closed is None or _id(first) <= _id(closed):
+            return True
+    # What somebody appended by hand has no mark.
+    upper = b"(" + batches[0][0] if batches else b"+"
+    waiting = shard.client.xrange(keys.stream, b"(" + (cursor_id or b"0-0"), upper, count=1)
     if not waiting:
         return False
     if window.end_ms is not None:
-        return int(waiting[0][0].split(b"-")[0]) < window.end_ms
-    closed = shard.client.hget(shard.keys.rounds, f"closed:{window.number}")
+        return _id(waiting[0][0])[0] < window.end_ms
     return closed is None or _id(waiting[0][0]) <= _id(closed)
 
 
@@ -116,16 +130,8 @@ def _id(name: bytes) -> tuple[int, int]:
     return int(milliseconds), int(number)
 
 
-def trim_dead_letters(shard: Shard, before_ms: int) -> None:
-    """Forget dead letters of before this time."""
-    shard.client.xtrim(shard.keys.dead, minid=f"{max(before_ms, 0)}-0", approximate=False)
-
-
-def purge_window(shard: Shard, window: str) -> None:
-    """Forget a window that was kept long enough; its counters go into the totals in the same step."""
+def purge_window(shard: Shard, window: str, retain_s: int = 0) -> bool:
+    """Forget a window; its counters go into the totals in the same step. False: not kept for `retain_s` yet."""
     keys = shard.keys
-    shard.scripts(
-        "purge",
-        [keys.meta, keys.deltas, keys.accumulator(window), keys.counters(window), keys.snapshot(window), keys.windows],
-        [window],
-    )
+    names = [keys.meta, keys.deltas, keys.accumulator(window), keys.counters(window), keys.snapshot(window)]
+    return bool(shard.scripts("purge", [*names, keys.windows], [window, retain_s * 1_000]) != b"young")

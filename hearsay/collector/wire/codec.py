@@ -19,7 +19,8 @@ from hearsay.collector.errors import Rejected
 from hearsay.collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
 from hearsay.collector.survey.survey import WIRE_VERSION
 from hearsay.collector.wire.variant import VariantCodec, from_big_endian
-from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms import Reports
+from hearsay.mechanisms.faces import DeviceSide, WorkerSide
 from hearsay.mechanisms.layout import Layout, Symbols, length_of, select
 
 # Unpacked together: enough to pay for the calls, few enough for the cache.
@@ -212,7 +213,7 @@ class Codec:
         return list(zip(present.tolist(), np.split(order, starts[1:]), strict=True))
 
 
-def codec(mechanism: Mechanism) -> Codec:
+def codec(mechanism: DeviceSide | WorkerSide) -> Codec:
     """The wire format of a mechanism's reports."""
     return Codec(mechanism.layout)
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from hearsay.collector.wire.codec import Codec, Positions
 from hearsay.collector.wire.rejections import Rejections
-from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms import Reports
+from hearsay.mechanisms.faces import WorkerSide
 from hearsay.mechanisms.layout import length_of, select
 
 FIELD_SINGLE, FIELD_FRAME, FIELD_ROUND = b"r", b"f", b"k"
@@ -49,7 +50,7 @@ def _why_not(entry: dict[bytes, bytes], place: Place | None) -> str | None:
 
 
 def decode(
-    mechanism: Mechanism, entries: list[dict[bytes, bytes]], codec: Codec, place: Place | None = None
+    mechanism: WorkerSide, entries: list[dict[bytes, bytes]], codec: Codec, place: Place | None = None
 ) -> Decoded:
     """All valid reports of stream entries; `place` is where they stand if the survey has rounds."""
     result = Decoded({})

@@ -13,6 +13,7 @@ from hearsay.mechanisms import State
 from hearsay.mechanisms.asking import headline
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import Processed
+from hearsay.mechanisms.faces import EstimatorSide
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for
 
@@ -80,7 +81,7 @@ class Content:
                 "confidence": CONFIDENCE,
                 "method": TOGETHER,
                 "cells": domain.size,
-                "factor": factor_for(domain),
+                "factor": factor_for(domain.size),
             },
             "generated_at": _iso(self.generated_at),
             "answers": [answer.table() for answer in self.answers],
@@ -113,13 +114,14 @@ def compose(
     now: datetime | None = None,
 ) -> Content:
     """Estimate a window. Nothing is estimated from fewer than the survey's `minimum_reports`."""
-    reports = survey.mechanism.reports(state)
+    mechanism: EstimatorSide = survey.mechanism
+    reports = mechanism.reports(state)
     content = Content(
         survey, window, version, final, reports, rejected or Rejections(), state, None, [], now or datetime.now(UTC)
     )
     if reports < max(survey.minimum_reports, 1):
         return content
-    estimate = survey.mechanism.estimate(state)
+    estimate = mechanism.estimate(state)
     answers, processed = headline(estimate, survey.postprocess), estimate.processed(survey.postprocess)
     return replace(content, estimate=estimate, answers=answers, processed=processed)
 

@@ -19,6 +19,8 @@ from hearsay.mechanisms.layout import Layout, Variant
 
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
+# The first of these that a candidate predicts; in a family with other questions, the one that it names first.
+_QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
         mechanism for name in names if (mechanism := _fitting(name, epsilon, domain, name == names[0])) is not None
     ]
     predicted = [(mechanism, mechanism.predicted_stderr(REFERENCE_REPORTS)) for mechanism in built]
-    question = "range" if any("range" in errors for _, errors in predicted) else "point"
+    known = dict.fromkeys((*_QUESTIONS, *predicted[0][1]))
+    question = next(name for name in known if any(name in errors for _, errors in predicted))
     candidates = [
         Candidate(mechanism, errors[question], report_bits(mechanism.layout))
         for mechanism, errors in predicted
@@ -68,11 +71,12 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
     good = [candidate for candidate in candidates if candidate.stderr <= _AS_GOOD * least]
     best = min(good, key=lambda candidate: (candidate.report_bits, candidate.stderr))
     others = sorted((other for other in candidates if other is not best), key=lambda other: other.stderr)
-    asked = "ranges" if question == "range" else "single values"
+    asked = _QUESTIONS.get(question, question)
     return best.mechanism, (
         f"{best.mechanism.ID}: the smallest report among the least errors; predicted standard error of {asked} at "
         f"{REFERENCE_REPORTS} reports: {best.words()} a report"
         + (f" ({', '.join(other.words() for other in others)})" if others else "")
+        + (f"; {best.mechanism.choices()}" if best.mechanism.choices() else "")
     )
 
 

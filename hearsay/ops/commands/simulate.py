@@ -9,9 +9,10 @@ from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.metric.modes import MODES
+from hearsay.ops.config import Settings
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
-from hearsay.ops.terminal.options import json_option, seed_option
+from hearsay.ops.terminal.options import json_option, seed_option, uses
 from hearsay.ops.terminal.present import notes, print_answers, print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.producer import values
@@ -20,13 +21,15 @@ from hearsay.producer import values
 @click.command()
 @click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
 @click.option("--values", "values_file", metavar="FILE.csv", required=True, type=click.Path(path_type=Path),
-              help="One row per device; columns by header name: `value`, or the axes' names.")  # fmt: skip
+              help="One row per device; columns by header name, as the domain names them.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Where the snapshot goes.")
 @click.option("--mode", type=click.Choice(MODES), help="Answer --ask the way a collector of this kind does.")
 @click.option("--ask", metavar="QUERY", help="With --mode: a range or a prefix, in quotes.")
 @seed_option
 @json_option
+@uses("plugins")
 def command(
+    settings: Settings,
     survey_file: Path,
     values_file: Path,
     out: Path | None,

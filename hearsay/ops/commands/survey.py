@@ -92,12 +92,19 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     out.print(toml.dump(survey.canonical()), markup=False)
     if survey.reason is not None:
         out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
+    elif "choices" in description:
+        out.print(f"Chosen automatically: {description['choices']}\n", markup=False)
     out.print(description["guarantee"]["words"], markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
     for line in description.get("advice", []):
         out.print(line, markup=False)
+    if "heat_map" in description:
+        out.print(f"Properties of the matrix: {' '.join(description['properties']) or 'none'}.", markup=False)
+        out.print("\n".join(description["heat_map"]), markup=False)
+    for line in description.get("warnings", []):
+        out.print(f"Warning: {line}.", markup=False)
     out.print(
         f"A report takes at most {description['report_bytes']:,} bytes by itself and "
         f"{description['report_bytes_in_frames']:,g} in frames of {FRAME_REPORTS:,}; the state takes "

@@ -4,6 +4,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from hearsay.collector.store.connect import connect
+from hearsay.collector.store.keys import queue_name
 from hearsay.collector.survey.survey import Survey
 from hearsay.ops.config import Settings
 
@@ -11,7 +12,7 @@ from hearsay.ops.config import Settings
 def forget_jobs(settings: Settings, survey: Survey) -> int:
     """Delete a survey's queued and failed jobs; answers how many."""
     with connect(settings.queue_url, check=False) as connection:
-        queue = Queue(settings.queue, connection=connection, serializer=JSONSerializer)
+        queue = Queue(queue_name(settings.queue, settings.prefix), connection=connection, serializer=JSONSerializer)
         names = [*queue.get_job_ids(), *queue.failed_job_registry.get_job_ids(cleanup=False)]
         deleted = 0
         for name in names:

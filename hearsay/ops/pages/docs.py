@@ -7,6 +7,7 @@ import click
 
 from hearsay.ops.cli import cli
 from hearsay.ops.config import TABLE
+from hearsay.ops.pages.queries import queries_page
 from hearsay.ops.pages.reference import survey_page, wire_page
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -86,6 +87,7 @@ def configuration_page() -> str:
 PAGES = {
     "cli.md": cli_page,
     "configuration.md": configuration_page,
+    "queries.md": queries_page,
     "survey.md": survey_page,
     "wire.md": wire_page,
 }

@@ -27,20 +27,22 @@ def page(name: str, section: str) -> str:
 
 def survey_page() -> str:
     """docs/survey.md: every mechanism with its kinds of domain, its options and an example."""
-    sections = []
-    for name in catalogue.shipped():
-        mechanism = catalogue.classes(name)[0]
-        lines = [f"### {mechanism.ID}", "", f"{_sentence(mechanism.SUMMARY)}", ""]
-        lines += [f"Domains: {', '.join(f'`{kind}`' for kind in catalogue.kinds(name))}.", ""]
-        if mechanism.OPTIONS:
-            lines += ["| option | default | what it is |", "|---|---|---|"]
-            for option in mechanism.OPTIONS:
-                default = "none" if option.default is None else f"`{_plain(option.default)}`"
-                lines.append(f"| `{option.name}` | {default} | {option.help.replace('|', chr(92) + '|')} |")
-            lines.append("")
-        lines += ["```toml", dump(_example(mechanism)).strip(), "```"]
-        sections.append("\n".join(lines))
-    return page("survey.md", "\n" + "\n\n".join(sections) + "\n")
+    return page("survey.md", "\n" + "\n\n".join(map(mechanism_section, catalogue.shipped())) + "\n")
+
+
+def mechanism_section(name: str) -> str:
+    """A mechanism with its kinds of domain, its options and an example."""
+    mechanism = catalogue.classes(name)[0]
+    lines = [f"### {mechanism.ID}", "", f"{_sentence(mechanism.SUMMARY)}", ""]
+    lines += [f"Domains: {', '.join(f'`{kind}`' for kind in catalogue.kinds(name))}.", ""]
+    if mechanism.OPTIONS:
+        lines += ["| option | default | what it is |", "|---|---|---|"]
+        for option in mechanism.OPTIONS:
+            default = "none" if option.default is None else f"`{_plain(option.default)}`"
+            lines.append(f"| `{option.name}` | {default} | {option.help.replace('|', chr(92) + '|')} |")
+        lines.append("")
+    lines += ["```toml", dump(_example(mechanism)).strip(), "```"]
+    return "\n".join(lines)
 
 
 def wire_page() -> str:

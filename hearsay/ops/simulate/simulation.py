@@ -1,6 +1,7 @@
 """The whole path in one process: perturb, encode, decode, fold. The same code as on the pipeline, without a server."""
 
 from collections.abc import Callable
+from typing import Any
 
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
@@ -15,14 +16,27 @@ from hearsay.producer.fleet import frames
 def simulate(
     survey: Survey, values: Values, random: Random, progress: Callable[[int], None] = lambda _: None
 ) -> Content:
-    """The snapshot's content, window `all`, of a survey in which every one of `values` is one device."""
-    mechanism, wire = survey.mechanism, codec(survey.mechanism)
-    state = mechanism.empty()
+    """The snapshot's content, window `all`, of a survey in which every one of `values` is one device.
+
+    Where there are rounds, each device takes part in one of them: the first of as many as there may be gets the first
+    of as many equal parts, and so on.
+    """
+    state = survey.mechanism.empty()
     rejected = Rejections()
-    for payload, _ in frames(mechanism, wire, values, random):
-        decoded = decode(mechanism, [{b"f": payload}], wire)
-        rejected += decoded.rejected
-        if decoded.count:
-            mechanism.fold(state, decoded.reports)
-        progress(decoded.count)
-    return compose(survey, "all", state, rejected=rejected)
+    history: list[dict[str, Any]] = []
+    rounds = survey.mechanism.rounds
+    for number in range(1, rounds + 1):
+        asked = survey.in_round(history)
+        mechanism, wire = asked.mechanism, codec(asked.mechanism)
+        mine = values[len(values) * (number - 1) // rounds : len(values) * number // rounds] if rounds > 1 else values
+        for payload, _ in frames(mechanism, wire, mine, random):
+            decoded = decode(mechanism, [{b"f": payload}], wire)
+            rejected += decoded.rejected
+            if decoded.count:
+                mechanism.fold(state, decoded.reports)
+            progress(decoded.count)
+        public = mechanism.next_round(state) if number < rounds else None
+        if public is None:
+            break
+        history.append(public)
+    return compose(asked, "all", state, rejected=rejected)

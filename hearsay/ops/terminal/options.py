@@ -14,13 +14,18 @@ SERVER = ("redis_url", "redis_port", "prefix")
 
 
 def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the flags of these settings and, as its first argument, all settings resolved."""
+    """Give a command the flags of these settings and, as its first argument, all settings resolved.
+
+    The families that the settings name are there before the command begins.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def with_settings(**parameters: Any) -> Any:
             flags = {name: parameters.pop(name) for name in names}
-            return function(Settings.resolve(flags, os.environ), **parameters)
+            settings = Settings.resolve(flags, os.environ)
+            add_plugins(settings.plugins)
+            return function(settings, **parameters)
 
         for name in reversed(names):
             setting = BY_NAME[name]
@@ -30,6 +35,14 @@ def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return with_settings
 
     return decorate
+
+
+def add_plugins(modules: str) -> None:
+    """Take in the families of these modules, if any."""
+    if modules:
+        from hearsay.collector.plugins import load_plugins  # with numpy, which most help texts do without
+
+        load_plugins(modules)
 
 
 def json_option(command: Command) -> Command:

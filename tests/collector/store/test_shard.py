@@ -20,7 +20,7 @@ from hearsay.collector.survey.windows import Whole
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.identity import survey_table
-from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of, watched
 
 
 def test_a_young_range_waits_until_it_is_full_or_old(client: redis.Redis, prefix: str) -> None:
@@ -271,13 +271,19 @@ def test_a_deleted_survey_leaves_nothing_and_refuses_writers(client: redis.Redis
         writer.publish(singles(store, [1]), 1)
 
 
-def test_silent_writers_are_forgotten(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_writers_are_forgotten(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).store(0)
     Writer(store).publish(singles(store, [0]), 1)
-    fold_all(store)
+    left = Writer(store)
+    left.publish(singles(store, [1]), 1)
+    left.close()
+    watched(client, store, limits.LEFT_WRITER_S - 1)
     store.trim()
-    assert client.hlen(store.keys.writers) == 1
-    monkeypatch.setattr(limits, "DEDUP_WINDOW_S", -1)
+    assert client.hlen(store.keys.writers) == 2
+    watched(client, store, 2)
+    store.trim()
+    assert client.hlen(store.keys.writers) == 1  # the one that said so
+    watched(client, store, limits.DEDUP_WINDOW_S)
     store.trim()
     assert client.hlen(store.keys.writers) == 0
 

@@ -15,7 +15,7 @@ from hearsay.estimator.retention import forget
 from hearsay.estimator.serving.exporter import PipelineMetrics, _item_text
 from tests.estimator.running import estimator, wait_until
 from tests.estimator.surveys import colours, deliver, state_of
-from tests.pipeline import cut_all, fold_all, singles
+from tests.pipeline import cut_all, fold_all, singles, watched
 
 HOUR_MS = 3_600_000
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -130,6 +130,7 @@ def test_totals_never_fall_when_windows_go(registry: Registry, tmp_path: Path) -
 
     before = totals()
     assert before["hearsay_reports_folded_total"] == before["hearsay_reports_merged_total"] == 200
+    watched(registry.client, registered.store(0), 2 * 3_600)
     assert len(forget(registered, tmp_path)) == 1
     after = totals()
     assert after == before

@@ -1,6 +1,6 @@
 -- CLOSE: stop a survey, skip its backlog, or skip one range; every boundary is recorded for a reference fold.
 local stream, cursor, ranges, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local skipped, counters, windows = KEYS[5], KEYS[6], KEYS[7]
+local skipped, counters, windows, marks = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local what, seq, window = ARGV[1], ARGV[2], ARGV[3] -- what: survey, backlog or range
 
 if redis.call('HEXISTS', meta, 'open') == 0 then return {'gone', 0} end -- the survey was deleted
@@ -18,6 +18,7 @@ elseif what == 'backlog' then
   if entries <= 0 then return {'empty', 0} end
   redis.call('RPUSH', skipped, '(' .. at .. ' ' .. last .. ' ' .. entries .. ' backlog ' .. now)
   redis.call('HSET', cursor, 'id', last)
+  redis.call('DEL', marks)
   redis.call('HINCRBY', cursor, 'entries', entries)
   redis.call('HINCRBY', counters, 'rejected:skipped:entries', entries)
   redis.call('SADD', windows, window)

@@ -23,13 +23,16 @@ redis.call('HINCRBY', meta, 'bytes_out', bytes)
 redis.call('HINCRBY', counters, 'commits', 1)
 redis.call('HINCRBY', counters, 'entries', entries)
 redis.call('SADD', windows, window)
+-- By the time that the collector has watched go by: a clock that jumps must not make the window old.
+local observed = redis.call('HGET', meta, 'observed_ms') or '0'
+redis.call('HSET', counters, 'observed_ms', observed)
 for _ = 1, number_of_counters do
   redis.call('HINCRBY', counters, ARGV[at], ARGV[at + 1])
   at = at + 2
 end
 while at <= #ARGV do
   redis.call('XADD', dead, 'MAXLEN', '~', dead_kept, '*', 'entry', ARGV[at], 'reason', ARGV[at + 1],
-    'length', ARGV[at + 2], 'sha256', ARGV[at + 3], 'payload', ARGV[at + 4])
+    'length', ARGV[at + 2], 'sha256', ARGV[at + 3], 'payload', ARGV[at + 4], 'observed_ms', observed)
   at = at + 5
 end
 return 'ok'

@@ -1,5 +1,6 @@
 -- CUT: the next entries after the cursor become a range, within one window or round, when full or old enough.
-local stream, cursor, ranges, deltas, meta, rounds = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local stream, cursor, ranges, deltas, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local rounds, marks = KEYS[6], KEYS[7]
 local nonce, every = ARGV[1], tonumber(ARGV[2]) -- every: a window's milliseconds; 0: time makes no windows
 local max_frames, max_singles, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local age_ms, max_deltas, max_delta_bytes = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -10,84 +11,142 @@ if redis.call('HLEN', deltas) >= max_deltas
 end
 -- A deleted survey: nothing of it may come back.
 if redis.call('HEXISTS', meta, 'open') == 0 then return {'empty'} end
-local function parts(id)
-  local ms, number = string.match(id, '^(%d+)-(%d+)$')
-  return tonumber(ms), tonumber(number)
-end
-local function milliseconds(id) return (parts(id)) end
+local function milliseconds(id) return tonumber(string.match(id, '^(%d+)')) end
 local function is_after(id, other)
-  local ms, number = parts(id)
-  local other_ms, other_number = parts(other)
-  return ms > other_ms or (ms == other_ms and number > other_number)
+  local ms, number = string.match(id, '^(%d+)-(%d+)$')
+  local other_ms, other_number = string.match(other, '^(%d+)-(%d+)$')
+  if ms ~= other_ms then return tonumber(ms) > tonumber(other_ms) end
+  return tonumber(number) > tonumber(other_number)
+end
+local function parse(text)
+  local first, last, frames, singles, bytes, time = string.match(text, '^(%S+) (%S+) (%d+) (%d+) (%d+) (%d+)$')
+  return {first = first, last = last, frames = tonumber(frames), singles = tonumber(singles),
+    bytes = tonumber(bytes), time = tonumber(time)}
 end
 -- A frame, or a single report? Other fields, such as the round, may stand beside it.
-local function is_frame(fields)
+local function weigh(fields)
+  local size, frame = 0, false
   for i = 1, #fields, 2 do
-    if fields[i] == 'f' then return true end
+    if fields[i] == 'f' then frame = true end
+    if fields[i] ~= 'k' then size = size + #fields[i + 1] end
   end
-  return false
+  return size, frame
 end
-local frames, singles, bytes = 0, 0, 0
 local at_cursor = redis.call('HMGET', cursor, 'id', 'entries', 'bytes')
-local at = at_cursor[1] or '0-0'
+local last = at_cursor[1] or '0-0'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- Most calls find a few young entries: tell that from the totals and the oldest one, without reading them all.
-local oldest = redis.call('XRANGE', stream, '(' .. at, '+', 'COUNT', 1)[1]
-if not oldest then return {'empty'} end
+
+-- The oldest that waits: a batch, by its mark, or an entry that no mark covers and that somebody appended by hand.
+local head = redis.call('LINDEX', marks, 0)
+head = head and parse(head)
+local stray = redis.call('XRANGE', stream, '(' .. last, head and '(' .. head.first or '+', 'COUNT', 1)[1]
+if not head and not stray then return {'empty'} end
+local oldest_id = stray and stray[1] or head.first
+local born = stray and milliseconds(stray[1]) or head.time
+local framed = head and head.frames > 0
+if stray then
+  local _
+  _, framed = weigh(stray[2])
+end
 -- The round of an entry is where it stands, not what it says: the first one that was not closed before it.
-local round, until_id = 0, '+'
+local round, until_id = 0, nil
 local newest_round = tonumber(redis.call('HGET', rounds, 'number') or '0')
 if newest_round > 0 then
-  round = newest_round
+  round = newest_round + 1
   for number = newest_round, 1, -1 do
     local closed = redis.call('HGET', rounds, 'closed:' .. number)
-    if closed and is_after(oldest[1], closed) then break end
-    round, until_id = number, closed or '+'
+    if closed and is_after(oldest_id, closed) then break end
+    round, until_id = number, closed
   end
-  local last = redis.call('HGET', rounds, 'closed:' .. newest_round)
-  if last and is_after(oldest[1], last) then round, until_id = newest_round + 1, '+' end
 end
+local function window_at(ms) return every > 0 and math.floor(ms / every) or 0 end
+-- Most calls find a few young entries: tell that from the totals. Where the clock went back, nothing is young.
+local young = now >= born and now - born < age_ms
 local published = redis.call('HMGET', meta, 'entries_in', 'bytes_in')
 local waiting = tonumber(published[1] or '0') - tonumber(at_cursor[2] or '0')
 local waiting_bytes = tonumber(published[2] or '0') - tonumber(at_cursor[3] or '0')
-local born = milliseconds(oldest[1])
-local oldest_is_frame = is_frame(oldest[2])
-if now - born < age_ms and waiting_bytes < max_bytes
-  and waiting < (oldest_is_frame and max_frames or max_singles)
-  and until_id == '+' and not (every > 0 and math.floor(now / every) > math.floor(born / every)) then
+if young and waiting_bytes < max_bytes and waiting < (framed and max_frames or max_singles)
+  and not until_id and window_at(now) <= window_at(born) then
   return {'young'}
 end
-local first, last, window, count, full = nil, at, nil, 0, false
--- Read about as much as fits: wide entries by the hundred would take seconds and gigabytes.
-local width = math.max(#oldest[2][2], waiting_bytes / math.max(waiting, 1), 1)
-local most = oldest_is_frame and 256 or 2000
-repeat
-  local chunk = math.max(1, math.min(most, math.floor((max_bytes - bytes) / width)))
-  local entries = redis.call('XRANGE', stream, '(' .. last, until_id, 'COUNT', chunk)
-  for _, entry in ipairs(entries) do
-    local id, fields = entry[1], entry[2]
-    local entry_window = every > 0 and math.floor(milliseconds(id) / every) or 0
-    if first and entry_window ~= window then full = true break end
-    local size = 0
-    for i = 2, #fields, 2 do
-      if fields[i - 1] ~= 'k' then size = size + #fields[i] end
+
+local first, window, frames, singles, bytes, count = nil, nil, 0, 0, 0, 0
+local stray_count, stray_bytes, full = 0, 0, false
+local function fits(entry_window, more_frames, more_singles, more_bytes)
+  return entry_window == window and bytes + more_bytes <= max_bytes
+    and (frames + more_frames) / max_frames + (singles + more_singles) / max_singles <= 1
+end
+local function take(first_id, last_id, entry_window, more_frames, more_singles, more_bytes)
+  if not first then first, window = first_id, entry_window end
+  last, count = last_id, count + more_frames + more_singles
+  frames, singles, bytes = frames + more_frames, singles + more_singles, bytes + more_bytes
+  full = frames / max_frames + singles / max_singles >= 1 or bytes >= max_bytes
+end
+-- Entries one by one, up to and with `upper`: those without a mark, and a batch that is larger than a range.
+local CHUNK = 64
+local function read(upper, batch)
+  repeat
+    local entries = redis.call('XRANGE', stream, '(' .. last, upper, 'COUNT', CHUNK)
+    for _, entry in ipairs(entries) do
+      local size, frame = weigh(entry[2])
+      local entry_window = window_at(batch and batch.time or milliseconds(entry[1]))
+      local more_frames, more_singles = frame and 1 or 0, frame and 0 or 1
+      if first and not fits(entry_window, more_frames, more_singles, size) then full = true return end
+      take(entry[1], entry[1], entry_window, more_frames, more_singles, size)
+      if batch then
+        batch.frames, batch.singles = batch.frames - more_frames, batch.singles - more_singles
+        batch.bytes = batch.bytes - size
+      else
+        stray_count, stray_bytes = stray_count + 1, stray_bytes + size
+      end
+      if full then return end
     end
-    if first and bytes + size > max_bytes then full = true break end
-    if not first then first, window = id, entry_window end
-    if is_frame(fields) then frames = frames + 1 else singles = singles + 1 end
-    last, count, bytes = id, count + 1, bytes + size
-    if frames / max_frames + singles / max_singles >= 1 then full = true break end
+  until #entries < CHUNK
+end
+local taken, rest, PAGE = 0, nil, 256
+local page, at = {}, 1
+while not full do
+  if at > #page then page, at = redis.call('LRANGE', marks, taken, taken + PAGE - 1), 1 end
+  local mark = page[at] and parse(page[at])
+  if mark and until_id and is_after(mark.first, until_id) then mark = nil end
+  local upper = mark and '(' .. mark.first or until_id or '+'
+  -- Nothing is between two batches but what somebody appended by hand: mostly this reads nothing.
+  if redis.call('XRANGE', stream, '(' .. last, upper, 'COUNT', 1)[1] then read(upper, nil) end
+  if full or not mark then break end
+  local mark_window = window_at(mark.time)
+  if not first or fits(mark_window, mark.frames, mark.singles, mark.bytes) then
+    if first or (mark.bytes <= max_bytes and mark.frames / max_frames + mark.singles / max_singles <= 1) then
+      take(mark.first, mark.last, mark_window, mark.frames, mark.singles, mark.bytes)
+    else
+      read(mark.last, mark)
+      local left = redis.call('XRANGE', stream, '(' .. last, mark.last, 'COUNT', 1)[1]
+      if first and left then
+        rest = string.format('%s %s %d %d %.0f %.0f', left[1], mark.last, mark.frames, mark.singles, mark.bytes,
+          mark.time)
+        break
+      end
+      -- Entries that somebody deleted by hand: a range that cannot be folded shows it, and is quarantined.
+      if not first then take(mark.first, mark.last, mark_window, mark.frames, mark.singles, mark.bytes) end
+    end
+    taken, at = taken + 1, at + 1
+  else
+    full = true
   end
-  width, most = math.max(width, bytes / count), frames == 0 and 2000 or 256
-until full or #entries < chunk
-if not full and (until_id ~= '+' or (every > 0 and math.floor(now / every) > window)) then full = true end
-if not full and now - milliseconds(first) < age_ms then return {'young'} end
+end
+if not full and (until_id or window_at(now) > window) then full = true end
+if not full and young then return {'young'} end
+if taken > 0 then redis.call('LTRIM', marks, taken, -1) end
+if rest then redis.call('LSET', marks, 0, rest) end
+if stray_count > 0 then
+  redis.call('HINCRBY', meta, 'entries_in', stray_count)
+  redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', stray_bytes))
+end
 local seq = redis.call('HINCRBY', cursor, 'seq', 1)
 redis.call('HSET', cursor, 'id', last)
 redis.call('HINCRBY', cursor, 'entries', count)
-redis.call('HINCRBY', cursor, 'bytes', bytes)
-local number = newest_round > 0 and round or every > 0 and window * every or 0
+redis.call('HINCRBY', cursor, 'bytes', string.format('%.0f', bytes))
+local number = newest_round > 0 and round or window * every
 redis.call('HSET', ranges, seq, string.format('%s %s %d %.0f %s 1 %.0f %.0f outstanding',
   first, last, count, bytes, nonce, now, number))
 return {'cut', seq}

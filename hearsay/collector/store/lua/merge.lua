@@ -1,11 +1,13 @@
--- MERGE: one flip from the old chunks and their deltas to the staged chunks, fenced by the version read.
+-- MERGE: one flip from the old chunks and their deltas to the staged chunks, fenced by what was read.
 local acc, deltas, meta = KEYS[1], KEYS[2], KEYS[3]
 local BEFORE_CHUNKS = 3 -- then: staged chunks, then parts of the merged deltas
-local version, layout, cells, bytes_merged, chunks = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local BEFORE_NUMBERS = 5 -- then: number of each chunk, then fields of the merged deltas
+local fence, nonce, layout, cells = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local bytes_merged, chunks = ARGV[5], tonumber(ARGV[6])
+local BEFORE_NUMBERS = 6 -- then: number of each chunk, then fields of the merged deltas
 local first_delta, first_part = BEFORE_NUMBERS + chunks + 1, BEFORE_CHUNKS + chunks + 1
 
-if (redis.call('HGET', acc, 'version') or '0') ~= version then return 'stale' end
+-- Fenced by the nonce of the last merge, not by its number: a server that lost its last second counts again.
+if (redis.call('HGET', acc, 'fence') or '') ~= fence then return 'stale' end
 if redis.call('HEXISTS', meta, 'open') == 0 then return 'stale' end -- the survey was deleted
 for i = 1, chunks do
   if redis.call('EXISTS', KEYS[BEFORE_CHUNKS + i]) == 0 then return 'chunks' end
@@ -25,6 +27,6 @@ for i = first_delta, #ARGV do redis.call('HDEL', deltas, ARGV[i]) end
 for i = first_part, #KEYS do redis.call('UNLINK', KEYS[i]) end
 redis.call('HINCRBY', meta, 'delta_bytes', '-' .. bytes_merged)
 redis.call('HINCRBY', meta, 'merges', 1)
-redis.call('HSET', acc, 'layout', layout, 'cells', cells)
+redis.call('HSET', acc, 'layout', layout, 'cells', cells, 'fence', nonce)
 redis.call('HINCRBY', acc, 'version', 1)
 return 'ok'

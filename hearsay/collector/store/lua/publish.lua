@@ -1,30 +1,43 @@
 -- PUBLISH: append a writer's batch once. The server assigns ids; the writer's last number makes a repeat harmless.
-local stream, writers, meta, rounds = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local writer, number, reports = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local backlog_entries, backlog_bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
-local pressure_ttl_ms, memory_share, round = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8] -- round: '' where none are
-local FIRST = 9 -- then: field payload ...
+local stream, writers, meta, rounds, marks = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local writer, number, reports = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]) -- number 0: only say hello
+local seen, round = tonumber(ARGV[4]), ARGV[5] -- seen: `observed` of the last answer; round: '' where there are none
+local FIRST = 6 -- then: field payload ...
 
-local last = 0
-local known = redis.call('HGET', writers, writer)
+-- All that can be wrong is found before anything is appended.
+local function is_count(value) return value and value >= 0 and value == math.floor(value) and value < 2 ^ 53 end
+if not (is_count(number) and is_count(reports) and is_count(seen)) or (#ARGV - FIRST + 1) % 2 ~= 0 then
+  return redis.error_reply('PUBLISH needs whole numbers, and a payload for every field')
+end
+local held = redis.call('HMGET', meta, 'open', 'observed_ms', 'dedup_ms', 'bytes_in', 'bytes_out',
+  'max_entries', 'max_bytes', 'memory_share', 'pressure', 'pressure_at', 'pressure_ttl_ms')
+local open, observed = held[1], tonumber(held[2] or '0')
+local dedup_ms, bytes_in, bytes_out = tonumber(held[3] or '0'), tonumber(held[4] or '0'), tonumber(held[5] or '0')
+local max_entries, max_bytes = tonumber(held[6]) or math.huge, tonumber(held[7]) or math.huge
+local memory_share = tonumber(held[8]) or 1
+local pressure, pressure_at, pressure_ttl_ms = held[9], tonumber(held[10]), tonumber(held[11])
+local last, known = 0, redis.call('HGET', writers, writer)
 if known then last = tonumber(string.match(known, '^(%d+)')) end
-if number <= last then return {'duplicate', last} end
-local held = redis.call('HMGET', meta, 'open', 'pressure', 'pressure_at', 'bytes_in', 'bytes_out')
-local open, pressure, pressure_at, bytes_in, bytes_out = held[1], held[2], held[3], held[4], held[5]
-if not open then return {'unknown', last} end
-if number > last + 1 then return {'gap', last} end
-if open == '0' then return {'closed', last} end
+local function answer(status, cause) return {status, last, cause or '', observed} end
+
+if number == 0 then return answer(open and 'hello' or 'unknown') end
+if number <= last then return answer('duplicate') end
+if not open then return answer('unknown') end
+-- A writer that was silent for so long may have been forgotten: whether its last batch is stored, nobody knows.
+if not known and observed - seen > dedup_ms then return answer('forgotten') end
+if number > last + 1 then return answer('gap') end
+if open == '0' then return answer('closed') end
 if round ~= '' then
   local at = redis.call('HMGET', rounds, 'number', 'open')
-  if at[1] ~= round or at[2] ~= '1' then return {'closed', last, 'round'} end
+  if at[1] ~= round or at[2] ~= '1' then return answer('closed', 'round') end
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local cause = nil
-if pressure and now - tonumber(pressure_at) < pressure_ttl_ms then
+-- A mark from the future is void: the clock went back, and would keep writers waiting until it is there again.
+if pressure and now >= pressure_at and now - pressure_at < pressure_ttl_ms then
   cause = pressure
-elseif redis.call('XLEN', stream) >= backlog_entries
-  or tonumber(bytes_in or '0') - tonumber(bytes_out or '0') >= backlog_bytes then
+elseif redis.call('XLEN', stream) >= max_entries or bytes_in - bytes_out >= max_bytes then
   cause = 'backlog'
 else
   -- Seen here too: with no collector to mark it, writers would fill the server, and a full one cannot drain.
@@ -36,21 +49,29 @@ else
 end
 if cause then
   -- A writer that waits is not silent: forgotten, it could not tell what is stored.
-  if known then redis.call('HSET', writers, writer, string.format('%.0f %.0f', last, now)) end
-  return {'pressure', last, cause}
+  if known then redis.call('HSET', writers, writer, string.format('%.0f %.0f', last, observed)) end
+  return answer('pressure', cause)
 end
-local bytes = 0
+local first_id, last_id, frames, singles, bytes = nil, nil, 0, 0, 0
 for i = FIRST, #ARGV, 2 do
   local field, payload = ARGV[i], ARGV[i + 1]
   if round == '' then
-    redis.call('XADD', stream, '*', field, payload)
+    last_id = redis.call('XADD', stream, '*', field, payload)
   else
-    redis.call('XADD', stream, '*', field, payload, 'k', round)
+    last_id = redis.call('XADD', stream, '*', field, payload, 'k', round)
   end
+  first_id = first_id or last_id
+  if field == 'f' then frames = frames + 1 else singles = singles + 1 end
   bytes = bytes + #payload
 end
-redis.call('HSET', writers, writer, string.format('%.0f %.0f', number, now))
-redis.call('HINCRBY', meta, 'entries_in', (#ARGV - FIRST + 1) / 2)
-redis.call('HINCRBY', meta, 'reports_in', reports)
-redis.call('HINCRBY', meta, 'bytes_in', bytes)
-return {'ok', number}
+-- What CUT needs to know of the batch, so that it reads none of it. The time is the server's, which ids may run ahead
+-- of: they never go back.
+if first_id then
+  redis.call('RPUSH', marks, string.format('%s %s %d %d %.0f %.0f', first_id, last_id, frames, singles, bytes, now))
+end
+redis.call('HSET', writers, writer, string.format('%.0f %.0f', number, observed))
+redis.call('HINCRBY', meta, 'entries_in', frames + singles)
+redis.call('HINCRBY', meta, 'reports_in', string.format('%.0f', reports))
+redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', bytes))
+last = number
+return answer('ok')

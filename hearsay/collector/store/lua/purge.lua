@@ -1,10 +1,17 @@
 -- PURGE: forget a window; its counters go into the totals, and the bytes of its deltas out of theirs, in one step.
 local meta, deltas, acc, counters, snapshot, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local window = ARGV[1]
+local window, retain_ms = ARGV[1], tonumber(ARGV[2])
 
-if redis.call('HEXISTS', meta, 'open') == 0 then return 0 end -- the survey was deleted
+if redis.call('HEXISTS', meta, 'open') == 0 then return 'gone' end -- the survey was deleted
+-- By the time that the collector has watched go by: one jump of the clock must not delete what is kept for a month.
+local last_commit = redis.call('HGET', counters, 'observed_ms')
+if last_commit and tonumber(redis.call('HGET', meta, 'observed_ms') or '0') - tonumber(last_commit) < retain_ms then
+  return 'young'
+end
 local held = redis.call('HGETALL', counters)
-for i = 1, #held, 2 do redis.call('HINCRBY', meta, 'gone:' .. held[i], held[i + 1]) end
+for i = 1, #held, 2 do
+  if held[i] ~= 'observed_ms' then redis.call('HINCRBY', meta, 'gone:' .. held[i], held[i + 1]) end
+end
 local start = window .. ':'
 for _, field in ipairs(redis.call('HKEYS', deltas)) do
   if string.sub(field, 1, #start) == start then
@@ -20,4 +27,5 @@ for i = 1, #pointers, 2 do
   if string.sub(pointers[i], 1, 6) == 'chunk:' then redis.call('UNLINK', pointers[i + 1]) end
 end
 redis.call('UNLINK', acc, counters, snapshot)
-return redis.call('SREM', windows, window)
+redis.call('SREM', windows, window)
+return 'ok'

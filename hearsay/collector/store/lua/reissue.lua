@@ -16,8 +16,8 @@ if retry then
   attempt, words[STATE] = 0, 'outstanding'
 elseif words[STATE] == 'quarantined' then
   return {'quarantined'}
-elseif now - tonumber(words[TIME]) < overdue_ms then
-  return {'leased'}
+elseif now >= tonumber(words[TIME]) and now - tonumber(words[TIME]) < overdue_ms then
+  return {'leased'} -- where the clock went back, nobody knows how long: then it is overdue
 end
 local answer = 'reissued'
 if attempt >= attempts then

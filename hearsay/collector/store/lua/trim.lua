@@ -1,7 +1,23 @@
--- TRIM: drop entries below the cursor and below every outstanding range; forget writers that were silent too long.
-local stream, cursor, ranges, writers = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local dedup_window_ms = tonumber(ARGV[1])
+-- TRIM: drop entries below the cursor and below every outstanding range, watch time go by, and forget silent writers.
+local stream, cursor, ranges, writers, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local longest_step_ms, writers_at_once = tonumber(ARGV[1]), ARGV[2]
 
+if redis.call('HEXISTS', meta, 'open') == 0 then return 0 end -- the survey was deleted
+-- Time as this script has seen it go by: a clock that jumps forward adds one step, one that goes back nothing. What is
+-- forgotten for ever is forgotten by this time alone.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local held = redis.call('HMGET', meta, 'observed_ms', 'observed_at', 'dedup_ms', 'writers_scan')
+local step = math.min(math.max(now - tonumber(held[2] or now), 0), longest_step_ms)
+local observed = tonumber(held[1] or '0') + step
+local oldest = observed - tonumber(held[3] or '0')
+-- A few writers at a time: all of them at once would stop the server for a second and more.
+local found = redis.call('HSCAN', writers, held[4] or '0', 'COUNT', writers_at_once)
+for i = 1, #found[2], 2 do
+  if tonumber(string.match(found[2][i + 1], ' (%-?%d+)$')) < oldest then redis.call('HDEL', writers, found[2][i]) end
+end
+redis.call('HSET', meta, 'observed_ms', string.format('%.0f', observed), 'observed_at', string.format('%.0f', now),
+  'writers_scan', found[1])
 local function parts(id)
   local ms, number = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(ms), tonumber(number)
@@ -17,11 +33,4 @@ for _, range in ipairs(redis.call('HVALS', ranges)) do
     ms, number, least = first_ms, first_number, first
   end
 end
-local trimmed = redis.call('XTRIM', stream, 'MINID', '=', least)
-local time = redis.call('TIME')
-local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - dedup_window_ms
-local known = redis.call('HGETALL', writers)
-for i = 1, #known, 2 do
-  if tonumber(string.match(known[i + 1], ' (%d+)$')) < oldest then redis.call('HDEL', writers, known[i]) end
-end
-return trimmed
+return redis.call('XTRIM', stream, 'MINID', '=', least)

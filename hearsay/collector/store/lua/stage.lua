@@ -1,0 +1,6 @@
+-- STAGE: store a chunk or a part until MERGE or COMMIT makes it stay. A script, since it must run at maxmemory too.
+local name = KEYS[1]
+local content, ttl_s = ARGV[1], ARGV[2]
+
+redis.call('SET', name, content, 'EX', ttl_s)
+return 1

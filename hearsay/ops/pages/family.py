@@ -1,0 +1,46 @@
+"""The page of a family from outside, written from its tables: `python -m hearsay.ops.pages.family MODULE` prints it."""
+
+import sys
+from importlib import import_module
+from inspect import getdoc
+
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.forms import Home
+from hearsay.ops.pages.queries import queries_section, table
+from hearsay.ops.pages.reference import mechanism_section
+
+
+def family_page(module: str) -> str:
+    """What the module's docstring, domains, mechanisms and queries say of themselves."""
+    catalogue.add(module)
+    family = import_module(module)
+    mechanisms = sorted(getattr(family, "MECHANISMS", {}))
+    domains = {kind: Home(module, place).load() for kind, place in getattr(family, "DOMAINS", {}).items()}
+    queries = [Home(module, place).load() for place in getattr(family, "QUERIES", {}).values()]
+    lines = [f"# {module}", "", getdoc(family) or ""]
+    if domains:
+        rows = [(f"`{kind}`", _first_line(found), _columns(kind, mechanisms)) for kind, found in domains.items()]
+        lines += ["", "## Domains", "", table(("kind", "what it is", "columns of a file of values"), rows)]
+    if mechanisms:
+        lines += ["", "## Mechanisms", "", "\n\n".join(map(mechanism_section, mechanisms))]
+    if queries:
+        lines += ["", "## Queries", "", queries_section(queries, mechanisms)]
+    return "\n".join(lines) + "\n"
+
+
+def _first_line(found: type) -> str:
+    return (getdoc(found) or "").partition("\n")[0]
+
+
+def _columns(kind: str, mechanisms: list[str]) -> str:
+    """As the first example on such a domain has them; they may depend on what the domain's table says."""
+    for name in mechanisms:
+        for example in catalogue.examples(name):
+            if example["domain"].get("kind") == kind:
+                return ", ".join(f"`{column}`" for column in catalogue.parse_domain(example["domain"]).columns)
+    return ""
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        print(family_page(argument), end="")

@@ -1,0 +1,58 @@
+"""What every query says of itself, as a table: for docs/queries.md, and for families from outside."""
+
+from collections.abc import Iterable, Sequence
+
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.queries.query import Query
+from hearsay.ops.pages.reference import page
+
+_HEADER = ("query", "asks for", "needs a mechanism that knows", "`--count`", "`--simultaneous`", "post-processing")
+
+
+def queries_page() -> str:
+    """docs/queries.md: every query of this distribution, and the mechanisms that know what they need."""
+    found = [
+        home.load()
+        for homes in catalogue.QUERIES.values()
+        for home in homes
+        if home.package.startswith(f"{catalogue.PACKAGE}.")
+    ]
+    return page("queries.md", f"\n{queries_section(found, catalogue.shipped())}\n")
+
+
+def queries_section(queries: Sequence[type[Query]], mechanisms: Sequence[str]) -> str:
+    """A row for every query, then which of the mechanisms know what is needed."""
+    rows = [
+        (
+            _code(query.GRAMMAR),
+            query.HELP,
+            knows(query.NEEDS),
+            f"no ({query.OWN_UNIT})" if query.OWN_UNIT else "yes",
+            "yes" if query.MANY else "",
+            ", ".join(_code(method) for method in sorted(query.METHODS)) or "none",
+        )
+        for query in queries
+    ]
+    needed = dict.fromkeys(query.NEEDS for query in queries)
+    able = [(knows(need), ", ".join(_code(name) for name in mechanisms if _has(name, need))) for need in needed]
+    return f"{table(_HEADER, rows)}\n\n{table(('what is known', 'by'), able)}"
+
+
+def knows(capability: type) -> str:
+    """What a capability is about."""
+    return str(vars(capability)["WHAT"])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    cells = [header, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    first, *others = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([first, "|" + "---|" * len(header), *others])
+
+
+def _has(name: str, capability: type) -> bool:
+    return any(issubclass(found.ESTIMATE, capability) for found in catalogue.classes(name))
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"

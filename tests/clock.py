@@ -1,0 +1,46 @@
+"""A clock that tests may turn: every script asks it instead of the server's own."""
+
+import pytest
+
+from hearsay.collector.store import scripts
+from hearsay.collector.store.connect import Client
+
+_OFFSET, _LAST = "test:clock:offset", "test:clock:last"
+_PRELUDE = f"""
+local function turned_time()
+  local time = redis.call('TIME')
+  return {{string.format('%.0f', time[1] + tonumber(redis.call('GET', '{_OFFSET}') or '0')), time[2]}}
+end
+local function turned_id() -- as the server does: ids follow the clock forward and never back
+  local time = turned_time()
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = math.max(now, tonumber(redis.call('GET', '{_LAST}') or '0'))
+  redis.call('SET', '{_LAST}', string.format('%.0f', now))
+  return string.format('%.0f-*', now)
+end
+"""
+
+
+class Clock:
+    """The server's clock as the scripts see it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def turn(self, seconds: float) -> None:
+        """Forward, or back."""
+        self._client.incrby(_OFFSET, int(seconds))
+
+
+def turn_clocks(monkeypatch: pytest.MonkeyPatch, client: Client) -> Clock:
+    """Scripts that are made from now on ask a clock of ours."""
+    original = scripts.source
+
+    def turned(name: str, shebang: bool) -> str:
+        text = original(name, shebang).replace("redis.call('TIME')", "turned_time()")
+        text = text.replace("'XADD', stream, '*'", "'XADD', stream, turned_id()")
+        head, newline, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
+        return head + newline + _PRELUDE + rest
+
+    monkeypatch.setattr(scripts, "source", turned)
+    return Clock(client)

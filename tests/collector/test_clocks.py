@@ -1,0 +1,181 @@
+"""Clocks that jump forward and back, and partitions longer than anybody waits."""
+
+import time
+
+import pytest
+import redis
+
+from hearsay.collector import limits
+from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.errors import ReportsLost
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.shard import Published, Shard
+from hearsay.collector.store.status import is_final, set_pressure, status
+from hearsay.collector.writer import Writer
+from tests.clock import Clock, turn_clocks
+from tests.pipeline import buckets, cut_all, fold, fold_all, singles, state_of, watched
+
+HOUR_S = 3_600
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, client: redis.Redis) -> Clock:
+    return turn_clocks(monkeypatch, client)
+
+
+def test_a_jump_forward_forgets_no_writer_that_lives(clock: Clock, client: redis.Redis, prefix: str) -> None:
+    """A suspended machine, a late time sync: the clock is two days ahead at once."""
+    store = buckets(client, prefix, 60).store(0)
+    monotonic = [0.0]
+    writers = [Writer(store, clock=lambda: monotonic[0]) for _ in range(2)]
+    for start in (0, 10):
+        writers[start // 10].publish(singles(store, range(start, start + 10)), 10)
+    fold_all(store)
+    store.trim()
+    monotonic[0] += limits.RESEND_WINDOW_S + 1  # so that they no longer hold what they sent first
+    for start in (20, 30):
+        writers[start // 10 - 2].publish(singles(store, range(start, start + 10)), 10)
+    clock.turn(48 * HOUR_S)
+    store.trim()
+    store.trim()
+    for start in (40, 50):
+        writers[start // 10 - 4].publish(singles(store, range(start, start + 10)), 10)
+    for writer in writers:
+        writer.check()
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_a_writer_that_was_silent_for_long_repeats_nothing(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 40).store(0)
+    writer = Writer(store)
+    writer.publish(singles(store, range(10)), 10)
+    fold_all(store)
+    watched(client, store, limits.DEDUP_WINDOW_S + 1)
+    store.trim()
+    assert client.hlen(store.keys.writers) == 0
+    writer.publish(singles(store, range(10, 20)), 10)
+    fold_all(store)
+    watched(client, store, limits.DEDUP_WINDOW_S + 1)
+    store.trim()
+    writer.check()
+    fold_all(store)
+    assert state_of(store)["hist"].tolist() == [1] * 20 + [0] * 20
+
+
+class Lossy:
+    """A shard whose next reply is lost."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard, self.lose = shard, False
+        self.survey = shard.survey
+
+    def publish(self, *words: object) -> Published:
+        answer = self._shard.publish(*words)  # type: ignore[arg-type]
+        if self.lose and words[1] != 0:
+            self.lose = False
+            raise redis.exceptions.ConnectionError("reply lost")
+        return answer
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["first batch", "later batch"])
+@pytest.mark.parametrize(
+    ("partition_s", "lost"), [(2 * HOUR_S, False), (limits.DEDUP_WINDOW_S + 1, True)], ids=["two hours", "over a day"]
+)
+def test_a_batch_on_its_way_through_a_partition_is_never_stored_twice(
+    client: redis.Redis, prefix: str, number: int, partition_s: int, lost: bool
+) -> None:
+    store = buckets(client, prefix, 30).store(0)
+    lossy = Lossy(store)
+
+    def partition(cause: str) -> None:
+        fold_all(store)
+        watched(client, store, partition_s)
+        store.trim()
+
+    writer = Writer(lossy, on_wait=partition)  # type: ignore[arg-type]
+    if number == 2:
+        writer.publish(singles(store, range(20, 30)), 10)
+    lossy.lose = True
+    if lost:
+        with pytest.raises(ReportsLost):
+            writer.publish(singles(store, range(10)), 10)
+    else:
+        writer.publish(singles(store, range(10)), 10)
+    writer.publish(singles(store, range(10, 20)), 10)
+    fold_all(store)
+    assert state_of(store)["hist"].tolist() == [1] * 20 + [number - 1] * 10
+
+
+def test_what_waits_when_the_clock_goes_back_is_cut_at_once(clock: Clock, client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 20).store(0)
+    writer = Writer(store)
+    clock.turn(HOUR_S)
+    writer.publish(singles(store, range(10)), 10)
+    clock.turn(-HOUR_S)
+    assert isinstance(found := store.cut(), Range)
+    assert fold(store, found) == "ok"
+    writer.publish(singles(store, range(10, 20)), 10)
+    assert store.cut() == "young"  # by the time when it was stored, not by its id, which runs an hour ahead
+    assert status(store).backlog_age_s < 60
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
+def test_reports_after_a_jump_are_in_their_own_window(clock: Clock, client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 60, window={"every": "1h"}).store(0)
+    windows, writer = store.survey.windows, Writer(store)
+    before = windows.of(store.now_ms(), None)
+    if windows.of(store.now_ms() + 60_000, None) != before:  # pragma: no cover - once an hour
+        time.sleep(60)
+        before = windows.of(store.now_ms(), None)
+    writer.publish(singles(store, range(20)), 20)
+    clock.turn(3 * HOUR_S)
+    writer.publish(singles(store, range(20, 40)), 20)
+    during = windows.of(store.now_ms(), None)
+    clock.turn(-3 * HOUR_S)
+    writer.publish(singles(store, range(40, 60)), 20)
+    found = cut_all(store)
+    assert [each.window(windows) for each in found] == [before, during, before]
+    clock.turn(3 * HOUR_S)
+    assert not is_final(store, before)
+    for each in found:
+        assert fold(store, each) == "ok"
+    assert is_final(store, before)
+    assert state_of(store, before.name)["hist"].tolist() == [1] * 20 + [0] * 20 + [1] * 20
+
+
+def test_a_window_is_not_final_while_later_entries_may_be_of_it(clock: Clock, client: redis.Redis, prefix: str) -> None:
+    """After a clock went back, entries of an earlier window stand behind those of a later one."""
+    store = buckets(client, prefix, 20, window={"every": "1h"}).store(0)
+    writer, windows = Writer(store), store.survey.windows
+    clock.turn(3 * HOUR_S)
+    writer.publish(singles(store, range(10)), 10)
+    clock.turn(-3 * HOUR_S)
+    window = windows.of(store.now_ms(), None)
+    writer.publish(singles(store, range(10, 20)), 10)
+    clock.turn(2 * HOUR_S)
+    assert not is_final(store, window)
+    fold_all(store)
+    assert is_final(store, window)
+
+
+def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    clock.turn(HOUR_S)
+    Writer(store).publish(singles(store, range(10)), 10)
+    assert len(cut_all(store)) == 1
+    clock.turn(-HOUR_S)  # and the job is lost
+    dispatcher = Dispatcher(client, client, prefix, queue=prefix, lease_s=5.0)
+    assert dispatcher.reconcile(store) == 1
+    assert dispatcher.reconcile(store) == 0  # the new attempt has a lease by the new clock
+
+
+def test_a_pressure_mark_from_the_future_is_void(clock: Clock, client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    clock.turn(HOUR_S)
+    set_pressure(store, "memory")
+    assert store.publish("w", 1, singles(store, [0]), 1).status == "pressure"
+    clock.turn(-HOUR_S)
+    assert status(store).pressure is None
+    assert store.publish("w", 1, singles(store, [0]), 1).status == "ok"
