@@ -13,7 +13,7 @@ MECHANISMS = {
     "ss": (Form(CELLS, "subset_selection:SubsetSelection"),),
     "sue": (Form(CELLS, "unary:SUE"),),
     "oue": (Form(CELLS, "unary:OUE"),),
-    "olh": (Form(CELLS, "linear_hashing:OLH"),),
+    "olh": (Form(CELLS, "covering_hashing:CoveringOLH"),),
     "hrr": (Form(CELLS, "linear_hashing:HRR"),),
     "hr": (Form(CELLS, "hadamard_response:HadamardResponse"),),
     "rappor": (Form(CELLS, "rappor:RAPPOR"),),

@@ -30,7 +30,7 @@ from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, wal
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import exponential, keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
-from hearsay.mechanisms.options import choice, integer
+from hearsay.mechanisms.options import Option, choice, integer
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard_errors
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
@@ -274,11 +274,11 @@ class OLH(LinearHashing):
 
     ID = "olh"
     SUMMARY = "optimal local hashing with linear hashes: oue's error at a few bytes a report"
-    OPTIONS = (
+    OPTIONS: ClassVar[tuple[Option, ...]] = (
         integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen for the least variance where absent"),
         _VARIANT,
     )
-    EXAMPLES = (
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 10}},
         {"epsilon": 2.5, "domain": {"kind": "ordinal", "size": 16}},
     )
