@@ -1,0 +1,78 @@
+"""What a key-value survey tells: for every key the share of devices that hold it, and the mean of their values.
+
+`share` and `total` (the mean over all devices of [holds] x value) come with variances and a covariance, so that means
+have Fieller's intervals, of single keys and of ranges of ordered keys alike. Where reports of different keys exclude
+each other (pckv-grr), `hits` carries what a sum over keys needs: n Cov = -hits_i hits_j.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.fieller import Ratio
+
+
+@dataclass(frozen=True)
+class KeyEstimate(Estimate, Points):
+    """Shares (keys) and totals (keys x value dimensions), in the scale -1..1 of values."""
+
+    domain: KeyValue
+    reports: int
+    share: Floats
+    share_stderr: Floats
+    total: Floats
+    share_variance: Floats  # with the devices as a sample: what a ratio needs
+    total_variance: Floats
+    covariance: Floats
+    hits: tuple[Floats, Floats] | None = None
+    told: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
+    told_stderr: Floats | None = None
+
+    def points(self, keys: NDArray[np.int64]) -> Measured:
+        """Shares of devices that hold the keys."""
+        return Measured(self.share[keys], self.share_stderr[keys])
+
+    @cached_property
+    def ratio(self) -> Ratio:
+        """Of every key and value dimension."""
+        return Ratio(
+            np.broadcast_to(self.share[:, None], self.total.shape),
+            self.total,
+            np.broadcast_to(self.share_variance[:, None], self.total.shape),
+            self.total_variance,
+            self.covariance,
+        )
+
+    @cached_property
+    def means(self) -> Measured:
+        """Of every key and value dimension, in -1..1."""
+        low, high = self.ratio.interval()
+        if self.told is not None and self.told_stderr is not None:
+            return Measured(self.told, self.told_stderr, low, high)
+        return Measured(self.ratio.mean(), self.ratio.stderr(), low, high)
+
+    def range_ratio(self, low: int, high: int) -> Ratio:
+        """Of all pairs whose key lies in low..high, both included: a device counts once for each of them."""
+        inside = slice(low, high + 1)
+        sums = Ratio(*(part[inside].sum(axis=0) for part in self.ratio))
+        if self.hits is None or not self.reports:
+            return sums
+        share, total = (part[inside] for part in self.hits)
+
+        def cross(one: Floats, other: Floats) -> Floats:
+            return (one.sum(axis=0) * other.sum(axis=0) - (one * other).sum(axis=0)) / self.reports
+
+        return sums._replace(
+            share_variance=sums.share_variance - cross(share, share),
+            total_variance=sums.total_variance - cross(total, total),
+            covariance=sums.covariance - cross(share, total),
+        )
+
+    def range_means(self, low: int, high: int) -> Measured:
+        """The mean value of all pairs whose key lies in low..high, a row per value dimension, in -1..1."""
+        ratio = self.range_ratio(low, high)
+        return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
