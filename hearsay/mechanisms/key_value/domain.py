@@ -4,8 +4,8 @@ Several key dimensions are flattened to one, row-major, and named in answers. Wi
 plain item sets. A device may hold no pair at all: a row of a CSV file with an empty key says so.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any, ClassVar
 
@@ -65,3 +65,14 @@ class KeyValue(Domain):
         if values.values.size and not (np.abs(values.values) <= 1.0).all():
             raise ValueOutsideDomain("values must be inside the domain")
         return values
+
+    def every_set(self, bins: int) -> Pairs:
+        """All sets of a small domain, each value one of `bins` representatives: what an exact channel has as rows."""
+        levels = {1: [0.0], 2: [-1.0, 1.0]}.get(bins, list((2 * np.arange(bins) + 1) / bins - 1))
+        choices = [None, *product(levels, repeat=self.dimensions)]
+        rows = list(product(choices, repeat=self.size))
+        device = [number for number, row in enumerate(rows) for choice in row if choice is not None]
+        keys = [key for row in rows for key, choice in enumerate(row) if choice is not None]
+        values = [choice for row in rows for choice in row if choice is not None]
+        table = np.array(values, dtype=np.float64).reshape(len(keys), self.dimensions)
+        return Pairs.grouped(np.array(device, dtype=np.int64), np.array(keys, dtype=np.int64), table, len(rows))

@@ -8,7 +8,7 @@ from as it is, and its pairs count less, by l/size: the price of an l too small 
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,7 @@ class Padded(Mechanism):
     """
 
     domain: KeyValue
+    EXCLUSIVE: ClassVar[bool] = False  # a report names one key at most
 
     @property
     def length(self) -> int:
@@ -118,7 +119,34 @@ class Padded(Mechanism):
                 hits=(np.broadcast_to((scale * likely)[:, None], x_hits.shape), x_hits) if self.EXCLUSIVE else None,
             )  # fmt: skip
 
-    EXCLUSIVE = False
+    @abstractmethod
+    def set_channel(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
+        """P(report) from the chance of every (key, sign), dummies included, to be the sampled pair."""
+
+    def channel(self) -> NDArray[np.float64]:
+        """Rows: `domain.every_set` with signs for values."""
+        sets = self.domain.every_set(self.signs)
+        rows = []
+        for number in range(len(sets)):
+            one = sets[number : number + 1]
+            length = max(self.length, len(one.keys))
+            parts = []
+            for dimension in range(self.dimensions):
+                sampled = np.zeros((self.all_keys, self.signs))
+                plus = one.values[:, dimension] > 0 if self.signs == 2 else np.zeros(len(one.keys), dtype=bool)
+                sampled[one.keys, plus.astype(np.intp)] = 1 / length
+                sampled[self.domain.size : self.domain.size + length - len(one.keys)] = 1 / (length * self.signs)
+                parts.append(self.set_channel(sampled.reshape(-1)))
+            rows.append(self._by_dimension(parts))
+        return np.array(rows)
+
+    def _by_dimension(self, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """In the layout's order: the dimension stands between key and sign, or before a vector of symbols."""
+        if self.dimensions == 1:
+            return parts[0]
+        if self.layout.has_vectors:
+            return np.concatenate(parts) / self.dimensions
+        return np.stack([part.reshape(-1, self.signs) for part in parts], axis=1).reshape(-1) / self.dimensions
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""

@@ -8,6 +8,7 @@ that looks does harm only to the keys it names: `uniformity` finds many of them.
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,28 @@ class SampledKey(Mechanism):
     def symbol_channel(self) -> NDArray[np.float64]:
         """P(sent | true symbol): rows 0 to B by columns 0 to B."""
 
+    def channel(self) -> NDArray[np.float64]:
+        """Rows: `domain.every_set(bins)`; the key and dimension are uniform, the symbol is disguised."""
+        return keyed_channel(self.domain, self.dimensions, self.bins, self.symbol_channel())
+
     def predicted_keys(self, reports: int) -> float:
         """Reports that a key gets."""
         return reports / self.domain.size
+
+
+def keyed_channel(
+    domain: KeyValue, dimensions: int, bins: int, symbols: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """P(key, dimension, sent | set) for every set of a small domain."""
+    sets = domain.every_set(bins)
+    parts = []
+    for key, dimension in product(range(domain.size), range(dimensions)):
+        place = sets.find(np.full(len(sets), key))
+        true = np.zeros(len(sets), dtype=np.int64)
+        held = place >= 0
+        true[held] = 1 if bins == 1 else 1 + bins_of(sets.values[place[held], dimension], bins)
+        parts.append(symbols[true] / (domain.size * dimensions))
+    return np.hstack(parts)
 
 
 def sample(keys: int, dimensions: int, count: int, random: Random) -> tuple[NDArray[Any], NDArray[Any] | int]:
