@@ -55,8 +55,8 @@ class Ratio(NamedTuple):
         with np.errstate(invalid="ignore"):
             outer = b * b - 4 * a * c > 0
             left_open, right_open = smaller >= -1.0, larger <= 1.0
-        outer_low = np.where(outer & ~left_open & right_open, larger, -1.0)
-        outer_high = np.where(outer & ~right_open & left_open, smaller, 1.0)
+        outer_low = np.where(outer & ~left_open & right_open, inner_high, -1.0)
+        outer_high = np.where(outer & ~right_open & left_open, inner_low, 1.0)
         between = a > 0
         low, high = np.where(between, inner_low, outer_low), np.where(between, inner_high, outer_high)
         unknown = ~np.isfinite(a + b + c)
