@@ -37,7 +37,7 @@ class Pairs:
             raise error
         starts = np.zeros(devices + 1, dtype=np.int64)
         np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
-        return cls(starts, keys.astype(np.int64), values.reshape(len(keys), -1)[order].astype(np.float64))
+        return cls(starts, keys.astype(np.int64), (values if values.ndim == 2 else values[:, None])[order].astype(np.float64))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
