@@ -24,12 +24,12 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import WORD, Random
-from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
+from hearsay.mechanisms.exact.thresholds import log_ratio, probability
 from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, unbiased
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import Ratio
 from hearsay.mechanisms.key_value.privkv_split import flip_signs, key_estimate, show_presence, sign_threshold
-from hearsay.mechanisms.key_value.rounds import SCALE, at_most, draw_plus, published, read
+from hearsay.mechanisms.key_value.rounds import SCALE, at_most, draw_plus, published, read, truth_threshold
 from hearsay.mechanisms.key_value.sampled_key import (
     SampledKey,
     Symbols,
@@ -84,7 +84,7 @@ class PrivKVM(SampledKey):
     @cached_property
     def presence_keep(self) -> int:
         """Chance out of 2^64 that presence is told truthfully in round 1."""
-        return keep_threshold(self.presence_budget(), 2)
+        return truth_threshold(self.presence_budget())
 
     def presence_budget(self) -> float:
         """Epsilon of presence."""
@@ -96,7 +96,7 @@ class PrivKVM(SampledKey):
 
     def sign_keep(self, number: int) -> int:
         """Chance out of 2^64 that a sign is told truthfully in a round."""
-        return keep_threshold(self.sign_budget(number), 2)
+        return truth_threshold(self.sign_budget(number))
 
     @property
     def spent_epsilon(self) -> float:

@@ -10,6 +10,7 @@ stays within what the coin allows. A device takes its budgets from the survey al
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import nextafter
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.exact.thresholds import keep_threshold
 
 SCALE = 1 << 20
 _SIGNS = {"-": -1, "+": 1}
@@ -58,6 +60,12 @@ def draw_plus(means: NDArray[np.int64], places: NDArray[Any], random: Random) ->
     """A sign at each place, plus with probability (1 + mean)/2 exactly: 21 bits decide."""
     drawn = random.lanes(32, len(places)) & np.uint32(2 * SCALE - 1)
     return drawn < (means[places] + SCALE).astype(np.uint32)
+
+
+@lru_cache(maxsize=1024)
+def truth_threshold(budget: float) -> int:
+    """Chance out of 2^64 that a coin with this budget tells the truth; worked out once, however many rounds ask."""
+    return keep_threshold(budget, 2)
 
 
 def at_most(budget: Fraction) -> float:
