@@ -7,16 +7,20 @@ are the edges where D is not clearly below or above 0.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
-from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_sums
+from hearsay.mechanisms.key_value.pairs import bins_of
+from hearsay.mechanisms.key_value.queries import KeyQuantiles
 
 
 @dataclass(frozen=True)
-class BinEstimate(KeyEstimate):
+class BinEstimate(KeyEstimate, KeyQuantiles):
     """A key estimate that also knows the histogram of values: `shown` has keys x dimensions x symbols."""
 
     shown: Floats = field(kw_only=True)
@@ -83,3 +87,15 @@ def isotonic(curve: Floats) -> Floats:
             means[-2:] = [(means[-2] * sizes[-2] + means[-1] * sizes[-1]) / size]
             sizes[-2:] = [size]
     return np.repeat(means, sizes)
+
+
+def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:
+    """What devices really hold, bin by bin, without error."""
+    pairs = domain.check(values)
+    shown = np.zeros((domain.size, domain.dimensions, bins + 1))
+    for dimension in range(domain.dimensions):
+        np.add.at(shown, (pairs.keys, dimension, 1 + bins_of(pairs.values[:, dimension], bins)), 1 / max(len(pairs), 1))
+    shown[:, :, 0] = 1 - shown.sum(axis=2)
+    endless = np.full(shown.shape[:2], np.inf)
+    sums = exact_sums(domain, pairs)
+    return BinEstimate(domain, len(pairs), *sums, shown=shown, per_key=endless, chances=(0.0, 1.0))

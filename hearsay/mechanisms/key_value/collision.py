@@ -28,7 +28,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
 from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.options import integer
@@ -56,6 +56,7 @@ class Collision(Mechanism):
 
     domain: KeyValue
 
+    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
     ID = "collision"
     SUMMARY = "all pairs of a small set hashed into a few buckets; best for many keys and small sets"
     ERROR_FLOOR = "hash functions come from a fixed pool"
@@ -75,6 +76,9 @@ class Collision(Mechanism):
     def check(self) -> None:
         if self.domain.dimensions > 1:
             raise SpecificationError(f"domain must have one value a pair for collision, got {self.domain.dimensions}")
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
 
     @property
     def most(self) -> int:

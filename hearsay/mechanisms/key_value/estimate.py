@@ -7,6 +7,7 @@ each other (pckv-grr), `hits` carries what a sum over keys needs: n Cov = -hits_
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,32 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.fieller import Ratio
+from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.key_value.queries import KeyMeans, in_units
+
+_FEW = 32  # keys that a headline lists all
+
+
+def stored(share: Measured, means: Measured | None, domain: KeyValue) -> dict[str, NDArray[Any]]:
+    """What a snapshot keeps of keys: shares, and means in own units with their intervals (keys, or keys x dimensions)."""
+    arrays: dict[str, NDArray[Any]] = {"estimate": share.value, "stderr": share.stderr}
+    if means is not None and domain.dimensions:
+        own = in_units(means, domain)
+        for name, part in (("mean", own.value), ("mean_stderr", own.stderr), ("mean_low", own.low), ("mean_high", own.high)):
+            assert part is not None
+            arrays[name] = part[:, 0] if domain.dimensions == 1 else part
+    return arrays
+
+
+def first_questions(domain: KeyValue) -> tuple[str, ...]:
+    """All shares and means where keys are few, else the most frequent keys."""
+    if domain.size > _FEW:
+        return ("top 10",)
+    return ("frequencies", "means") if domain.dimensions else ("frequencies",)
 
 
 @dataclass(frozen=True)
-class KeyEstimate(Estimate, Points):
+class KeyEstimate(Estimate, Points, KeyMeans):
     """Shares (keys) and totals (keys x value dimensions), in the scale -1..1 of values."""
 
     domain: KeyValue
@@ -31,6 +54,16 @@ class KeyEstimate(Estimate, Points):
     hits: tuple[Floats, Floats] | None = None
     told: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
     told_stderr: Floats | None = None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return stored(Measured(self.share, self.share_stderr), self.means, self.domain)
+
+    def headline(self) -> tuple[str, ...]:
+        return first_questions(self.domain)
+
+    @property
+    def cost(self) -> int:
+        return self.domain.size * (4 + 6 * self.domain.dimensions)
 
     def points(self, keys: NDArray[np.int64]) -> Measured:
         """Shares of devices that hold the keys."""
@@ -48,7 +81,7 @@ class KeyEstimate(Estimate, Points):
         )
 
     @cached_property
-    def means(self) -> Measured:
+    def means(self) -> Measured:  # type: ignore[override]
         """Of every key and value dimension, in -1..1."""
         low, high = self.ratio.interval()
         if self.told is not None and self.told_stderr is not None:
@@ -76,3 +109,17 @@ class KeyEstimate(Estimate, Points):
         """The mean value of all pairs whose key lies in low..high, a row per value dimension, in -1..1."""
         ratio = self.range_ratio(low, high)
         return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+
+
+def exact_keys(domain: KeyValue, values: Any) -> KeyEstimate:
+    """What devices really hold, in the shape of an estimate without error."""
+    return KeyEstimate(domain, len(domain.check(values)), *exact_sums(domain, values))
+
+
+def exact_sums(domain: KeyValue, pairs: Pairs) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """Shares and totals of what devices hold, with errors of zero, in the order of `KeyEstimate`."""
+    n, keys = max(len(pairs), 1), domain.size
+    share = np.bincount(pairs.keys, minlength=keys) / n
+    columns = [np.bincount(pairs.keys, column, minlength=keys) / n for column in pairs.values.T]
+    total = np.stack(columns, axis=1) if columns else np.zeros((keys, 0))
+    return share, np.zeros(keys), total, np.zeros(keys), np.zeros_like(total), np.zeros_like(total)

@@ -12,22 +12,24 @@ Variance  (2k)^2 times the tree's. Two groups with epsilon each have 2.1 times l
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State
-from hearsay.mechanisms.domains.domain import parse
+from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.cells import Ordinal
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate, Measured, Points
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_sums, stored
 from hearsay.mechanisms.key_value.padding import PADDING, sample_padded
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
+from hearsay.mechanisms.key_value.queries import ItemRanges
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.ranges.hierarchical.line import Hierarchical
@@ -48,7 +50,7 @@ def read_candidates(parameters: Mapping[str, Any], most: int, keys: int) -> NDAr
 
 
 @dataclass(frozen=True)
-class HeavyEstimate(Estimate, Points):
+class HeavyEstimate(Estimate, Points, ItemRanges):
     """Round 1's shares of all items; round 2's tree over the candidates once there is one."""
 
     domain: KeyValue
@@ -68,17 +70,28 @@ class HeavyEstimate(Estimate, Points):
             value[heavy], stderr[heavy] = self.length * found.value, self.length * found.stderr
         return Measured(value, stderr)
 
-    def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
-        """Heavy items a device holds inside low..high on average; shapes (queries, 1)."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return stored(self.points(np.arange(self.domain.size)), None, self.domain)
+
+    def headline(self) -> tuple[str, ...]:
+        return ("top 10",)
+
+    def item_range(self, low: int, high: int) -> Measured:
         if self.candidates is None:
             raise QueryError("ranges need the second round, which has not begun")
-        first = np.searchsorted(self.candidates, low[:, 0])
-        last = np.searchsorted(self.candidates, high[:, 0], side="right")
-        value, stderr = np.zeros(len(first)), np.zeros(len(first))
-        some = last > first
-        found = self.tree.ranges(first[some, None], last[some, None] - 1)
-        value[some], stderr[some] = self.length * found.value, self.length * found.stderr
-        return Measured(value, stderr)
+        first, last = np.searchsorted(self.candidates, [low, high + 1])
+        if first == last:
+            return Measured(np.zeros(1), np.zeros(1))
+        found = self.tree.ranges(np.array([[first]]), np.array([[last - 1]]))
+        return Measured(self.length * found.value, self.length * found.stderr)
+
+
+@dataclass(frozen=True)
+class ExactItems(KeyEstimate, ItemRanges):
+    """What devices really hold."""
+
+    def item_range(self, low: int, high: int) -> Measured:
+        return Measured(self.share[low : high + 1].sum(keepdims=True), np.zeros(1))
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,7 @@ class Heavy(Mechanism):
     domain: KeyValue
     history: tuple[Mapping[str, Any], ...] = ()
 
+    ESTIMATE: ClassVar[type[HeavyEstimate]] = HeavyEstimate
     ID = "heavy"
     SUMMARY = "heavy items and intervals of item sets, in two rounds with different devices"
     ONE_ROUND_EACH: ClassVar[bool] = True
@@ -105,6 +119,9 @@ class Heavy(Mechanism):
             raise SpecificationError("domain must be ordered and without values (values = false) for heavy")
         if 2 * self.options["k"] > self.domain.size:
             raise SpecificationError(f"options.k must be at most half of the keys, got {self.options['k']}")
+
+    def exact(self, values: Any) -> ExactItems:
+        return ExactItems(self.domain, len(values), *exact_sums(self.domain, self.domain.check(values)))
 
     @property
     def length(self) -> int:
@@ -130,7 +147,8 @@ class Heavy(Mechanism):
 
     @cached_property
     def second(self) -> Hierarchical:
-        return cast(Hierarchical, Hierarchical.create(self.epsilon, parse({"kind": "ordinal", "size": self.length + 1}), {"fanout": FANOUT}))
+        line = Ordinal((Axis("value", self.length + 1),))
+        return Hierarchical.create(self.epsilon, line, {"fanout": FANOUT})
 
     @property
     def parts(self) -> tuple[PckvGRR, Hierarchical]:

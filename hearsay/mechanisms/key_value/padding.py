@@ -17,7 +17,7 @@ from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
 from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
 from hearsay.mechanisms.options import Option, integer
 
@@ -57,7 +57,11 @@ class Padded(Mechanism):
     """
 
     domain: KeyValue
+    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
     EXCLUSIVE: ClassVar[bool] = False  # a report names one key at most
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
 
     @property
     def length(self) -> int:

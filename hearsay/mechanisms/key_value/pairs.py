@@ -1,10 +1,12 @@
 """The pairs of many devices, each device with as many as it likes: three flat arrays instead of a list of lists.
 
 Device i holds the pairs starts[i] to starts[i + 1] - 1. Keys of a device rise and differ; values lie in -1..1, one
-column a value dimension (none for plain item sets).
+column a value dimension (none for plain item sets). Pairs read from a file also know what their devices are called, so
+that a device's rows need not stand together.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +26,7 @@ class Pairs:
     starts: NDArray[np.int64]
     keys: NDArray[np.int64]
     values: NDArray[np.float64]
+    names: NDArray[Any] | None = None
 
     @classmethod
     def grouped(cls, device: NDArray[np.int64], keys: NDArray[np.int64], values: NDArray[Any], devices: int) -> Self:
@@ -32,12 +35,28 @@ class Pairs:
         device, keys = device[order], keys[order]
         again = (device[1:] == device[:-1]) & (keys[1:] == keys[:-1])
         if again.any():
-            error = ValueOutsideDomain("key must differ from the device's other keys")
-            error.position = int(order[1:][np.argmax(again)])  # type: ignore[attr-defined]
-            raise error
+            raise ValueOutsideDomain("key must differ from the device's other keys", int(order[1:][np.argmax(again)]))
         starts = np.zeros(devices + 1, dtype=np.int64)
         np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
         return cls(starts, keys.astype(np.int64), (values if values.ndim == 2 else values[:, None])[order].astype(np.float64))
+
+    @classmethod
+    def join(cls, parts: Sequence["Pairs"]) -> "Pairs":
+        """Parts one after the other; devices of the same name become one."""
+        if len(parts) == 1:
+            return parts[0]
+        keys = np.concatenate([part.keys for part in parts])
+        values = np.concatenate([part.values for part in parts])
+        offsets = np.cumsum([0, *(len(part) for part in parts)])
+        device = np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=False)])
+        if any(part.names is None for part in parts):
+            return cls.grouped(device, keys, values, int(offsets[-1]))
+        names, number = np.unique(np.concatenate([part.names for part in parts if part.names is not None]), return_inverse=True)
+        try:
+            joined = cls.grouped(number[device], keys, values, len(names))
+        except ValueOutsideDomain as error:
+            raise ValueOutsideDomain(str(error)) from None  # the position is none of a block
+        return replace(joined, names=names)
 
     def __len__(self) -> int:
         return len(self.starts) - 1

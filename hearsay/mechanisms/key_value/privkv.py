@@ -20,7 +20,7 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.key_value.bins import BinEstimate
+from hearsay.mechanisms.key_value.bins import BinEstimate, exact_bins
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.sampled_key import SampledKey, Symbols
 from hearsay.mechanisms.options import Option, choice, integer, number
@@ -118,6 +118,9 @@ class PrivKV(SampledKey):
         if self.bins <= 2:
             return KeyEstimate(self.domain, n, *fields, *noise)
         return BinEstimate(self.domain, n, *fields, *noise, shown=shown, per_key=reports, chances=(q, gap))
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return super().exact(values) if self.bins <= 2 else exact_bins(self.domain, values, self.bins)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""

@@ -10,6 +10,7 @@ Variance  Of any weights on a level's cells by the oracle's moments; Cov(F, S) =
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,8 +23,10 @@ from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Po
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys, first_questions, stored
 from hearsay.mechanisms.key_value.fieller import Ratio
 from hearsay.mechanisms.key_value.padding import PADDING, padded_signs, sample_padded
+from hearsay.mechanisms.key_value.queries import KeyMeans
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.grr import GRR
@@ -56,7 +59,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class RangeMeanEstimate(Estimate, Points):
+class RangeMeanEstimate(Estimate, Points, KeyMeans):
     """Shares and means of any range of keys."""
 
     domain: KeyValue
@@ -96,6 +99,12 @@ class RangeMeanEstimate(Estimate, Points):
             scale**2 * covariance,
         )
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return stored(self.points(np.arange(self.domain.size)), self.means, self.domain)
+
+    def headline(self) -> tuple[str, ...]:
+        return first_questions(self.domain)
+
     def points(self, keys: Ends) -> Measured:
         """Shares of devices that hold single keys."""
         ratio = self.ratios(keys, keys)
@@ -107,7 +116,7 @@ class RangeMeanEstimate(Estimate, Points):
         return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
 
     @cached_property
-    def means(self) -> Measured:
+    def means(self) -> Measured:  # type: ignore[override]
         """Of every key."""
         keys = np.arange(self.domain.size)
         ratio = self.ratios(keys, keys)
@@ -121,6 +130,7 @@ class RangeMeans(Mechanism):
 
     domain: KeyValue
 
+    ESTIMATE: ClassVar[type[RangeMeanEstimate]] = RangeMeanEstimate
     ID = "hierarchical"
     SUMMARY = "means over ranges of ordered keys: a tree of histograms with both signs"
     OPTIONS = (integer("fanout", 4, 2, 1 << 10, "children of a node"), *PADDING)
@@ -131,6 +141,9 @@ class RangeMeans(Mechanism):
     def check(self) -> None:
         if not self.domain.ordered or self.domain.dimensions != 1:
             raise SpecificationError("domain must be ordered, with one value a pair, for hierarchical on key-value data")
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
 
     @property
     def length(self) -> int:
@@ -148,8 +161,6 @@ class RangeMeans(Mechanism):
             small = GRR.over(2 * nodes + 1, self.epsilon)
             large = OLH.over(2 * nodes + 1, self.epsilon)
             oracles.append(small if small.moments.a < large.moments.a else large)
-        from fractions import Fraction
-
         return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(1)] * len(oracles)))
 
     @property

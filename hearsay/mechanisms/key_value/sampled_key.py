@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 
@@ -45,6 +46,11 @@ class SampledKey(Mechanism):
     """Sampling, layout and counting; subclasses disguise the symbol and read the counts."""
 
     domain: KeyValue
+
+    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
 
     @property
     def bins(self) -> int:

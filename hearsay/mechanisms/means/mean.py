@@ -48,6 +48,7 @@ class Mean(Mechanism):
 
     domain: Number
 
+    ESTIMATE: ClassVar[type[MeanEstimate]] = MeanEstimate
     ID = "mean"
     SUMMARY = "the mean of one number a device, by the channel with the least worst variance"
     OPTIONS = (
@@ -126,6 +127,10 @@ class Mean(Mechanism):
         half = (self.domain.high - self.domain.low) / 2
         stderr = half * float(np.sqrt(variance / n))
         return MeanEstimate(self.domain, n, self.domain.low + half * (mean + 1), stderr)
+
+    def exact(self, values: Any) -> MeanEstimate:
+        numbers = self.domain.check(values)
+        return MeanEstimate(self.domain, len(numbers), float(numbers.mean()) if len(numbers) else float("nan"), 0.0)
 
     def channel(self) -> NDArray[np.float64]:
         """Rows: the numbers that the table's rows stand for."""
