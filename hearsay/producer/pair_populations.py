@@ -21,18 +21,18 @@ _DEVICES_AT_ONCE = 1 << 16  # device numbers then fit 16 bits, which are sorted 
 
 
 def _gauss(keys: int) -> tuple[Floats, Floats]:
-    place = np.arange(keys) * (100 / keys)
+    place = np.arange(keys, dtype=np.float64) * (100 / keys)
     bell = np.exp(-((place - 49.5) ** 2) / 800)
     return 0.606 * bell, -0.8107 + 1.6793 * bell
 
 
 def _linear(keys: int) -> tuple[Floats, Floats]:
-    x = np.arange(1, keys + 1) / keys
+    x = np.arange(1, keys + 1, dtype=np.float64) / keys
     return 0.4003 + 0.07746 * (x - 0.5005), -1 + 2 * x
 
 
 def _power_law(keys: int) -> tuple[Floats, Floats]:
-    falling = np.arange(1, keys + 1) ** -0.6
+    falling = np.arange(1, keys + 1, dtype=np.float64) ** -0.6
     return falling, -0.9963 + 1.9737 * falling
 
 

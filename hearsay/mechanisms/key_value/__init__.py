@@ -23,3 +23,6 @@ QUERIES = {
     "quantile": "queries:KeyQuantile",
     "range": "queries:ItemRange",
 }
+
+# Padding and hashing need to know how many pairs a device may hold; without domain.pairs they lose, as they should.
+CANDIDATES = {"key-value": ("privkv", "pckv-grr", "collision")}

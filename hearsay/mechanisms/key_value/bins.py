@@ -1,7 +1,7 @@
 """Percentiles of the values of a key's holders, from a histogram of {absent, B bins} (P V.B).
 
-The cumulative share of holders up to an edge, C_b/f, reaches a rank u where C_b - u f changes its sign. Both are sums of
-bins of one multinomial draw, so D_b = C_b - u f is a score with values (1 - u) up to the edge, -u above and 0 for
+The cumulative share of holders up to an edge, C_b/f, reaches a rank u where C_b - u f changes its sign. Both are sums
+of bins of one multinomial draw, so D_b = C_b - u f is a score with values (1 - u) up to the edge, -u above and 0 for
 absent, and its error is exact. The point is the first crossing of the isotonic curve, straight inside a bin; the band
 are the edges where D is not clearly below or above 0.
 """
@@ -94,7 +94,9 @@ def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:
     pairs = domain.check(values)
     shown = np.zeros((domain.size, domain.dimensions, bins + 1))
     for dimension in range(domain.dimensions):
-        np.add.at(shown, (pairs.keys, dimension, 1 + bins_of(pairs.values[:, dimension], bins)), 1 / max(len(pairs), 1))
+        places = pairs.keys * bins + bins_of(pairs.values[:, dimension], bins)
+        held = np.bincount(places, minlength=domain.size * bins).reshape(-1, bins)
+        shown[:, dimension, 1:] = held / max(len(pairs), 1)
     shown[:, :, 0] = 1 - shown.sum(axis=2)
     endless = np.full(shown.shape[:2], np.inf)
     sums = exact_sums(domain, pairs)

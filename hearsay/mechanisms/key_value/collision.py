@@ -1,8 +1,8 @@
 """The collision mechanism: a device's pairs are hashed into a few buckets, and one bucket is named.
 
 Device    Each of at most s pairs (`pairs`; more are thinned out) with its sign is hashed to one of t buckets by a hash
-          function drawn from a public pool. A bucket hit by a pair is named with e/Omega, Omega = s e + t - s; the other
-          buckets share the rest evenly.
+          function drawn from a public pool. A bucket hit by a pair is named with e/Omega, Omega = s e + t - s; the
+          other buckets share the rest evenly.
 Privacy   Every bucket has a chance between 1/Omega and e/Omega whatever the set, and the hash is independent of it.
 Estimate  A pair (key, sign) that a device holds is hit with e/Omega, any other with 1/t. With y and x the sum and the
           difference of both signs' hits a report, g = e/Omega - 1/t: f = (y - 2/t)/g, f m = x/g.
@@ -33,6 +33,7 @@ from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.options import integer
 
+MOST_PAIRS = 64
 _AT_ONCE = 1 << 20
 
 
@@ -61,7 +62,13 @@ class Collision(Mechanism):
     SUMMARY = "all pairs of a small set hashed into a few buckets; best for many keys and small sets"
     ERROR_FLOOR = "hash functions come from a fixed pool"
     OPTIONS = (
-        integer("pairs", 4, 1, 64, "s: pairs of a device that count; larger sets are thinned out"),
+        integer(
+            "pairs",
+            None,
+            1,
+            MOST_PAIRS,
+            "s: pairs of a device that count, larger sets are thinned out; else domain.pairs",
+        ),
         integer("hashes", 1 << 14, 1, 1 << 20, "size of the pool of hash functions"),
         integer("seed", 0, 0, 2**31, "public seed of the hash functions"),
     )
@@ -74,6 +81,8 @@ class Collision(Mechanism):
     )
 
     def check(self) -> None:
+        if self.most > MOST_PAIRS:
+            raise SpecificationError(f"options.pairs or domain.pairs must be at most {MOST_PAIRS}, got {self.most}")
         if self.domain.dimensions > 1:
             raise SpecificationError(f"domain must have one value a pair for collision, got {self.domain.dimensions}")
 
@@ -83,7 +92,10 @@ class Collision(Mechanism):
     @property
     def most(self) -> int:
         """s."""
-        return int(self.options["pairs"])
+        return int(self.options["pairs"] or self.domain.pairs or self.domain.size)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**self.options, "pairs": self.most}
 
     @property
     def pool(self) -> int:

@@ -1,7 +1,8 @@
 """Key-value data: every device holds a set of pairs, each key at most once, each value in its own low..high.
 
 Several key dimensions are flattened to one, row-major, and named in answers. Without value dimensions the pairs are
-plain item sets. A device may hold no pair at all: a row of a CSV file with an empty key says so.
+plain item sets. A device may hold no pair at all: a row of a CSV file with an empty key says so. `pairs` tells how many
+a device holds at most, where that is known: methods that pad sets need it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -77,6 +78,7 @@ class KeyValue(Domain):
     keys: tuple[Axis, ...]
     values: tuple[ValueAxis, ...] = (ValueAxis(),)
     ordered: bool = False
+    pairs: int | None = None  # how many a device holds at most, where that is known
     KIND: ClassVar[str] = "key-value"
 
     @property
@@ -98,12 +100,14 @@ class KeyValue(Domain):
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
-        only(table, {"kind", "keys", "values", "low", "high", "ordered"})
+        only(table, {"kind", "keys", "values", "low", "high", "ordered", "pairs"})
         if "keys" not in table:
             raise SpecificationError("domain.keys is missing: a number, a list of labels, or tables with size")
-        made = cls(_key_axes(table["keys"]), _value_axes(table), table.get("ordered", False))
+        made = cls(_key_axes(table["keys"]), _value_axes(table), table.get("ordered", False), table.get("pairs"))
         if not isinstance(made.ordered, bool):
             raise SpecificationError(f"domain.ordered must be true or false, got {made.ordered!r}")
+        if made.pairs is not None and (type(made.pairs) is not int or not 1 <= made.pairs <= made.size):
+            raise SpecificationError(f"domain.pairs must be an integer in 1..{made.size}, got {made.pairs!r}")
         if len(set(made.columns)) < len(made.columns):
             raise SpecificationError(f"domain must have different names for {', '.join(made.columns)}")
         if made.size > MAXIMUM_CELLS:
@@ -122,7 +126,8 @@ class KeyValue(Domain):
             values = {"values": False}
         elif len(self.values) == 1 and self.values[0].name == "value":
             values = {"values": True, "low": self.values[0].low, "high": self.values[0].high}
-        return {"kind": self.KIND, "keys": keys, **values, "ordered": self.ordered}
+        known = {} if self.pairs is None else {"pairs": self.pairs}
+        return {"kind": self.KIND, "keys": keys, **values, "ordered": self.ordered, **known}
 
     def read(self, columns: Mapping[str, Any]) -> Pairs:
         missing = [name for name in self.columns if name not in columns]
@@ -130,8 +135,7 @@ class KeyValue(Domain):
             raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
         names, device = np.unique(np.asarray(columns[DEVICE]).astype(str), return_inverse=True)
         if names.size and not names[0]:
-            place = int(np.flatnonzero(device == 0)[0])
-            raise ValueOutsideDomain("device must not be empty", place, DEVICE)
+            raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)
         first = np.asarray(columns[self.keys[0].name]).astype(str)
         rows = np.flatnonzero(np.char.strip(first) != "")
         try:
@@ -188,8 +192,8 @@ class KeyValue(Domain):
         """Everybody draws a few keys, and a value for each."""
         drawn = np.stack([draw(self.size) for _ in range(_PEOPLE_PAIRS)], axis=1)
         fresh = np.ones(drawn.shape, dtype=bool)
-        for place in range(1, _PEOPLE_PAIRS):
-            fresh[:, place] = (drawn[:, :place] != drawn[:, place : place + 1]).all(axis=1)
+        for nth in range(1, _PEOPLE_PAIRS):
+            fresh[:, nth] = (drawn[:, :nth] != drawn[:, nth : nth + 1]).all(axis=1)
         device, place = np.nonzero(fresh)
         columns = [np.stack([draw(_VALUE_STEPS) for _ in range(_PEOPLE_PAIRS)], axis=1) for _ in self.values]
         scaled = [column[device, place] * (2 / (_VALUE_STEPS - 1)) - 1.0 for column in columns]

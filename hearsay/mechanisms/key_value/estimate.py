@@ -22,11 +22,16 @@ _FEW = 32  # keys that a headline lists all
 
 
 def stored(share: Measured, means: Measured | None, domain: KeyValue) -> dict[str, NDArray[Any]]:
-    """What a snapshot keeps of keys: shares, and means in own units with their intervals (keys, or keys x dimensions)."""
+    """What a snapshot keeps of keys: shares, and means in own units with their intervals, by key (and dimension)."""
     arrays: dict[str, NDArray[Any]] = {"estimate": share.value, "stderr": share.stderr}
     if means is not None and domain.dimensions:
         own = in_units(means, domain)
-        for name, part in (("mean", own.value), ("mean_stderr", own.stderr), ("mean_low", own.low), ("mean_high", own.high)):
+        for name, part in (
+            ("mean", own.value),
+            ("mean_stderr", own.stderr),
+            ("mean_low", own.low),
+            ("mean_high", own.high),
+        ):
             assert part is not None
             arrays[name] = part[:, 0] if domain.dimensions == 1 else part
     return arrays
@@ -81,7 +86,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         )
 
     @cached_property
-    def means(self) -> Measured:  # type: ignore[override]
+    def means(self) -> Measured:
         """Of every key and value dimension, in -1..1."""
         low, high = self.ratio.interval()
         if self.told is not None and self.told_stderr is not None:

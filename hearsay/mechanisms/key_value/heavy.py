@@ -12,6 +12,7 @@ Variance  (2k)^2 times the tree's. Two groups with epsilon each have 2.1 times l
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_sums, stored
-from hearsay.mechanisms.key_value.padding import PADDING, sample_padded
+from hearsay.mechanisms.key_value.padding import PADDING, padding_of, sample_padded
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
 from hearsay.mechanisms.key_value.queries import ItemRanges
@@ -44,7 +45,7 @@ def read_candidates(parameters: Mapping[str, Any], most: int, keys: int) -> NDAr
         raise SpecificationError("round must have exactly the key candidates, a list of keys")
     if len(listed) != most or not all(type(key) is int and 0 <= key < keys for key in listed):
         raise SpecificationError(f"round.candidates must be {most} keys in 0..{keys - 1}, got something else")
-    if any(one >= other for one, other in zip(listed, listed[1:], strict=False)):
+    if any(one >= other for one, other in pairwise(listed)):
         raise SpecificationError("round.candidates must rise, got something else")
     return np.array(listed, dtype=np.int64)
 
@@ -120,6 +121,9 @@ class Heavy(Mechanism):
         if 2 * self.options["k"] > self.domain.size:
             raise SpecificationError(f"options.k must be at most half of the keys, got {self.options['k']}")
 
+    def canonical_options(self) -> dict[str, Any]:
+        return {**self.options, "padding": self.first.length}
+
     def exact(self, values: Any) -> ExactItems:
         return ExactItems(self.domain, len(values), *exact_sums(self.domain, self.domain.check(values)))
 
@@ -143,7 +147,7 @@ class Heavy(Mechanism):
 
     @cached_property
     def first(self) -> PckvGRR:
-        return PckvGRR.create(self.epsilon, self.domain, {"padding": self.options["padding"]})
+        return PckvGRR.create(self.epsilon, self.domain, {"padding": padding_of(self.options, self.domain)})
 
     @cached_property
     def second(self) -> Hierarchical:

@@ -1,12 +1,13 @@
 """Padding and sampling: a device pads its set to a public length l with dummy keys and samples one pair of it.
 
-Whether a key is among a device's pairs then shows with probability at most 1/l, which lets a response over all keys keep
-the sampled one more often than epsilon alone would (privacy amplification by sampling). A set longer than l is sampled
-from as it is, and its pairs count less, by l/size: the price of an l too small is a bias, not privacy.
+Whether a key is among a device's pairs then shows with probability at most 1/l, which lets a response over all keys
+keep the sampled one more often than epsilon alone would (privacy amplification by sampling). A set longer than l is
+sampled from as it is, and its pairs count less, by l/size: the price of an l too small is a bias, not privacy.
                                                               Wang, Li and Jha 2018; for pairs Gu et al. 2020 (PCKV)
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,8 +23,13 @@ from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
 from hearsay.mechanisms.options import Option, integer
 
 PADDING: tuple[Option, ...] = (
-    integer("padding", 1, 1, 1 << 16, "length l that sets are padded to; best where nine sets of ten are not longer"),
+    integer("padding", None, 1, 1 << 16, "length l that sets are padded to; where absent domain.pairs, else all keys"),
 )
+
+
+def padding_of(options: Mapping[str, Any], domain: KeyValue) -> int:
+    """l: what the survey says, else the most pairs that a device may hold."""
+    return int(options["padding"] or domain.pairs or domain.size)
 
 
 def sample_padded(pairs: Pairs, length: int, keys: int, random: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -66,7 +72,10 @@ class Padded(Mechanism):
     @property
     def length(self) -> int:
         """l."""
-        return int(self.options["padding"])
+        return padding_of(self.options, self.domain)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**self.options, "padding": self.length}
 
     @property
     def all_keys(self) -> int:

@@ -38,7 +38,9 @@ class Pairs:
             raise ValueOutsideDomain("key must differ from the device's other keys", int(order[1:][np.argmax(again)]))
         starts = np.zeros(devices + 1, dtype=np.int64)
         np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
-        return cls(starts, keys.astype(np.int64), (values if values.ndim == 2 else values[:, None])[order].astype(np.float64))
+        return cls(
+            starts, keys.astype(np.int64), (values if values.ndim == 2 else values[:, None])[order].astype(np.float64)
+        )
 
     @classmethod
     def join(cls, parts: Sequence["Pairs"]) -> "Pairs":
@@ -51,7 +53,9 @@ class Pairs:
         device = np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=False)])
         if any(part.names is None for part in parts):
             return cls.grouped(device, keys, values, int(offsets[-1]))
-        names, number = np.unique(np.concatenate([part.names for part in parts if part.names is not None]), return_inverse=True)
+        names, number = np.unique(
+            np.concatenate([part.names for part in parts if part.names is not None]), return_inverse=True
+        )
         try:
             joined = cls.grouped(number[device], keys, values, len(names))
         except ValueOutsideDomain as error:

@@ -51,7 +51,7 @@ class PckvGRR(Padded):
 
     @cached_property
     def sign_keep(self) -> int:
-        """Chance out of 2^64 that a truly sampled key's sign is kept; drawn keys, also the sampled one, have fair signs.
+        """Chance out of 2^64 that a truly sampled key's sign is kept; drawn keys have fair signs, the sampled one too.
 
         A kept key is truly sampled with probability t or drawn with u = (1-t)/D, so that a p = t s + u/2. What every
         sign of another key has, u/2, must meet (1/l)(t s + u/2) + (1 - 1/l) u/2 <= e u/2, solved for s.

@@ -1,7 +1,7 @@
 """PCKV-UE: pad and sample one pair, then a noisy symbol of {none, -, +} for every key, one round.
 
-Device    One pair of the set padded to l, its value rounded to a sign. The sampled key shows its sign with a p, the other
-          sign with a(1-p), else none; every other key, dummies included, shows none with 1-b and each sign with b/2.
+Device    One pair of the set padded to l, its value rounded to a sign. The sampled key shows its sign with a p, the
+          other sign with a(1-p), else none; every other key, dummies included, shows none with 1-b, each sign with b/2.
 Privacy   a = 1/2, b = 2/(e+3), p = e/(e+1): at most eps over all sets (enumerated). Item sets: b = 1/(e+1), no sign.
 Estimate  As in `padding`; reports are d + l symbols, so this is for few keys. It was never clearly the best.
                                                                                       Gu, Li, Cheng, Xiong and Cao 2020
@@ -70,7 +70,9 @@ class PckvUE(Padded):
     @cached_property
     def layout(self) -> Layout:
         chosen = (Scalar("dimension", self.dimensions),) if self.dimensions > 1 else ()
-        return Layout.of(*chosen, vector=Vector("symbols" if self.signs == 2 else "bits", self.all_keys, self.signs + 1))
+        return Layout.of(
+            *chosen, vector=Vector("symbols" if self.signs == 2 else "bits", self.all_keys, self.signs + 1)
+        )
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:

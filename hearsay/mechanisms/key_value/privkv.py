@@ -1,11 +1,11 @@
 """PrivKV with a joint budget, one round: a sampled key, and one coin over {absent, bins of the value}.
 
-Device    A key of all d, uniformly. Absent, or the value rounded at random to a sign (its bin, with option `bins`); this
-          symbol by generalised randomised response over B + 1 symbols.
+Device    A key of all d, uniformly. Absent, or the value rounded at random to a sign (its bin, with option `bins`);
+          this symbol by generalised randomised response over B + 1 symbols.
 Privacy   The key is independent of the device; the symbol has ratio P/q <= e^eps, P = e/(e+B), q = 1/(e+B).
-Estimate  Of the N reports of a key, y0 absent, x the balance of signs, g = P - q: f = 1 - (y0-q)/g, f m = x/g; unbiased.
+Estimate  Of the N reports of a key y0 absent, x the balance of signs, g = P - q: f = 1 - (y0-q)/g, f m = x/g; unbiased.
 Variance  N Var f = y0(1-y0)/g^2 - f(1-f)/d; Var(f m - mu f) = [(1-y0-x^2) - 2 mu x y0 + mu^2 y0(1-y0)]/(N g^2), from
-          which means have Fieller's intervals. Two coins (`budget = "split"`) waste half of epsilon; see `privkv_split`.
+          which means have Fieller's intervals. Two coins (`budget = "split"`) waste half of epsilon: `privkv_split`.
                                                            Ye et al. 2019 (P) algorithms 3 and 4, with one coin for two
 """
 
@@ -39,6 +39,7 @@ PRIVKV_OPTIONS: tuple[Option, ...] = (
 class PrivKV(SampledKey):
     """One coin over absent and all bins."""
 
+    ESTIMATE: ClassVar[type[KeyEstimate]] = BinEstimate  # a plain KeyEstimate where there are only signs
     ID = "privkv"
     SUMMARY = "one key of all, sampled; presence and value under one coin: frequencies and means of key-value pairs"
     OPTIONS = PRIVKV_OPTIONS

@@ -1,11 +1,11 @@
 """PrivKV as published, one round: half of epsilon for the key's presence, half for the value's sign.
 
-Device    A key of all d, uniformly. A holder rounds its value to a sign, a non-holder draws one with mean m0 (`initial`);
-          the sign tells the truth with p2 = e2/(e2+1), presence with p = e1/(e1+1), e1 = e2 = e^(eps/2).
+Device    A key of all d, uniformly. A holder rounds its value to a sign, a non-holder draws one with mean m0
+          (`initial`); the sign tells the truth with p2 = e2/(e2+1), presence with p = e1/(e1+1), e1 = e2 = e^(eps/2).
 Privacy   p p2/((1-p) P(fake says so)) <= e^eps for any fakes. With fair private ones only eps/2 + ln(2 p2) is spent.
 Estimate  `unbiased`, `paper` or `virtual`: see `calibration`.
 Variance  se(f)^2 = Y(1-Y)/(N(2p-1)^2) - f(1-f)/(dN); means by Fieller from the unbiased ratio, also where the value
-          itself is the paper's, which is biased towards m0.                            Ye et al. 2019 algorithms 3, 4, 7
+          itself is the paper's, which is biased towards m0.                           Ye et al. 2019 algorithms 3, 4, 7
 """
 
 from dataclasses import dataclass

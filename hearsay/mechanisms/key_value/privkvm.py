@@ -7,8 +7,8 @@ Privacy   Exactly eps over all rounds, for any published means, even hostile one
 Estimate  f from round 1. f m of round r: X_r/c2 - (1-f) m0_r, of round 1 as in `calibration`; combined by inverse
           variance. `estimator = "paper"`: the last round's X_c/c2 alone, whose bias shrinks by theta in round 1 and by
           1 - f a round after it (P theorem 5.3).
-Variance  By linear propagation of X_r and of f, which all rounds share; means by Fieller. With epsilon fixed more rounds
-          have less information, c tanh^2(eps/4c).
+Variance  By linear propagation of X_r and of f, which all rounds share; means by Fieller. With epsilon fixed more
+          rounds have less information, c tanh^2(eps/4c).
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,13 +40,16 @@ from hearsay.mechanisms.key_value.sampled_key import (
     true_symbols,
 )
 from hearsay.mechanisms.layout import Layout, Reports, by_parts
-from hearsay.mechanisms.options import Option, choice, integer, number
+from hearsay.mechanisms.options import Option, choice, integer
+from hearsay.mechanisms.options import number as number_option
 
 SHARED_OPTIONS: tuple[Option, ...] = (
     choice("estimator", "unbiased", ("unbiased", "paper"), "all rounds without bias, or the last one as published"),
     choice("disclose", "draws", ("draws", "means"), "devices get signs drawn for them, or the means to draw from"),
-    choice("presence", "none", ("none", "literal"), "after round 1 only signs, or presence by a fair coin as published"),
-    number("initial", 0.0, -1.0, 1.0, "mean of the values that non-holders make up in round 1"),
+    choice(
+        "presence", "none", ("none", "literal"), "after round 1 only signs, or presence by a fair coin as published"
+    ),
+    number_option("initial", 0.0, -1.0, 1.0, "mean of the values that non-holders make up in round 1"),
 )
 
 
@@ -231,14 +234,15 @@ class PrivKVM(SampledKey):
             weights = [np.where(np.isfinite(noise) & np.isfinite(total), 1 / noise, 0.0) for total, noise, _ in parts]
             every = np.sum(weights, axis=0)
             shares = [weight / every for weight in weights]
-        total = sum(np.where(w > 0, w * np.nan_to_num(t), 0.0) for w, (t, _, _) in zip(shares, parts, strict=True))
-        noise = sum(np.where(w > 0, w**2 * v, 0.0) for w, (_, v, _) in zip(shares, parts, strict=True))
-        along = sum(w * b for w, (_, _, b) in zip(shares, parts, strict=True))
+        weighed = list(zip(shares, parts, strict=True))
+        total = np.sum([np.where(w > 0, w * np.nan_to_num(t), 0.0) for w, (t, _, _) in weighed], axis=0)
+        own_noise = np.sum([np.where(w > 0, w**2 * v, 0.0) for w, (_, v, _) in weighed], axis=0)
+        along = np.sum([w * b for w, (_, _, b) in weighed], axis=0)
         direct = shares[0] * slope
         f_variance = start.share_variance
         return start._replace(
             total=np.where(every > 0, total, np.nan),
-            total_variance=noise + (along**2 + 2 * along * direct) * f_variance,
+            total_variance=own_noise + (along**2 + 2 * along * direct) * f_variance,
             covariance=(along + direct) * f_variance,
         )
 

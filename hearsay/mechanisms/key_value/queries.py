@@ -68,7 +68,7 @@ def in_units(found: Measured, domain: KeyValue) -> Measured:
 
 
 def _flat(found: Measured) -> Measured:
-    return Measured(*(None if part is None else part.reshape(-1) for part in found))  # type: ignore[arg-type]
+    return Measured(*(part if part is None else part.reshape(-1) for part in found))  # type: ignore[arg-type]
 
 
 def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] | None]]:
@@ -104,7 +104,8 @@ class Mean(Query):
         if len(words) == len(domain.keys):
             key = domain.locate(words)
             return cls(key, key, False)
-        return cls(*domain.locate_range(words, cls.NAME), True)
+        low, high = domain.locate_range(words, cls.NAME)
+        return cls(low, high, True)
 
     def answers(self, domain: Domain) -> int:
         return domain.dimensions if isinstance(domain, KeyValue) else 1
@@ -113,8 +114,8 @@ class Mean(Query):
         if self.is_range:
             found = estimate.range_means(self.low, self.high)
             return view.show(in_units(found, estimate.domain), _names(estimate.domain, None))
-        every = estimate.means
-        found = Measured(*(None if part is None else part[self.low] for part in every))
+        value, stderr, low, high = estimate.means
+        found = Measured(value[self.low], stderr[self.low], low[self.low], high[self.low])
         return view.show(in_units(found, estimate.domain), _names(estimate.domain, self.low))
 
 

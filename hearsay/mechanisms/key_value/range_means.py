@@ -1,10 +1,10 @@
 """Means over ranges of ordered keys: a tree whose nodes carry both signs (K 7.1.2).
 
-Device    One pair of the set padded to l (`padding`; 1 where every device holds one pair), its value rounded to a sign;
+Device    One pair of the set padded to l (`padding`; 1 where all devices hold one pair), its value rounded to a sign;
           then a level of the tree, the root included, and (node, sign) there by the level's oracle. Nothing to say is a
           cell of its own.
 Privacy   The oracle's: pair and level are chosen with coins that spend nothing, and a device reports once.
-Estimate  A range is the sum of the fewest nodes that make it up; share F = l (plus + minus), total S = l (plus - minus).
+Estimate  A range is the sum of the fewest nodes that make it up: share F = l (plus + minus), total S = l(plus - minus).
 Variance  Of any weights on a level's cells by the oracle's moments; Cov(F, S) = l^2 [Var plus - Var minus]. Means by
           Fieller. A device counts once for each of its pairs in the range.
 """
@@ -25,7 +25,7 @@ from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys, first_questions, stored
 from hearsay.mechanisms.key_value.fieller import Ratio
-from hearsay.mechanisms.key_value.padding import PADDING, padded_signs, sample_padded
+from hearsay.mechanisms.key_value.padding import PADDING, padded_signs, padding_of, sample_padded
 from hearsay.mechanisms.key_value.queries import KeyMeans
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import integer
@@ -82,9 +82,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
             inner_low = np.where(covered, above_low * fanout, last)
             inner_high = np.where(covered, np.minimum(above_high * fanout, nodes), last)
             count = ((inner_low - first) + (last - inner_high)).astype(np.float64)
-            p, m = (
-                sign[inner_low] - sign[first] + sign[last] - sign[inner_high] for sign in (level.plus, level.minus)
-            )
+            p, m = (sign[inner_low] - sign[first] + sign[last] - sign[inner_high] for sign in (level.plus, level.minus))
             plus, minus = plus + p, minus + m
             share_variance += level.variance(2 * count, p + m, 2 * count, p + m)
             total_variance += level.variance(2 * count, p + m, np.zeros(x.size), p - m)
@@ -116,7 +114,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
         return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
 
     @cached_property
-    def means(self) -> Measured:  # type: ignore[override]
+    def means(self) -> Measured:
         """Of every key."""
         keys = np.arange(self.domain.size)
         ratio = self.ratios(keys, keys)
@@ -135,19 +133,28 @@ class RangeMeans(Mechanism):
     SUMMARY = "means over ranges of ordered keys: a tree of histograms with both signs"
     OPTIONS = (integer("fanout", 4, 2, 1 << 10, "children of a node"), *PADDING)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"epsilon": 1.5, "domain": {"kind": "key-value", "keys": 5, "ordered": True}, "options": {"fanout": 2}},
+        {
+            "epsilon": 1.5,
+            "domain": {"kind": "key-value", "keys": 5, "ordered": True, "pairs": 1},
+            "options": {"fanout": 2},
+        },
     )
 
     def check(self) -> None:
         if not self.domain.ordered or self.domain.dimensions != 1:
-            raise SpecificationError("domain must be ordered, with one value a pair, for hierarchical on key-value data")
+            raise SpecificationError(
+                "domain must be ordered, with one value a pair, for hierarchical on key-value data"
+            )
 
     def exact(self, values: Any) -> KeyEstimate:
         return exact_keys(self.domain, values)
 
     @property
     def length(self) -> int:
-        return int(self.options["padding"])
+        return padding_of(self.options, self.domain)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**self.options, "padding": self.length}
 
     @cached_property
     def tree(self) -> Tree:

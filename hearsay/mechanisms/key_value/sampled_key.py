@@ -26,9 +26,7 @@ from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smalles
 Symbols = NDArray[np.int64]
 
 
-def true_symbols(
-    pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random
-) -> Symbols:
+def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random) -> Symbols:
     """What an honest device would say about the sampled key: 0 absent, else 1 + the bin of its value."""
     place = pairs.find(key)
     held = np.flatnonzero(place >= 0)
@@ -106,9 +104,7 @@ class SampledKey(Mechanism):
         return reports / self.domain.size
 
 
-def keyed_channel(
-    domain: KeyValue, dimensions: int, bins: int, symbols: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def keyed_channel(domain: KeyValue, dimensions: int, bins: int, symbols: NDArray[np.float64]) -> NDArray[np.float64]:
     """P(key, dimension, sent | set) for every set of a small domain."""
     sets = domain.every_set(bins)
     parts = []

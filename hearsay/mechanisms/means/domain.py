@@ -67,7 +67,8 @@ class Number(Domain):
         return numbers
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:
-        return self.low + draw(_STEPS) * ((self.high - self.low) / (_STEPS - 1))
+        steps: Floats = draw(_STEPS).astype(np.float64)
+        return self.low + steps * ((self.high - self.low) / (_STEPS - 1))
 
     def scale(self, numbers: Floats) -> Floats:
         """To -1..1."""

@@ -10,6 +10,7 @@ Numbers and outputs lie symmetric around 0, so the rows up to the middle one det
 
 from fractions import Fraction
 from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def _program(epsilon: float, reach: float) -> tuple[float, Floats] | None:
     equal = [{cell(row, output): 1.0 for output in range(OUTPUTS)} for row in range(half)]
     equal += [{cell(row, output): float(y[output]) for output in range(OUTPUTS)} for row in range(half)]
 
-    def matrix(entries: list[dict[int, float]]) -> object:
+    def matrix(entries: list[dict[int, float]]) -> Any:
         places = [(number, column, value) for number, row in enumerate(entries) for column, value in row.items()]
         rows, columns, values = zip(*places, strict=True)
         return sparse.csr_matrix((values, (rows, columns)), shape=(len(entries), unknowns))
@@ -95,7 +96,7 @@ def _program(epsilon: float, reach: float) -> tuple[float, Floats] | None:
     goal = np.zeros(unknowns)
     goal[-1] = 1.0
     wanted = np.concatenate([np.ones(half), t[:half]])
-    found = linprog(goal, matrix(bounds), limits, matrix(equal), wanted, bounds=(0, None), method="highs")
+    found: Any = linprog(goal, matrix(bounds), limits, matrix(equal), wanted, bounds=(0, None), method="highs")
     return (float(found.fun), found.x[:cells].reshape(half, OUTPUTS)) if found.status == 0 else None
 
 
@@ -116,7 +117,7 @@ def _integers(chances: Floats, epsilon: float) -> Rows:
 
 
 def _filled(weights: list[int], low: list[int], high: list[int], middle: bool) -> tuple[int, ...]:
-    """Move what is missing (or too much) to where there is room, the likeliest outputs first; pairs in the middle row."""
+    """Move what is missing (or too much) to where there is room, likeliest outputs first; pairs in the middle row."""
     missing = WEIGHT - sum(weights)
     centre = len(weights) // 2
     if middle and missing % 2:

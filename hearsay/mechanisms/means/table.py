@@ -12,6 +12,7 @@ Variance  second moment of the outputs, straight between two rows' numbers, less
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ _FINE = 2001  # points at which variances are compared
 
 
 class VarianceLine(NamedTuple):
-    """n Var as start + slope x (mean square of the outputs), or None: only the upper bound, square - mean^2, is known."""
+    """n Var as start + slope x (mean square of the outputs), between its least and most over all numbers."""
 
     start: float
     slope: float
@@ -56,7 +57,7 @@ class Table:
             if max(column) > allowed * min(column):
                 raise SpecificationError("options.table must have weights within a factor of e^epsilon in every output")
         numbers = self.exact_numbers
-        if numbers[0] != -1 or numbers[-1] != 1 or any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
+        if numbers[0] != -1 or numbers[-1] != 1 or any(a >= b for a, b in pairwise(numbers)):
             raise SpecificationError("options.table must have rows whose means rise from -1 to 1")
 
     @cached_property

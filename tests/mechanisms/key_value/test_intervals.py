@@ -1,4 +1,4 @@
-"""Frequencies and means on data with known answers: unbiased, and covered by their intervals, for shares from 0.02 to 1.
+"""Frequencies and means on data with known answers: unbiased and covered by their intervals, shares from 0.02 to 1.
 
 A replicate is one key with its exact law of counts given how many reports name it; 20,000 of them a case.
 """
@@ -67,7 +67,10 @@ def padded(kind: Any) -> Any:
         a, b, p = mechanism.chances()
         at = share / 4  # the chance to be the sampled pair
         plus, minus = at * (1 + mean) / 2, at * (1 - mean) / 2
-        chances = [a * (p * minus + (1 - p) * plus) + (1 - at) * b / 2, a * (p * plus + (1 - p) * minus) + (1 - at) * b / 2]
+        chances = [
+            a * (p * minus + (1 - p) * plus) + (1 - at) * b / 2,
+            a * (p * plus + (1 - p) * minus) + (1 - at) * b / 2,
+        ]
         counts = GENERATOR.multinomial(40 * reports, [*chances, 1 - sum(chances)], REPLICATES)
         state: Any = {"named": counts[:, None, :2], "reports": np.array([40 * reports])}
         wide = type(mechanism)(mechanism.epsilon, domain(20), mechanism.options)

@@ -48,7 +48,9 @@ def test_finding_a_key_agrees_with_looking_at_every_pair() -> None:
         if place >= 0:
             assert pairs.keys[place] == wanted[device]
             assert pairs.starts[device] <= place < pairs.starts[device + 1]
-    assert (Pairs(np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 1))).find(np.arange(3)) < 0).all()
+    assert (
+        Pairs(np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 1))).find(np.arange(3)) < 0
+    ).all()
 
 
 def test_draws_below_a_bound_of_their_own_are_uniform() -> None:

@@ -31,7 +31,7 @@ EXACT = [  # mechanisms whose worst pair of sets spends all of epsilon
     (PckvGRR, domain(4, 0), {"padding": 2}),
     (PckvUE, domain(2), {"padding": 1}),
     (Collision, domain(3), {"pairs": 3, "hashes": 4}),
-    (RangeMeans, domain(3, ordered=True), {"fanout": 2}),
+    (RangeMeans, domain(3, ordered=True), {"fanout": 2, "padding": 1}),
     (Heavy, domain(4, 0, ordered=True), {"k": 1, "padding": 2}),
 ]
 AMPLIFIED = [  # padding hides more than these formulas use

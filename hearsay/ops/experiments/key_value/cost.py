@@ -30,12 +30,12 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
             for epsilon in BUDGETS:
                 setting = Setting(data, 100, 10**5, epsilon)
                 fixed = {
-                    rounds: _cost(setting, setting.build("privkvm", rounds=rounds, estimator="paper"), cost, runs, generator)
+                    rounds: _cost(
+                        setting, setting.build("privkvm", rounds=rounds, estimator="paper"), cost, runs, generator
+                    )
                     for rounds in (3, 6)
                 }
-                plus = _cost(
-                    setting, setting.build("privkvm+", cost=cost, estimator="paper"), cost, runs, generator
-                )
+                plus = _cost(setting, setting.build("privkvm+", cost=cost, estimator="paper"), cost, runs, generator)
                 ours = [_one_round(setting, name, cost, runs, generator) for name in ("joint", "pckv-grr")]
                 result.rows.append([data, cost, epsilon, fixed[3][0], fixed[6][0], *plus, *ours])
                 if cost == COSTS[0]:
@@ -48,7 +48,9 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
         ):
             rows = [row for row in result.rows if row[:2] == [data, cost]]
             for place in (3, 4, 5, 7, 8):
-                axes.plot([row[2] for row in rows], [row[place] for row in rows], marker=".", label=result.columns[place])
+                axes.plot(
+                    [row[2] for row in rows], [row[place] for row in rows], marker=".", label=result.columns[place]
+                )
             axes.set(title=f"{data}, A0 = {cost:g}", xlabel="epsilon", ylabel="total cost", xscale="log")
             axes.legend(fontsize=7)
 
@@ -63,6 +65,7 @@ def _cost(
     for _ in range(runs):
         last, state = run_rounds(mechanism, setting.law, setting.reports, generator)
         mean = answers(last.estimate(state)).mean
+        assert mean is not None
         costs.append(float(np.abs(mean - setting.law.mean).mean()) + cost * last.number)
         rounds.append(last.number)
     return float(np.mean(costs)), float(np.mean(rounds))

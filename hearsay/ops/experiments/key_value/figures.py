@@ -27,6 +27,7 @@ BUDGETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 FREQUENCY_BUDGETS = (0.1, 0.2, 0.4, 0.6, 0.8)
 USERS = (2 * 10**4, 5 * 10**4, 10**5, 2 * 10**5, 5 * 10**5, 10**6)
 KEYS = (50, 100, 200, 400, 700, 1000)
+ROUNDS = (1, 2, 3, 4, 6, 8, 10)
 OURS: dict[str, Method] = {"joint": privkv(), "pckv-grr": pckv_grr}
 VIRTUAL = privkv(budget="split", virtual=6, initial=1.0)
 MEANS = "mean squared error of means"
@@ -40,8 +41,8 @@ def by_epsilon(data: str, keys: int = 100, reports: int = 10**5) -> dict[float, 
 def figure_3(runs: int, generator: Generator) -> Result:
     methods = {
         "PrivKVM (1 real, 5 virtual)": VIRTUAL,
-        "PrivKVM-Harmony": privkvm_harmony(1),
-        "PrivKVM-MeanEst": privkvm_mean_est(1),
+        "PrivKVM-Harmony": privkvm_harmony,
+        "PrivKVM-MeanEst": privkvm_mean_est,
         **OURS,
     }
     panels = [
@@ -79,7 +80,7 @@ def figure_4(runs: int, generator: Generator) -> Result:
 def figures_5_and_6(runs: int, generator: Generator) -> list[Result]:
     both: dict[str, Method] = {"PrivKVM (1 real, 5 virtual)": VIRTUAL, **OURS}
     frequencies = {**both, "k-RR": oracle("k-RR")}
-    means = {**both, "PrivKVM-Harmony": privkvm_harmony(1)}
+    means = {**both, "PrivKVM-Harmony": privkvm_harmony}
     users = {float(count): Setting("gauss", 100, count, 1.0) for count in USERS}
     keys = {float(count): Setting("linear", count, 10**6, 1.0) for count in KEYS}
     results = []
@@ -143,14 +144,18 @@ def figure_8(generator: Generator) -> Result:
         "pckv-grr": pckv_grr,
     }
     drawn = {
-        (name, epsilon): method(one, generator).mean for name, method in methods.items() for epsilon, one in setting.items()
+        (name, epsilon): method(one, generator).mean
+        for name, method in methods.items()
+        for epsilon, one in setting.items()
     }
     law = next(iter(setting.values())).law
     rows = [
         [name, epsilon, float(((mean - law.mean) ** 2).mean())]  # type: ignore[operator]
         for (name, epsilon), mean in drawn.items()
     ]
-    result = Result("figure-8", "P figure 8: means by key (gauss, n = 100,000), one run", ["method", "epsilon", "error"], rows)
+    result = Result(
+        "figure-8", "P figure 8: means by key (gauss, n = 100,000), one run", ["method", "epsilon", "error"], rows
+    )
 
     def draw(picture: object) -> None:
         picture.set_size_inches(4.2 * len(methods), 3.8)  # type: ignore[attr-defined]
@@ -165,34 +170,28 @@ def figure_8(generator: Generator) -> Result:
     return result
 
 
+def by_rounds(data: str, epsilon: float) -> dict[float, Setting]:
+    return {float(count): Setting(data, 100, 10**5, epsilon, count) for count in ROUNDS}
+
+
 def figure_9(runs: int, generator: Generator) -> Result:
-    rounds = (1, 2, 3, 4, 6, 8, 10)
-    panels = []
-    for data in ("gauss", "power-law"):
-        for epsilon in (1.0, 4.0):
-            setting = Setting(data, 100, 10**5, epsilon)
-
-            def varied(method: object, setting: Setting = setting) -> Method:
-                return lambda count, generator: method(int(count.keys))(setting, generator)  # type: ignore[operator]
-
-            # The number of rounds takes the place of the setting's keys, the law stays the same.
-            methods: dict[str, Method] = {
-                "PrivKVM, paper": varied(lambda c: privkvm(c, estimator="paper")),
-                "PrivKVM, unbiased, combined": varied(lambda c: privkvm(c)),
-                "joint, one round": varied(lambda c: privkv()),
-                "pckv-grr, one round": varied(lambda c: pckv_grr),
-            }
-            settings = {float(count): Setting(data, count, 10**5, epsilon) for count in rounds}
-
-            def score(found: Found, _: PairLaw, law: PairLaw = setting.law) -> float:
-                return mean_error(found, law)
-
-            panels.append(Panel(f"{data}, epsilon {epsilon:g}", "rounds", settings, methods, score, MEANS))
+    methods: dict[str, Method] = {
+        "PrivKVM, paper": privkvm(estimator="paper"),
+        "PrivKVM, unbiased, combined": privkvm(),
+        "joint, one round": privkv(),
+        "pckv-grr, one round": pckv_grr,
+    }
+    panels = [
+        Panel(f"{data}, epsilon {epsilon:g}", "rounds", by_rounds(data, epsilon), methods, mean_error, MEANS)
+        for data in ("gauss", "power-law")
+        for epsilon in (1.0, 4.0)
+    ]
     caption = (
         "P's figure falls with the rounds. With epsilon shared out, that trend is not to be had: information goes as "
         "c tanh^2(eps/4c); only the bias of the paper's estimator shrinks"
     )
-    result, found = figure("figure-9", "P figure 9: means by rounds (n = 100,000 in each)", panels, runs, generator, caption)
+    title = "P figure 9: means by rounds (n = 100,000 in each)"
+    result, found = figure("figure-9", title, panels, runs, generator, caption)
     for curves in found:
         combined = curves["PrivKVM, unbiased, combined"]
         result.expect(combined[0] < combined[-1], "more rounds do not lose")
@@ -200,22 +199,17 @@ def figure_9(runs: int, generator: Generator) -> Result:
 
 
 def figure_10(runs: int, generator: Generator) -> Result:
-    rounds = (1, 2, 3, 4, 6, 8, 10)
-    base = Setting("power-law", 100, 10**5, 2.0)
-
-    def varied(method: object) -> Method:
-        return lambda count, generator: method(int(count.keys))(base, generator)  # type: ignore[operator]
-
     methods: dict[str, Method] = {
-        "PrivKVM": varied(lambda c: privkvm(c, estimator="paper")),
-        "PrivKVM-Harmony": varied(privkvm_harmony),
-        "PrivKVM-MeanEst": varied(privkvm_mean_est),
-        "joint, one round": varied(lambda c: privkv()),
-        "pckv-grr, one round": varied(lambda c: pckv_grr),
+        "PrivKVM": privkvm(estimator="paper"),
+        "PrivKVM-Harmony": privkvm_harmony,
+        "PrivKVM-MeanEst": privkvm_mean_est,
+        "joint, one round": privkv(),
+        "pckv-grr, one round": pckv_grr,
     }
-    settings = {float(count): Setting("power-law", count, 10**5, 2.0) for count in rounds}
-    panel = Panel("power-law, epsilon 2", "rounds", settings, methods, lambda found, _: mean_error(found, base.law), MEANS)
-    return figure("figure-10", "P figure 10: other values' noise by rounds", [panel], runs, generator)[0]
+    panel = Panel("power-law, epsilon 2", "rounds", by_rounds("power-law", 2.0), methods, mean_error, MEANS)
+    caption = "rises for all, as figure 9; MeanEst answers for all keys at once, in d bits a report"
+    title = "P figure 10: other noise for values, by rounds"
+    return figure("figure-10", title, [panel], runs, generator, caption)[0]
 
 
 def figure_12(runs: int, generator: Generator) -> Result:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.key_value.calibration import theta
+from hearsay.mechanisms.key_value.calibration import Seen, theta
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.rounds import published
 from hearsay.ops.experiments.key_value.laws import draw_padded, draw_round, draw_sampled, run_rounds
-from hearsay.ops.experiments.key_value.rivals import MeanEst, harmony_mean, sampled_oracle
+from hearsay.ops.experiments.key_value.rivals import MeanEst, gain, harmony_mean, sampled_oracle
 from hearsay.producer.pair_populations import PairLaw
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ class Setting:
     keys: int
     reports: int
     epsilon: float
+    rounds: int = 1  # of the methods that are asked for no number of their own
 
     @property
     def law(self) -> PairLaw:
@@ -82,57 +84,44 @@ def pckv_grr(setting: Setting, generator: Generator) -> Found:
     return answers(mechanism.estimate(draw_padded(mechanism, setting.law, setting.reports, generator)))
 
 
-def privkvm(rounds: int, **options: Any) -> Method:
+def privkvm(rounds: int | None = None, **options: Any) -> Method:
     """All rounds, every device in each."""
 
     def run(setting: Setting, generator: Generator) -> Found:
-        mechanism = setting.build("privkvm", rounds=rounds, **options)
+        mechanism = setting.build("privkvm", rounds=rounds or setting.rounds, **options)
         last, state = run_rounds(mechanism, setting.law, setting.reports, generator)
         return answers(last.estimate(state))
 
     return run
 
 
-def privkvm_harmony(rounds: int) -> Method:
+def privkvm_harmony(setting: Setting, generator: Generator) -> Found:
     """PrivKVM with Harmony's scaling in place of counting and cutting."""
-
-    def run(setting: Setting, generator: Generator) -> Found:
-        mechanism = setting.build("privkvm", rounds=rounds, estimator="paper")
-        state, history = mechanism.empty(), []
-        while True:
-            here = mechanism.in_round(history)
-            draw_round(here, state, setting.law, setting.reports, generator)
-            coin = 2 * here.round_channel(2, 1.0)[2, 1] - 1 if rounds > 1 else _gain(here)
-            seen = here.seen(state, here.number)
-            mean = harmony_mean(type(seen)(*(part[:, 0] for part in seen)), coin, setting.reports)
-            if here.number == rounds:
-                return Found(here.estimate(state).share, np.clip(mean, -1.0, 1.0))
-            history.append({"means": np.rint(np.clip(mean, -1, 1) * (1 << 20)).astype(int).tolist()})
-
-    return run
+    mechanism = setting.build("privkvm", rounds=setting.rounds, estimator="paper")
+    state, history = mechanism.empty(), list[dict[str, Any]]()
+    while True:
+        here = mechanism.in_round(history)
+        draw_round(here, state, setting.law, setting.reports, generator)
+        seen = here.seen(state, here.number)
+        one_value = Seen(*(part[:, 0] for part in seen))
+        mean = np.clip(harmony_mean(one_value, gain(here.sign_budget(here.number)), setting.reports), -1.0, 1.0)
+        if here.number == setting.rounds:
+            return Found(here.estimate(state).share, mean)
+        history.append(published(mean))
 
 
-def _gain(mechanism: Any) -> float:
-    table = mechanism.round_channel(1, 1.0)
-    return float((table[2, 2] - table[2, 1]) / (table[2, 2] + table[2, 1]))
-
-
-def privkvm_mean_est(rounds: int) -> Method:
+def privkvm_mean_est(setting: Setting, generator: Generator) -> Found:
     """All keys at once with eps/(2c) a round; presence as in PrivKVM's round 1."""
-
-    def run(setting: Setting, generator: Generator) -> Found:
-        law = setting.law
-        rival = MeanEst(setting.keys, setting.epsilon / (2 * rounds))
-        keep = np.exp(setting.epsilon / 2) / (1 + np.exp(setting.epsilon / 2))
-        fake = np.zeros(setting.keys)
-        part = theta(law.share, keep)
-        for _ in range(rounds):
-            true = (1 - part) * law.mean + part * fake
-            fake = np.clip(rival.draw_means(true, setting.reports, generator), -1.0, 1.0)
-            part = 1 - law.share
-        return Found(None, fake)
-
-    return run
+    law = setting.law
+    rival = MeanEst(setting.keys, setting.epsilon / (2 * setting.rounds))
+    keep = np.exp(setting.epsilon / 2) / (1 + np.exp(setting.epsilon / 2))
+    fake = np.zeros(setting.keys)
+    part = theta(law.share, keep)
+    for _ in range(setting.rounds):
+        true = (1 - part) * law.mean + part * fake
+        fake = np.clip(rival.draw_means(true, setting.reports, generator), -1.0, 1.0)
+        part = 1 - law.share
+    return Found(None, fake)
 
 
 def oracle(name: str) -> Method:

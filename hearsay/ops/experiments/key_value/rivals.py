@@ -9,11 +9,11 @@ MeanEst answers for all keys at once: a vector of signs in the half space of the
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, tanh
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.base import CellMechanism
 from hearsay.mechanisms.exact.randomness import Random, seeded
 from hearsay.mechanisms.exact.thresholds import keep_threshold, probability
 from hearsay.mechanisms.key_value.calibration import Seen
@@ -24,16 +24,13 @@ from hearsay.producer.pair_populations import PairLaw
 
 Floats = NDArray[np.float64]
 RAPPOR_OPTIONS = {"bits": 64, "hashes": 2, "cohorts": 16}
+ORACLES: dict[str, type[CellMechanism]] = {"k-RR": GRR, "RAPPOR": RAPPOR, "SHist": SHist}
 
 
 def sampled_oracle(name: str, law: PairLaw, reports: int, epsilon: float, generator: np.random.Generator) -> Floats:
     """Shares of holders by an oracle over the keys and "absent"."""
     keys = len(law.share)
-    oracle: Any = {
-        "k-RR": lambda: GRR.over(keys + 1, epsilon),
-        "RAPPOR": lambda: RAPPOR.over(keys + 1, epsilon, **RAPPOR_OPTIONS),
-        "SHist": lambda: SHist.over(keys + 1, epsilon),
-    }[name]()
+    oracle = ORACLES[name].over(keys + 1, epsilon, **(RAPPOR_OPTIONS if name == "RAPPOR" else {}))
     shares = np.append(law.share / keys, 1 - law.share.mean())
     counts = generator.multinomial(reports, shares)
     random = seeded(int(generator.integers(1 << 62)))
