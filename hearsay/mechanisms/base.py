@@ -137,6 +137,14 @@ class Mechanism(ABC):
         Computed from the thresholds that `perturb` uses. For small domains only.
         """
 
+    def listed_values(self) -> Any | None:
+        """The values that the channel's rows stand for, where these are not the domain's cells; None: not listed."""
+        return None
+
+    def warnings(self, state: State) -> list[str]:
+        """What looks wrong with the reports themselves, in sentences; nothing where all could be honest."""
+        return []
+
     @abstractmethod
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """What a user may expect with so many reports, by kind of query: `point`, and `range` where it can."""

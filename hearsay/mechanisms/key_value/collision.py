@@ -14,6 +14,7 @@ The pool is fixed, so that an error of about sqrt(1/pool) times what others hold
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import exp
 from typing import Any, ClassVar
 
@@ -85,6 +86,9 @@ class Collision(Mechanism):
             raise SpecificationError(f"options.pairs or domain.pairs must be at most {MOST_PAIRS}, got {self.most}")
         if self.domain.dimensions > 1:
             raise SpecificationError(f"domain must have one value a pair for collision, got {self.domain.dimensions}")
+
+    def listed_values(self) -> Pairs:
+        return self.domain.every_set(2 if self.domain.dimensions else 1)
 
     def exact(self, values: Any) -> KeyEstimate:
         return exact_keys(self.domain, values)
@@ -221,19 +225,26 @@ class Collision(Mechanism):
         return KeyEstimate(self.domain, n, share, stderr, x / gap, share_variance, *noise)
 
     def channel(self) -> NDArray[np.float64]:
-        """Rows: `domain.every_set` with signs for values; only for sets that are not thinned out."""
+        """Rows: `domain.every_set` with signs for values; sets that are thinned out as a mixture."""
         inside, outside = self._exact()
         sets = self.domain.every_set(self.signs)
         rows = []
         for number in range(len(sets)):
             one = sets[number : number + 1]
             item = one.keys * self.signs + (one.values[:, 0] > 0 if self.signs == 2 else 0)
+            subsets = list(combinations(item.tolist(), min(self.most, len(item))))
             row = []
             for function in range(self.pool):
-                covered = set(hashed(self.options["seed"], np.full(len(item), function), item, self.buckets).tolist())
-                chances = [inside, outside]
-                row += [float(chances[bucket not in covered][len(covered)]) for bucket in range(self.buckets)]
-            rows.append(np.array(row) / self.pool)
+                chances = np.zeros(self.buckets)
+                for kept in subsets:
+                    places = hashed(
+                        self.options["seed"], np.array(function), np.array(kept, dtype=np.int64), self.buckets
+                    )
+                    covered = np.isin(np.arange(self.buckets), places)
+                    count = int(covered.sum())
+                    chances += np.where(covered, float(inside[count]), float(outside[count])) / len(subsets)
+                row.append(chances)
+            rows.append(np.concatenate(row) / self.pool)
         return np.array(rows)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:

@@ -124,6 +124,9 @@ class Heavy(Mechanism):
     def canonical_options(self) -> dict[str, Any]:
         return {**self.options, "padding": self.first.length}
 
+    def listed_values(self) -> Pairs:
+        return self.domain.every_set(1)
+
     def exact(self, values: Any) -> ExactItems:
         return ExactItems(self.domain, len(values), *exact_sums(self.domain, self.domain.check(values)))
 

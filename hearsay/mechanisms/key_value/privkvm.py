@@ -34,6 +34,7 @@ from hearsay.mechanisms.key_value.sampled_key import (
     SampledKey,
     Symbols,
     fold_keyed,
+    keyed_channel,
     keyed_layout,
     keyed_reports,
     sample,
@@ -171,8 +172,13 @@ class PrivKVM(SampledKey):
         raise NotImplementedError("a round's fakes depend on the key; see perturb")
 
     def symbol_channel(self) -> NDArray[np.float64]:
-        """Of this round, with the worst case of a known fake +1 in place of `initial` or what was published."""
-        return self.round_channel(self.number, 1.0)
+        """Of this round's first key."""
+        return self.round_channel(self.number, float(self.fakes(self.number)[0, 0]))
+
+    def channel(self) -> NDArray[np.float64]:
+        """Of this round, with what was published for each key."""
+        tables = [[self.round_channel(self.number, fake) for fake in row] for row in self.fakes(self.number).tolist()]
+        return keyed_channel(self.domain, 2, np.array(tables))
 
     def round_channel(self, number: int, fake: float) -> NDArray[np.float64]:
         """P(sent | absent, -, +) in a round where a non-holder's sign has the mean `fake`."""

@@ -80,6 +80,11 @@ def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] 
     return [(None, {**key_part, "value": axis.name}) for axis in domain.values]
 
 
+def unpaired(query: str, domain: Domain) -> str | None:
+    """Why a domain has no pairs, where it has none."""
+    return None if isinstance(domain, KeyValue) else f"query {query} needs key-value data, this survey is {domain.kind}"
+
+
 def _need_values(query: str, domain: KeyValue) -> None:
     if not domain.values:
         raise QueryError(f"query {query} needs pairs with values, these are item sets")
@@ -97,6 +102,10 @@ class Mean(Query):
     HELP = "the mean value of a key's holders; on ordered keys also of all pairs with a key in A..B"
     NEEDS, OWN_UNIT = KeyMeans, _UNIT
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -125,7 +134,11 @@ class Means(Query):
 
     NAME, GRAMMAR = "means", "means"
     HELP = "the mean value of the holders of every key, in domain order"
-    NEEDS, OWN_UNIT, MANY = KeyMeans, _UNIT, True
+    NEEDS, OWN_UNIT = KeyMeans, _UNIT
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -151,6 +164,10 @@ class KeyQuantile(Query):
     HELP = "on key-value data with bins: values below which parts Q of a key's holders lie; the last word is the key"
     NEEDS, OWN_UNIT = KeyQuantiles, _UNIT
     WORDS: ClassVar[tuple[int, int | None]] = (2, None)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -186,6 +203,10 @@ class ItemRange(Query):
     HELP = "on item sets: how many of the heavy items in A..B a device holds on average"
     NEEDS = ItemRanges
     WORDS: ClassVar[tuple[int, int | None]] = (2, 2)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

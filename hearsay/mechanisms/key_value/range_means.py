@@ -26,6 +26,7 @@ from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys, first_questions, stored
 from hearsay.mechanisms.key_value.fieller import Ratio
 from hearsay.mechanisms.key_value.padding import PADDING, padded_signs, padding_of, sample_padded
+from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.queries import KeyMeans
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import integer
@@ -145,6 +146,9 @@ class RangeMeans(Mechanism):
             raise SpecificationError(
                 "domain must be ordered, with one value a pair, for hierarchical on key-value data"
             )
+
+    def listed_values(self) -> Pairs:
+        return self.domain.every_set(2 if self.domain.dimensions else 1)
 
     def exact(self, values: Any) -> KeyEstimate:
         return exact_keys(self.domain, values)

@@ -8,7 +8,6 @@ that looks does harm only to the keys it names: `uniformity` finds many of them.
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from hearsay.mechanisms.key_value.pairs import Pairs, bins_of, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 
 Symbols = NDArray[np.int64]
+SUSPICIOUS = 1e-6  # honest devices look worse less than once in a million tests
 
 
 def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random) -> Symbols:
@@ -97,23 +97,32 @@ class SampledKey(Mechanism):
 
     def channel(self) -> NDArray[np.float64]:
         """Rows: `domain.every_set(bins)`; the key and dimension are uniform, the symbol is disguised."""
-        return keyed_channel(self.domain, self.dimensions, self.bins, self.symbol_channel())
+        tables = np.broadcast_to(
+            self.symbol_channel(), (self.domain.size, self.dimensions, self.bins + 1, self.bins + 1)
+        )
+        return keyed_channel(self.domain, self.bins, tables)
+
+    def listed_values(self) -> Pairs:
+        return self.domain.every_set(self.bins)
+
+    def warnings(self, state: State) -> list[str]:
+        return [text for name in self.arrays if (text := uneven(state[name], name)) is not None]
 
     def predicted_keys(self, reports: int) -> float:
         """Reports that a key gets."""
         return reports / self.domain.size
 
 
-def keyed_channel(domain: KeyValue, dimensions: int, bins: int, symbols: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(key, dimension, sent | set) for every set of a small domain."""
+def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(key, dimension, sent | set) for every set of a small domain; `tables` has a channel a key and dimension."""
     sets = domain.every_set(bins)
     parts = []
-    for key, dimension in product(range(domain.size), range(dimensions)):
+    for key, dimension in np.ndindex(tables.shape[:2]):
         place = sets.find(np.full(len(sets), key))
         true = np.zeros(len(sets), dtype=np.int64)
         held = place >= 0
         true[held] = 1 if bins == 1 else 1 + bins_of(sets.values[place[held], dimension], bins)
-        parts.append(symbols[true] / (domain.size * dimensions))
+        parts.append(tables[key, dimension][true] / (tables.shape[0] * tables.shape[1]))
     return np.hstack(parts)
 
 
@@ -145,6 +154,19 @@ def fold_keyed(counts: NDArray[np.int64], reports: Reports, name: str = "symbol"
     places *= symbols
     places += reports[name]
     count_into(counts.reshape(-1), places)
+
+
+def uneven(counts: NDArray[np.int64], name: str) -> str | None:
+    """A warning where keys are named too unevenly to have been sampled: then some devices choose theirs."""
+    chance = uniformity(counts)
+    if chance is None or chance >= SUSPICIOUS:
+        return None
+    named = counts.reshape(len(counts), -1).sum(axis=1)
+    most = int(named.argmax())
+    return (
+        f"keys are not named uniformly ({name}): key {most} has {named[most]:,} reports where {named.mean():,.0f} are "
+        f"expected (chance below {SUSPICIOUS:g}); devices that choose their key bias its answers"
+    )
 
 
 def uniformity(counts: NDArray[np.int64]) -> float | None:

@@ -132,6 +132,10 @@ class Mean(Mechanism):
         numbers = self.domain.check(values)
         return MeanEstimate(self.domain, len(numbers), float(numbers.mean()) if len(numbers) else float("nan"), 0.0)
 
+    def listed_values(self) -> NDArray[np.float64]:
+        half = (self.domain.high - self.domain.low) / 2
+        return np.clip(self.domain.low + half * (self.table.numbers + 1), self.domain.low, self.domain.high)
+
     def channel(self) -> NDArray[np.float64]:
         """Rows: the numbers that the table's rows stand for."""
         return self.table.chances

@@ -22,6 +22,7 @@ from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
+from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
 from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, shown_loss
@@ -91,10 +92,10 @@ def audit(
     Without a source of randomness the secure one is used, as on a device.
     """
     mechanism = subject if isinstance(subject, Mechanism) else build(subject)
-    domain = _cells_of(mechanism)
-    if domain.size > MAXIMUM_CELLS:
-        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
-    bound = mechanism.guarantee.matrix(domain)
+    listed = _listed(mechanism)
+    if len(listed) > MAXIMUM_CELLS:
+        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {len(listed)}")
+    bound = _bound(mechanism, len(listed))
     exact = _exact(mechanism)
     values = _values_to_attack(bound, exact)
     pairs = [pair for pair in permutations(values, 2) if not isinf(bound[pair])]
@@ -132,8 +133,7 @@ def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
 
 
 def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -> dict[int, Reports]:
-    cells = np.stack(np.unravel_index(np.array(values), _cells_of(mechanism).shape), axis=1)
-    given = cells[:, 0] if cells.shape[1] == 1 else cells
+    given = _listed(mechanism)[np.array(values)]
     # All values in one batch, shuffled together as devices are.
     order = np.arange(len(values) * draws) % len(values)
     reports = mechanism.perturb(given[order], random)
@@ -206,6 +206,25 @@ def _cells_of(mechanism: Mechanism) -> Cells:
     if not isinstance(mechanism.domain, Cells):
         raise OperationError(f"audit needs a domain of cells, got one of kind {mechanism.domain.kind}")
     return mechanism.domain
+
+
+def _listed(mechanism: Mechanism) -> Any:
+    """Every value, as `perturb` takes them: the cells, or what the mechanism lists for its channel's rows."""
+    listed = None if isinstance(mechanism.domain, Cells) else mechanism.listed_values()
+    if listed is not None:
+        return listed
+    domain = _cells_of(mechanism)
+    cells = np.stack(np.unravel_index(np.arange(domain.size), domain.shape), axis=1)
+    return cells[:, 0] if cells.shape[1] == 1 else cells
+
+
+def _bound(mechanism: Mechanism, values: int) -> Floats:
+    guarantee = mechanism.guarantee
+    if isinstance(mechanism.domain, Cells):
+        return guarantee.matrix(mechanism.domain)
+    if not isinstance(guarantee, PureLDP):
+        raise OperationError(f"audit needs the same promise for all values of a domain of kind {mechanism.domain.kind}")
+    return np.where(np.eye(values, dtype=bool), 0.0, guarantee.epsilon)
 
 
 def _shortened(axis: Axis, size: int) -> Axis:
