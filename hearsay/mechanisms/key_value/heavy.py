@@ -105,7 +105,6 @@ class Heavy(Mechanism):
     ESTIMATE: ClassVar[type[HeavyEstimate]] = HeavyEstimate
     ID = "heavy"
     SUMMARY = "heavy items and intervals of item sets, in two rounds with different devices"
-    ONE_ROUND_EACH: ClassVar[bool] = True
     OPTIONS = (integer("k", 8, 1, 1 << 10, "heavy items wanted; twice as many are looked at in round 2"), *PADDING)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {

@@ -29,7 +29,7 @@ from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, un
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import Ratio
 from hearsay.mechanisms.key_value.privkv_split import flip_signs, key_estimate, show_presence, sign_threshold
-from hearsay.mechanisms.key_value.rounds import SCALE, at_most, draw_plus, published, read, truth_threshold
+from hearsay.mechanisms.key_value.rounds import SCALE, at_most, draw_plus, hand_out, published, read, truth_threshold
 from hearsay.mechanisms.key_value.sampled_key import (
     SampledKey,
     Symbols,
@@ -74,6 +74,10 @@ class PrivKVM(SampledKey):
     @property
     def rounds(self) -> int:
         return int(self.options["rounds"])
+
+    @property
+    def one_round_each(self) -> bool:
+        return False
 
     @property
     def number(self) -> int:
@@ -219,7 +223,8 @@ class PrivKVM(SampledKey):
             last = answered[-1] if answered else 1
             told = paper_mean(self.seen(state, last), self._coins(last))
         ratio = self._combined(state, start, answered)
-        return key_estimate(self, state, ratio, pooled.reports[:, 0], told)
+        made = key_estimate(self, state, ratio, pooled.reports[:, 0], told)
+        return replace(made, reports=int(first.sum()))  # shares are of the devices of round 1
 
     def _combined(self, state: State, start: Ratio, rounds: list[int]) -> Ratio:
         """Round r says s_r = a X_r + m0 f + const; its own noise a^2 Var X weighs it, and f's part they all share."""
@@ -251,6 +256,9 @@ class PrivKVM(SampledKey):
             total_variance=own_noise + (along**2 + 2 * along * direct) * f_variance,
             covariance=(along + direct) * f_variance,
         )
+
+    def hand_out(self, parameters: Mapping[str, Any], random: Random) -> dict[str, Any]:
+        return hand_out(parameters, str(self.options["disclose"]), random)
 
     def next_round(self, state: State) -> dict[str, Any] | None:
         if self.number >= self.rounds:
