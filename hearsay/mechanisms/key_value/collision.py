@@ -88,7 +88,7 @@ class Collision(Mechanism):
             raise SpecificationError(f"domain must have one value a pair for collision, got {self.domain.dimensions}")
 
     def listed_values(self) -> Pairs:
-        return self.domain.every_set(2 if self.domain.dimensions else 1)
+        return self.domain.some_sets(2 if self.domain.dimensions else 1)
 
     def exact(self, values: Any) -> KeyEstimate:
         return exact_keys(self.domain, values)

@@ -22,6 +22,7 @@ from hearsay.mechanisms.key_value.pairs import Pairs
 DEVICE = "device"
 _PEOPLE_PAIRS = 4  # simulated people draw so many keys; those drawn twice count once
 _VALUE_STEPS = 201
+_MOST_SETS = 1024
 
 
 @dataclass(frozen=True)
@@ -227,12 +228,23 @@ class KeyValue(Domain):
         """All sets of a small domain, each value one of `bins` representatives: what an exact channel has as rows."""
         levels = {1: [0.0], 2: [-1.0, 1.0]}.get(bins, list((2 * np.arange(bins) + 1) / bins - 1))
         choices = [None, *product(levels, repeat=self.dimensions)]
+        if len(choices) ** self.size > _MOST_SETS:
+            raise SpecificationError(f"domain must have at most {_MOST_SETS} different sets to list them all")
         rows = list(product(choices, repeat=self.size))
         device = [number for number, row in enumerate(rows) for choice in row if choice is not None]
         keys = [key for row in rows for key, choice in enumerate(row) if choice is not None]
         values = [choice for row in rows for choice in row if choice is not None]
         table = np.array(values, dtype=np.float64).reshape(len(keys), self.dimensions)
         return Pairs.grouped(np.array(device, dtype=np.int64), np.array(keys, dtype=np.int64), table, len(rows))
+
+    def some_sets(self, bins: int) -> Pairs:
+        """All sets where they are few; else the empty one, and single pairs of the first keys with either end as value."""
+        try:
+            return self.every_set(bins)
+        except SpecificationError:
+            keys = np.repeat(np.arange(min(self.size, _MOST_SETS // 4)), 2)
+            values = np.tile(np.array([[-1.0], [1.0]]), (len(keys) // 2, self.dimensions))
+            return Pairs.grouped(1 + np.arange(len(keys)), keys, values, 1 + len(keys))
 
 
 def _part(whole: Any, place: int, name: str) -> Any:

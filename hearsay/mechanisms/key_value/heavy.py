@@ -124,7 +124,7 @@ class Heavy(Mechanism):
         return {**self.options, "padding": self.first.length}
 
     def listed_values(self) -> Pairs:
-        return self.domain.every_set(1)
+        return self.domain.some_sets(1)
 
     def exact(self, values: Any) -> ExactItems:
         return ExactItems(self.domain, len(values), *exact_sums(self.domain, self.domain.check(values)))

@@ -148,7 +148,7 @@ class RangeMeans(Mechanism):
             )
 
     def listed_values(self) -> Pairs:
-        return self.domain.every_set(2 if self.domain.dimensions else 1)
+        return self.domain.some_sets(2 if self.domain.dimensions else 1)
 
     def exact(self, values: Any) -> KeyEstimate:
         return exact_keys(self.domain, values)

@@ -103,7 +103,7 @@ class SampledKey(Mechanism):
         return keyed_channel(self.domain, self.bins, tables)
 
     def listed_values(self) -> Pairs:
-        return self.domain.every_set(self.bins)
+        return self.domain.some_sets(self.bins)
 
     def warnings(self, state: State) -> list[str]:
         return [text for name in self.arrays if (text := uneven(state[name], name)) is not None]

@@ -20,6 +20,7 @@ from hearsay.collector.survey.survey import load
 from hearsay.mechanisms import Mechanism, Reports, build, catalogue
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.guarantees.promises import PureLDP
@@ -96,7 +97,7 @@ def audit(
     if len(listed) > MAXIMUM_CELLS:
         raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {len(listed)}")
     bound = _bound(mechanism, len(listed))
-    exact = _exact(mechanism)
+    exact = _exact(mechanism, len(listed))
     values = _values_to_attack(bound, exact)
     pairs = [pair for pair in permutations(values, 2) if not isinf(bound[pair])]
     drawn = _draw(mechanism, values, draws, random or secure())
@@ -113,10 +114,15 @@ def audit(
     return Audit(mechanism.ID, draws, confidence, tuple(result))
 
 
-def _exact(mechanism: Mechanism) -> Floats | None:
+def _exact(mechanism: Mechanism, values: int) -> Floats | None:
+    """The channel's own losses, where it is small enough to be listed, with a row for every value."""
     if mechanism.domain.size > _EXACT_CELLS or mechanism.layout.outcomes > _EXACT_OUTCOMES:
         return None
-    return losses(mechanism.channel())
+    try:
+        channel = mechanism.channel()
+    except SpecificationError:
+        return None
+    return losses(channel) if len(channel) == values else None
 
 
 def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
