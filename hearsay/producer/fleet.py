@@ -72,8 +72,9 @@ class Fleet:
         kept: list[Any] = []
         sent = 0
         while not self._stop.is_set():
-            number, groups = self._round or 1, self._mechanism.rounds
-            mine = _Chosen(people, kept, groups, number) if self._mechanism.one_round_each else _Chosen(people, kept)
+            number, mechanism = self._round or 1, self._registered.survey.mechanism
+            groups = mechanism.rounds if mechanism.one_round_each else 1
+            mine = _Chosen(people, kept, groups, number)
             sent += self._one_round(mine, devices, progress)
             try:
                 self._take_part_in(number)

@@ -238,7 +238,7 @@ class KeyValue(Domain):
         return Pairs.grouped(np.array(device, dtype=np.int64), np.array(keys, dtype=np.int64), table, len(rows))
 
     def some_sets(self, bins: int) -> Pairs:
-        """All sets where they are few; else the empty one, and single pairs of the first keys with either end as value."""
+        """All sets where they are few; else the empty one, and single pairs of the first keys with either end."""
         try:
             return self.every_set(bins)
         except SpecificationError:

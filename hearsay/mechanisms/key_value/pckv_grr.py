@@ -5,7 +5,7 @@ Device    One pair of the set padded to l, its value rounded to a sign. The key 
 Privacy   a = (l(e-1)+2)/(l(e-1)+2D), p = (l(e-1)+1)/(l(e-1)+2): over all sets at most eps (enumerated). Item sets have
           no sign: a = (l(e-1)+1)/(l(e-1)+D).
 Estimate  f = l (y-b)/(a-b), f m = l x/(a(2p-1)); unbiased where no set is longer than l.
-Variance  n Var f = A^2 y(1-y); see `padding`.              Gu, Li, Cheng, Xiong and Cao 2020; amplification by sampling
+Variance  n Var f = A^2 y(1-y); see `padding`.              Gu et al. 2020; amplification by sampling
 
 Better than `privkv` where sets are small against the number of keys: for means where l < d e/(e+1).
 """

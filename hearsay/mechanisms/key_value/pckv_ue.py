@@ -4,7 +4,7 @@ Device    One pair of the set padded to l, its value rounded to a sign. The samp
           other sign with a(1-p), else none; every other key, dummies included, shows none with 1-b, each sign with b/2.
 Privacy   a = 1/2, b = 2/(e+3), p = e/(e+1): at most eps over all sets (enumerated). Item sets: b = 1/(e+1), no sign.
 Estimate  As in `padding`; reports are d + l symbols, so this is for few keys. It was never clearly the best.
-                                                                                      Gu, Li, Cheng, Xiong and Cao 2020
+                                                                                      Gu et al. 2020
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The published channels for one number: Duchi's two points, the piecewise mechanism, and their mixture.
 
-Duchi      outputs +-(e+1)/(e-1); n Var = ((e+1)/(e-1))^2 - t^2.                          Duchi, Jordan, Wainwright 2013
+Duchi      outputs +-(e+1)/(e-1); n Var = ((e+1)/(e-1))^2 - t^2.                     Duchi, Jordan and Wainwright 2013
 Piecewise  M points at equal distances; a window of w of them has weight H each, the others L, H/L <= e. The windows are
            the rows; their means lie at equal distances, so nothing is lost by the lattice but 0.15% at M = 256.
            n Var = t^2/(E-1) + (E+3)/(3(E-1)^2), E = e^(eps/2).                                      Wang et al. 2019
