@@ -92,6 +92,10 @@ class Mechanism(ABC):
         """The options with every choice made, as the canonical survey lists them."""
         return {name: value for name, value in self.options.items() if value is not None}
 
+    def choices(self) -> str:
+        """In words, what the mechanism chose by itself and why; empty where it had no choice."""
+        return ""
+
     @property
     @abstractmethod
     def layout(self) -> Layout:

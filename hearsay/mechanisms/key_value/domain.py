@@ -87,12 +87,12 @@ class KeyValue(Domain):
         return (DEVICE, *(axis.name for axis in self.keys), *(axis.name for axis in self.values))
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def key_shape(self) -> tuple[int, ...]:
         return tuple(axis.size for axis in self.keys)
 
     @property
     def size(self) -> int:
-        return prod(self.shape)
+        return prod(self.key_shape)
 
     @property
     def dimensions(self) -> int:
@@ -150,7 +150,9 @@ class KeyValue(Domain):
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
 
     def _flat(self, indices: Sequence[Indices]) -> Indices:
-        return indices[0] if len(indices) == 1 else np.ravel_multi_index(tuple(indices), self.shape).astype(np.int64)
+        return (
+            indices[0] if len(indices) == 1 else np.ravel_multi_index(tuple(indices), self.key_shape).astype(np.int64)
+        )
 
     def join(self, parts: Sequence[Any]) -> Pairs:
         return Pairs.join(parts)
@@ -207,7 +209,7 @@ class KeyValue(Domain):
             names = ", ".join(axis.name for axis in self.keys)
             raise QueryError(f"a key needs one value for each of {names}, got {len(words)}")
         indices = [axis.locate(text) for axis, text in zip(self.keys, words, strict=True)]
-        return int(np.ravel_multi_index(tuple(indices), self.shape))
+        return int(np.ravel_multi_index(tuple(indices), self.key_shape))
 
     def locate_range(self, words: Sequence[str], query: str) -> tuple[int, int]:
         """First and last key of a range A B of ordered keys."""
@@ -221,7 +223,7 @@ class KeyValue(Domain):
         """A key as answers name it: (item, None), or (None, cell) where there are several dimensions."""
         if len(self.keys) == 1:
             return self.keys[0].item(index), None
-        places = np.unravel_index(index, self.shape)
+        places = np.unravel_index(index, self.key_shape)
         return None, {axis.name: axis.item(int(place)) for axis, place in zip(self.keys, places, strict=True)}
 
     def every_set(self, bins: int) -> Pairs:

@@ -26,7 +26,7 @@ from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
-from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, shown_loss
+from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, rows_of, shown_loss
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import json_option, seed_option, uses
@@ -93,7 +93,7 @@ def audit(
     Without a source of randomness the secure one is used, as on a device.
     """
     mechanism = subject if isinstance(subject, Mechanism) else build(subject)
-    listed = _listed(mechanism)
+    listed = _values(mechanism)
     if len(listed) > MAXIMUM_CELLS:
         raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {len(listed)}")
     bound = _bound(mechanism, len(listed))
@@ -125,6 +125,20 @@ def _exact(mechanism: Mechanism, values: int) -> Floats | None:
     return losses(channel) if len(channel) == values else None
 
 
+def _values(mechanism: Mechanism) -> Any:
+    """Every value, as `perturb` takes them: what the mechanism lists for its channel's rows, else the domain's."""
+    listed = mechanism.listed_values()
+    return rows_of(mechanism, np.arange(_listed(mechanism).size)) if listed is None else listed
+
+
+def _bound(mechanism: Mechanism, values: int) -> Floats:
+    if mechanism.listed_values() is None:
+        return mechanism.guarantee.matrix(_listed(mechanism))
+    if not isinstance(mechanism.guarantee, PureLDP):
+        raise OperationError(f"audit needs the same promise for all values of a domain of kind {mechanism.domain.kind}")
+    return np.where(np.eye(values, dtype=bool), 0.0, mechanism.guarantee.epsilon)
+
+
 def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
     """The pair that the channel says leaks most, the ends, the middle: few values, and every pair of them."""
     size = len(bound)
@@ -139,7 +153,7 @@ def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
 
 
 def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -> dict[int, Reports]:
-    given = _listed(mechanism)[np.array(values)]
+    given = _values(mechanism)[np.array(values)]
     # All values in one batch, shuffled together as devices are.
     order = np.arange(len(values) * draws) % len(values)
     reports = mechanism.perturb(given[order], random)
@@ -200,7 +214,9 @@ def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
 
 def _smaller(mechanism: Mechanism) -> Mechanism:
     """The same mechanism on the first cells of every axis; cells keep their width, so a metric keeps its meaning."""
-    domain = _cells_of(mechanism)
+    domain = _listed(mechanism)
+    if not isinstance(domain, Cells):
+        return type(mechanism).create(mechanism.epsilon, domain.smaller(MAXIMUM_CELLS), mechanism.canonical_options())
     most = int(MAXIMUM_CELLS ** (1 / len(domain.axes)))
     axes = tuple(_shortened(axis, min(axis.size, most)) for axis in domain.axes)
     if domain.blocks is not None or domain.sensitive is not None:
@@ -208,34 +224,17 @@ def _smaller(mechanism: Mechanism) -> Mechanism:
     return type(mechanism).create(mechanism.epsilon, replace(domain, axes=axes), mechanism.canonical_options())
 
 
-def _cells_of(mechanism: Mechanism) -> Cells:
-    if not isinstance(mechanism.domain, Cells):
-        raise OperationError(f"audit needs a domain of cells, got one of kind {mechanism.domain.kind}")
-    return mechanism.domain
-
-
 def _listed(mechanism: Mechanism) -> Any:
-    """Every value, as `perturb` takes them: the cells, or what the mechanism lists for its channel's rows."""
-    listed = None if isinstance(mechanism.domain, Cells) else mechanism.listed_values()
-    if listed is not None:
-        return listed
-    domain = _cells_of(mechanism)
-    cells = np.stack(np.unravel_index(np.arange(domain.size), domain.shape), axis=1)
-    return cells[:, 0] if cells.shape[1] == 1 else cells
-
-
-def _bound(mechanism: Mechanism, values: int) -> Floats:
-    guarantee = mechanism.guarantee
-    if isinstance(mechanism.domain, Cells):
-        return guarantee.matrix(mechanism.domain)
-    if not isinstance(guarantee, PureLDP):
-        raise OperationError(f"audit needs the same promise for all values of a domain of kind {mechanism.domain.kind}")
-    return np.where(np.eye(values, dtype=bool), 0.0, guarantee.epsilon)
+    if not hasattr(mechanism.domain, "shape"):
+        raise OperationError(
+            f"audit needs a domain whose values can be listed, got one of kind {mechanism.domain.kind}"
+        )
+    return mechanism.domain
 
 
 def _shortened(axis: Axis, size: int) -> Axis:
     labels = None if axis.labels is None else axis.labels[:size]
-    high = None if axis.low is None else axis.low + size * axis.width
+    high = axis.units(size) if axis.continuous else None
     return replace(axis, size=size, labels=labels, high=high)
 
 
