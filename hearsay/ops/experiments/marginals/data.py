@@ -98,3 +98,13 @@ def skewed(attributes: int, devices: int = 1 << 19) -> People:
     limits = np.linspace(0.0, 1.0, attributes)
     drawn = 0.6 * common + 0.8 * generator.standard_normal((devices, attributes))
     return People.of((drawn > limits).astype(np.int64))
+
+
+@lru_cache(maxsize=2)
+def chained(attributes: int, devices: int = 1 << 19) -> People:
+    """Synthetic devices whose attributes follow each other in a chain: here it matters which tree is found."""
+    generator = np.random.default_rng(21)
+    drawn = generator.standard_normal((devices, attributes))
+    for place in range(1, attributes):
+        drawn[:, place] = 0.6 * drawn[:, place - 1] + 0.8 * drawn[:, place]
+    return People.of((drawn > np.linspace(0.0, 1.0, attributes)).astype(np.int64))
