@@ -8,6 +8,8 @@ def load_plugins(names: str | None) -> None:
     """Add families from outside: modules with a family's tables, given as a comma-separated list."""
     for name in filter(None, (part.strip() for part in (names or "").split(","))):
         try:
-            catalogue.add(name)
+            added = catalogue.add(name)
         except ImportError as error:
             raise CollectorError(f"plugins must name modules that can be imported, got {name!r}: {error}") from None
+        if not added:
+            raise CollectorError(f"plugins must name modules with {', '.join(catalogue.EXPORTS)}, got {name!r}")

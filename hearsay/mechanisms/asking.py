@@ -85,11 +85,11 @@ def answer(
     if limit is not None and query.answers(estimate.domain) > limit:
         raise QueryError(
             f"query {kind.NAME} has {query.answers(estimate.domain)} answers, at most {limit} are given here; "
-            "use top, point or range"
+            "ask for fewer, or take them from a snapshot's arrays"
         )
     method = method_for(postprocess, default, kind, estimate)
     scale = float(estimate.reports) if count else 1.0
-    factor = factor_for(estimate.domain) if simultaneous else None
+    factor = factor_for(query.together(estimate.domain)) if simultaneous else None
     return query.answer(estimate, View(question.text, method, scale, factor))
 
 

@@ -86,6 +86,10 @@ class Mechanism(ABC):
         """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""
         return self == other
 
+    def choices(self) -> str:
+        """In words, what the mechanism chose by itself and why; empty where it had no choice."""
+        return ""
+
     @property
     @abstractmethod
     def layout(self) -> Layout:

@@ -7,16 +7,18 @@ module with the same tables, added by `add` (services do that for the modules th
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.forms import Form, Home
-from hearsay.mechanisms.queries.query import Query
+
+if TYPE_CHECKING:  # a device asks nothing
+    from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
-FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "counts")
+FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "marginals", "counts")
 
 
 class Listed(NamedTuple):
@@ -36,22 +38,28 @@ CANDIDATES: dict[str, tuple[str, ...]] = {}  # kind of domain: what `mechanism =
 QUERIES: dict[str, tuple[Home, ...]] = {}  # several families may answer a verb, each for its own estimates
 
 
-def add(module: str) -> None:
-    """Take in the tables of a family; a second time changes nothing."""
+EXPORTS = ("DOMAINS", "MECHANISMS", "QUERIES", "CANDIDATES")  # a family has one of these tables at least
+
+
+def add(module: str) -> bool:
+    """Take in the tables of a family; a second time changes nothing. False: it is no family."""
     family = import_module(module)
     for kind, place in getattr(family, "DOMAINS", {}).items():
         DOMAINS[kind] = Home(module, place)
     for name, forms in getattr(family, "MECHANISMS", {}).items():
-        MECHANISMS[name] = tuple(Listed(module, form) for form in forms)
+        # A family may add a form to another one's mechanism, for a kind of domain of its own.
+        others = (listed for listed in MECHANISMS.get(name, ()) if listed.package != module)
+        MECHANISMS[name] = (*others, *(Listed(module, form) for form in forms))
     for kind, compared in getattr(family, "CANDIDATES", {}).items():
         CANDIDATES[kind] = tuple(dict.fromkeys((*CANDIDATES.get(kind, ()), *compared)))
     for verb, place in getattr(family, "QUERIES", {}).items():
         QUERIES[verb] = tuple(dict.fromkeys((*QUERIES.get(verb, ()), Home(module, place))))
     queries.cache_clear()
+    return any(hasattr(family, name) for name in EXPORTS)
 
 
 @cache
-def queries(verb: str) -> tuple[type[Query], ...]:
+def queries(verb: str) -> tuple["type[Query]", ...]:
     """Every class that answers a verb."""
     return tuple(home.load() for home in QUERIES[verb])
 

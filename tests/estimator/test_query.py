@@ -176,7 +176,7 @@ class TestRefusals:
             (FIVE, "", "got nothing"),
             (FIVE, "median", "query must be one of point V"),
             (FIVE, "mean", "query must be one of"),
-            (FIVE, "marginal a", "query must be one of"),
+            (FIVE, "marginal a", "needs a domain of kind attributes"),
             (FIVE, "point", "needs an argument"),
             (FIVE, "point 1 2", "one value for each of value"),
             (FIVE, "point 5", "must be an integer in 0..4, got 5"),

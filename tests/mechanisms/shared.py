@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import Mechanism, build, catalogue
+from hearsay.mechanisms.domains.cells import Cells
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,16 @@ class Case:
 
 TELLS_NOTHING = {"um"}  # a blind guess has no answers to look at; tests/mechanisms/counts says what it does
 
-CASES = [
+ALL_CASES = [
     Case(f"{name}-{number}", {"mechanism": name, **example})
     for name in catalogue.shipped()
     if name not in TELLS_NOTHING
     for number, example in enumerate(catalogue.examples(name))
 ]
+# Most laws are about shares of cells; families with domains of another kind have suites of their own.
+CASES = [case for case in ALL_CASES if issubclass(catalogue.DOMAINS[case.table["domain"]["kind"]].load(), Cells)]
+# Those whose values are cells or rows of indices, which `skewed_cells` draws.
+LISTED_CASES = [case for case in ALL_CASES if hasattr(catalogue.DOMAINS[case.table["domain"]["kind"]].load(), "shape")]
 
 
 def skewed_cells(mechanism: Mechanism, count: int, seed: int = 1) -> NDArray[np.int64]:

@@ -72,3 +72,8 @@ def test_a_module_that_is_not_there_is_said_in_one_line(
     assert run(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "plugins must name modules that can be imported, got 'tests.nowhere'" in line
+
+
+def test_a_module_that_is_no_family_is_said_too(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", survey, "--plugins", "json"]) == 2
+    assert "modules with DOMAINS, MECHANISMS, QUERIES, CANDIDATES, got 'json'" in capsys.readouterr().err

@@ -75,8 +75,14 @@ def test_json_fields_appear_only_when_asked_for(tmp_path: Path, capsys: pytest.C
         (["point", "1", "--postprocess", "round"], "postprocess must be one of none"),
         (["point", "1", "--postprocess"], "requires an argument"),
         (["quantile", "0.5", "--postprocess", "clip"], "postprocess clip applies to"),
-        (["cdf", "--postprocess", "simplex"], "postprocess simplex applies to point, frequencies, top, got cdf"),
-        (["range", "1", "2", "--simultaneous"], "simultaneous applies to cdf, frequencies, top, got range"),
+        (
+            ["cdf", "--postprocess", "simplex"],
+            "postprocess simplex applies to point, frequencies, top, marginal, got cdf",
+        ),
+        (
+            ["range", "1", "2", "--simultaneous"],
+            "simultaneous applies to cdf, frequencies, top, marginal, correlations, got range",
+        ),
     ],
 )
 def test_refusals_are_one_line_and_two(

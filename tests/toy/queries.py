@@ -96,6 +96,9 @@ class Split(Query):
     def answers(self, domain: Any) -> int:
         return int(domain.sides)
 
+    def together(self, domain: Any) -> int:
+        return int(domain.sides)
+
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         found = estimate.splits()
         if found is None:

@@ -1,6 +1,7 @@
 """A survey in words and numbers: definition, promise to the devices, error to expect."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from hearsay.collector.describe.advice import advice
@@ -9,26 +10,30 @@ from hearsay.collector.describe.protection import protection
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.sizes import frame_bytes, single_bytes
 from hearsay.mechanisms.guarantees.promises import in_sequence
 
 EXAMPLE_REPORTS = (10_000, 1_000_000)
+FRAME_REPORTS = 1_000
 
 
 def describe(survey: Survey) -> dict[str, Any]:
     """What `survey show` prints."""
-    mechanism = survey.mechanism
+    mechanism, wire = survey.mechanism, codec(survey.mechanism)
     by_value = protection(mechanism)
     return {
         "name": survey.name,
         "tag": survey.tag,
         "definition": survey.canonical(),
         **({} if survey.reason is None else {"reason": survey.reason}),
+        **({} if not mechanism.choices() else {"choices": mechanism.choices()}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
         **advice(mechanism),
         **matrix(mechanism),
         "cells": mechanism.domain.size,
-        "report_bytes": max(variant.row_bytes for variant in codec(mechanism).variants),
+        "report_bytes": single_bytes(wire),
+        "report_bytes_in_frames": ceil(100 * frame_bytes(wire, FRAME_REPORTS) / FRAME_REPORTS) / 100,
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
         "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
     }

@@ -81,7 +81,7 @@ class Content:
                 "confidence": CONFIDENCE,
                 "method": TOGETHER,
                 "cells": domain.size,
-                "factor": factor_for(domain),
+                "factor": factor_for(domain.size),
             },
             "generated_at": _iso(self.generated_at),
             "answers": [answer.table() for answer in self.answers],

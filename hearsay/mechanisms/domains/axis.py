@@ -1,51 +1,57 @@
 """One coordinate of a value: a finite list of cells, named in the axis' own units.
 
-No message ever shows a device's value.
+Devices and queries find a cell in the same way. No message ever shows a device's value.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.bins import Bins
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
-BOUNDARY_SLACK = 1e-9  # in bins: 0.3 is the boundary of bins of width 0.1, whatever binary fractions make of it
+_LARGEST_INTEGER = 1 << 53  # numbers of a file are read as doubles, which hold all integers up to here
 Item = str | int | list[float]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate: integers 0..size-1, labels, or `size` equal bins of the real interval low..high."""
+    """One coordinate: integers 0..size-1 or from `first` on, labels, or `size` equal bins of the interval low..high."""
 
     name: str
     size: int
     labels: tuple[str, ...] | None = None
     low: float | None = None
     high: float | None = None
+    first: int | None = None
 
     @property
     def width(self) -> float:
         """The width of a bin in the axis' own units; 1 for integers and labels."""
-        if self.low is None or self.high is None:
-            return 1.0
-        return (self.high - self.low) / self.size
+        return 1.0 if self.bins is None else self.bins.width
+
+    @cached_property
+    def bins(self) -> Bins | None:
+        """The bins of an axis of real numbers."""
+        return None if self.low is None or self.high is None else Bins(self.low, self.high, self.size)
 
     def item(self, index: int) -> Item:
         """A cell as people name it: its label, its integer, or the two ends of its bin."""
         if self.labels is not None:
             return self.labels[index]
-        if self.low is None:
-            return int(index)
-        return [self.low + index * self.width, self.low + (index + 1) * self.width]
+        if self.bins is None:
+            return int(index) + (self.first or 0)
+        return [self.bins.begin(index), self.bins.begin(index + 1)]
 
     def units(self, index: float) -> float:
         """A position between cells in the axis' own units: the integer itself, or the lower end of the bin."""
-        return index if self.low is None else self.low + index * self.width
+        return index + (self.first or 0) if self.bins is None else self.bins.begin(index)
 
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
         """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
@@ -54,19 +60,14 @@ class Axis:
             found = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
             self._refuse(found < 0)
             return found
-        numbers = self._numbers(values)
+        numbers, precision = _numbers(values)
         with np.errstate(invalid="ignore"):
-            if self.low is None:
+            if self.bins is None:
+                numbers = numbers - (self.first or 0)
                 self._refuse(~((numbers >= 0) & (numbers < self.size) & (numbers == np.floor(numbers))))
                 return numbers.astype(np.int64)
-            self._refuse(~((numbers >= self.low) & (numbers <= (self.high or 0.0))))
-        return np.minimum(((numbers - self.low) / self.width).astype(np.int64), self.size - 1)
-
-    def _numbers(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
-        try:
-            return np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            return np.array([_number_or_nan(value) for value in values], dtype=np.float64)
+            self._refuse(self.bins.outside(numbers, precision))
+        return np.minimum(self.bins.find(numbers, precision)[0], self.size - 1)
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():
@@ -85,13 +86,15 @@ class Axis:
             shown = ", ".join(self.labels[:8])
             return f"one of {shown}" + (f", ... ({self.size} labels)" if self.size > 8 else "")
         if self.low is None:
-            return f"an integer in 0..{self.size - 1}"
+            return f"an integer in {self.item(0)}..{self.item(self.size - 1)}"
         return f"a number in {self.low:g}..{self.high:g}"
 
     def table(self) -> dict[str, Any]:
         """The axis as a survey's table."""
         if self.labels is not None:
             return {"categories": list(self.labels)}
+        if self.first is not None:
+            return {"first": self.first, "last": self.first + self.size - 1}
         if self.low is None:
             return {"size": self.size}
         return {"low": self.low, "high": self.high, "bins": self.size}
@@ -102,27 +105,23 @@ class Axis:
         return self.low is not None
 
     def locate_range(self, low: str | None, high: str) -> tuple[int, int]:
-        """First and last cell of the inclusive range low..high; from the first cell on where low is None."""
-        first = 0 if low is None else self._end(low, upper=False)
-        last = self._end(high, upper=True)
-        if low is not None and self._position(low) > self._position(high):
+        """First and last cell of the range low..high; from the first cell on where low is None.
+
+        Both ends are included; among bins, which do not hold their upper end, a range that ends on an edge ends with
+        the bin before it.
+        """
+        first, last = 0 if low is None else self.locate(low), self._last(high)
+        if low is not None and (first > self.locate(high) or (self.continuous and float(low) > float(high))):
             raise QueryError(f"{self.name} range must not be reversed, got {low} above {high}")
-        # A range of a single point on a boundary still has a bin: the one the point falls into.
+        # A range of a single point on an edge still has a bin: the one the point falls into.
         return first, max(first, last)
 
-    def _end(self, text: str, upper: bool) -> int:
-        if self.low is None:
-            return self.locate(text)
-        position = self._position(text)
-        boundary = round(position)
-        if abs(position - boundary) <= BOUNDARY_SLACK:
-            return min(max(boundary - upper, 0), self.size - 1)
-        return int(position)
-
-    def _position(self, text: str) -> float:
-        """Where a word lies, counted in cells; refuses what is outside the axis."""
+    def _last(self, text: str) -> int:
         cell = self.locate(text)
-        return cell if self.low is None else (float(text) - self.low) / self.width
+        if self.bins is None:
+            return cell
+        (found,), (on_edge,) = self.bins.find(np.array([float(text)]))
+        return max(int(found) - 1, 0) if on_edge else cell
 
     def split_range(self, text: str) -> tuple[str, str]:
         """The two ends of `A:B`. A label may hold a colon itself: the split at which both sides are labels counts."""
@@ -138,6 +137,16 @@ class Axis:
         return [self.item(first), self.item(last)] if self.low is None else [self.units(first), self.units(last + 1)]
 
 
+def _numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], type[np.floating]]:
+    """Values as doubles, and the precision they came in: 35.3 of four bytes is another number than 35.3 of eight."""
+    try:
+        given = np.asarray(values)
+        short = given.dtype.kind == "f" and given.dtype.itemsize < 8
+        return given.astype(np.float64), given.dtype.type if short else np.float64
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_number_or_nan(value) for value in values], dtype=np.float64), np.float64
+
+
 def _number_or_nan(value: Any) -> float:
     try:
         return float(value)
@@ -145,10 +154,13 @@ def _number_or_nan(value: Any) -> float:
         return float("nan")
 
 
+_COMPANIONS = {"first": "last", "low": "bins", "high": "bins"}
+
+
 def parse_axis(name: str, table: Mapping[str, Any], where: str, continuous: bool = True) -> Axis:
     """An axis from a survey's table, which names exactly one of its forms."""
-    forms = [form for form in ("size", "categories", "bins") if form in table]
-    allowed = "size, categories, or low, high and bins" if continuous else "size, categories"
+    forms = [form for form in ("size", "categories", "last", "bins") if form in table]
+    allowed = "size, categories, first and last, or low, high and bins" if continuous else "size, categories"
     if len(forms) != 1:
         raise SpecificationError(f"{where} must have exactly one of {allowed}")
     if forms == ["categories"]:
@@ -158,14 +170,30 @@ def parse_axis(name: str, table: Mapping[str, Any], where: str, continuous: bool
         if len(labels) < 2:
             raise SpecificationError(f"{where}.categories must have at least 2 labels, got {len(labels)}")
         return Axis(name, len(labels), labels=tuple(labels))
+    strays = {"size": ("first", "low", "high"), "last": ("low", "high"), "bins": ("first",)}
+    for stray in strays[forms[0]]:
+        if stray in table:
+            raise SpecificationError(f"{where}.{stray} goes with {_COMPANIONS[stray]}, not with {forms[0]}")
+    if forms == ["last"]:
+        return _integers(name, table, where)
     size = table[forms[0]]
     if not isinstance(size, int) or isinstance(size, bool) or not 2 <= size <= MAXIMUM_CELLS:
         raise SpecificationError(f"{where}.{forms[0]} must be an integer in 2..{MAXIMUM_CELLS}, got {size!r}")
-    if forms == ["size"]:
-        for stray in ("low", "high"):
-            if stray in table:
-                raise SpecificationError(f"{where}.{stray} goes with bins, not with size")
-        return Axis(name, size)
+    return Axis(name, size) if forms == ["size"] else _bins(name, size, table, where)
+
+
+def _integers(name: str, table: Mapping[str, Any], where: str) -> Axis:
+    ends = [table.get("first"), table["last"]]
+    for key, end in zip(("first", "last"), ends, strict=True):
+        if not isinstance(end, int) or isinstance(end, bool) or abs(end) > _LARGEST_INTEGER:
+            raise SpecificationError(f"{where}.{key} must be an integer in -2^53..2^53, got {end!r}")
+    first, last = ends
+    if not 2 <= last - first + 1 <= MAXIMUM_CELLS:
+        raise SpecificationError(f"{where}.first..last must hold 2..{MAXIMUM_CELLS} integers, got {first}..{last}")
+    return Axis(name, last - first + 1, first=first)
+
+
+def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
     ends = [table.get("low"), table.get("high")]
     for key, end in zip(("low", "high"), ends, strict=True):
         if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
@@ -173,4 +201,6 @@ def parse_axis(name: str, table: Mapping[str, Any], where: str, continuous: bool
     low, high = float(ends[0]), float(ends[1])  # type: ignore[arg-type]
     if not low < high:
         raise SpecificationError(f"{where}.low must be below {where}.high, got {low:g} and {high:g}")
+    if not Bins(low, high, size).distinct:
+        raise SpecificationError(f"{where}.bins must be so few that doubles tell their edges apart, got {size}")
     return Axis(name, size, low=low, high=high)

@@ -165,7 +165,7 @@ class Ordinal(Cells):
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
-        only(table, {"kind", "size", "categories", "low", "high", "bins"})
+        only(table, {"kind", "size", "categories", "first", "last", "low", "high", "bins"})
         return cls((parse_axis("value", table, "domain"),))._sized()
 
     def table(self) -> dict[str, Any]:

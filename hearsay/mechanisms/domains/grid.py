@@ -32,7 +32,7 @@ class Grid(Cells):
             where = f"domain.axes[{number}]"
             if not isinstance(entry, Mapping):
                 raise SpecificationError(f"{where} must be a table, got {type(entry).__name__}")
-            only(entry, {"name", "size", "categories", "low", "high", "bins"}, where)
+            only(entry, {"name", "size", "categories", "first", "last", "low", "high", "bins"}, where)
             name = entry.get("name", f"axis{number}")
             if not isinstance(name, str) or not name:
                 raise SpecificationError(f"{where}.name must be a text, got {name!r}")

@@ -113,7 +113,7 @@ class WeightedSigns(MetricL1Signs):
     def ends(self) -> tuple[float, float]:
         """The least and the largest weight."""
         axis = self.weight_axis
-        return (0.0, axis.size - 1.0) if axis.low is None or axis.high is None else (axis.low, axis.high)
+        return axis.units(0), axis.units(axis.size if axis.continuous else axis.size - 1)
 
     @cached_property
     def guarantee(self) -> Guarantee:

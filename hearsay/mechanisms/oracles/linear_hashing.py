@@ -36,7 +36,7 @@ from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
 MAXIMUM_T = 8
 # Low terms of an irreducible polynomial of each degree: x^k = these terms (trinomials and pentanomials, Seroussi 1998).
-_LOW_TERMS = {
+LOW_TERMS = {
     1: 0b1, 2: 0b11, 3: 0b11, 4: 0b11, 5: 0b101, 6: 0b11, 7: 0b11, 8: 0b11011, 9: 0b11, 10: 0b1001, 11: 0b101,
     12: 0b1001, 13: 0b11011, 14: 0b100001, 15: 0b11, 16: 0b101011, 17: 0b1001, 18: 0b1001, 19: 0b100111, 20: 0b1001,
     21: 0b101, 22: 0b11, 23: 0b100001, 24: 0b11011, 25: 0b1001, 26: 0b11011, 27: 0b100111, 28: 0b11,
@@ -129,11 +129,11 @@ class LinearHashing(FrequencyOracle):
         bucket = np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket)
         return {"vector": vector, "bucket": bucket}
 
-    def _rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+    def rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
         """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""
         rows = [a]
         top, mask = np.uint32(self.bits - 1), np.uint32(self.characters - 1)
-        low_terms = np.uint32(_LOW_TERMS[self.bits])
+        low_terms = np.uint32(LOW_TERMS[self.bits])
         for _ in range(self.t - 1):
             last = rows[-1]
             rows.append(((last << np.uint32(1)) & mask) ^ (low_terms * (last >> top)))
@@ -142,29 +142,29 @@ class LinearHashing(FrequencyOracle):
     def hashed(self, a: NDArray[np.uint32], cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """The bucket of every cell under the hash of its vector a."""
         bucket = np.zeros(a.shape, dtype=np.uint8)
-        for place, row in enumerate(self._rows(a)):
+        for place, row in enumerate(self.rows(a)):
             bucket |= parity(row & cells) << np.uint8(place)
         return bucket
 
     def fold(self, state: State, reports: Reports) -> State:
         if len(reports["vector"]) * self.seen * FEW < 2 * self.characters:
-            symbols = [character << np.uint32(1) | sign for character, sign in self._shown(reports)]
+            symbols = [character << np.uint32(1) | sign for character, sign in self.shown(reports)]
             add_each(state["sum"], state["count"], np.sort(np.concatenate(symbols or [np.zeros(0, dtype=np.uint32)])))
             return state
         signs = np.zeros(2 * self.characters, dtype=np.int64)  # characters with sign +, then with sign -
-        for character, sign in self._shown(reports):
+        for character, sign in self.shown(reports):
             count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
         plus, minus = signs[: self.characters], signs[self.characters :]
         state["sum"] += plus - minus
         state["count"] += plus + minus
         return state
 
-    def _shown(self, reports: Reports) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
+    def shown(self, reports: Reports) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
         """Every character that the reports show, with its sign bit."""
         # Parts that stay in the processor's cache, but are worth a histogram of all characters.
         at_once = max(1 << 15, self.characters // 4)
         for start in range(0, len(reports["vector"]), at_once):
-            rows = self._rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
+            rows = self.rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
             bucket = reports["bucket"][start : start + at_once]
             for combination in self.combinations:
                 chosen = [rows[place] for place in range(self.t) if combination >> place & 1]

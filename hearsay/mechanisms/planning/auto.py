@@ -20,7 +20,7 @@ from hearsay.mechanisms.layout import Layout, Variant
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
 # The first of these that a candidate predicts; in a family with other questions, the one that it names first.
-_QUESTIONS = {"range": "ranges", "point": "single values"}
+_QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
         f"{best.mechanism.ID}: the smallest report among the least errors; predicted standard error of {asked} at "
         f"{REFERENCE_REPORTS} reports: {best.words()} a report"
         + (f" ({', '.join(other.words() for other in others)})" if others else "")
+        + (f"; {best.mechanism.choices()}" if best.mechanism.choices() else "")
     )
 
 

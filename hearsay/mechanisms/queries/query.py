@@ -39,6 +39,10 @@ class Query(ABC):
         """How many answers there will be."""
         return 1
 
+    def together(self, domain: Domain) -> int:
+        """How many intervals hold together where that is asked: all cells, though a few may be shown."""
+        return max(domain.size, self.answers(domain))
+
     @abstractmethod
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         """The answers, in domain order unless the question asks for another one."""

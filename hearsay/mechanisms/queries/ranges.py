@@ -1,7 +1,8 @@
 """Ranges and cumulative shares of ordered domains.
 
-Ranges are inclusive. Where an axis is continuous, an end inside a bin takes the whole bin, an end on the boundary of
-two bins takes none of the next one, and the answer says which stretch it covers.
+Ranges are inclusive. Where an axis is continuous its bins are half open, the last one closed, as they are for devices:
+an end inside a bin takes the whole bin, an end on the edge of two bins takes none of the next one, and the answer says
+which stretch it covers.
 
 Post-processing: `clip` cuts every share; `isotonic` makes cumulative shares on one axis that never fall, and ranges
 from them.

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.queries.answer import Answer, known
@@ -57,6 +56,6 @@ class View:
         ]
 
 
-def factor_for(domain: Domain) -> float:
-    """How many standard errors make intervals that hold for all cells at once."""
-    return critical_value(domain.size, CONFIDENCE, TOGETHER)
+def factor_for(cells: int) -> float:
+    """How many standard errors make intervals that hold for so many cells at once."""
+    return critical_value(cells, CONFIDENCE, TOGETHER)

@@ -24,7 +24,7 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
-from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, shown_loss
+from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, rows_of, shown_loss
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import json_option, seed_option, uses
@@ -91,7 +91,7 @@ def audit(
     Without a source of randomness the secure one is used, as on a device.
     """
     mechanism = subject if isinstance(subject, Mechanism) else build(subject)
-    domain = _cells_of(mechanism)
+    domain = _listed(mechanism)
     if domain.size > MAXIMUM_CELLS:
         raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
     bound = mechanism.guarantee.matrix(domain)
@@ -132,8 +132,7 @@ def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
 
 
 def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -> dict[int, Reports]:
-    cells = np.stack(np.unravel_index(np.array(values), _cells_of(mechanism).shape), axis=1)
-    given = cells[:, 0] if cells.shape[1] == 1 else cells
+    given = rows_of(mechanism, np.array(values))
     # All values in one batch, shuffled together as devices are.
     order = np.arange(len(values) * draws) % len(values)
     reports = mechanism.perturb(given[order], random)
@@ -194,7 +193,9 @@ def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
 
 def _smaller(mechanism: Mechanism) -> Mechanism:
     """The same mechanism on the first cells of every axis; cells keep their width, so a metric keeps its meaning."""
-    domain = _cells_of(mechanism)
+    domain = _listed(mechanism)
+    if not isinstance(domain, Cells):
+        return type(mechanism).create(mechanism.epsilon, domain.smaller(MAXIMUM_CELLS), mechanism.canonical_options())
     most = int(MAXIMUM_CELLS ** (1 / len(domain.axes)))
     axes = tuple(_shortened(axis, min(axis.size, most)) for axis in domain.axes)
     if domain.blocks is not None or domain.sensitive is not None:
@@ -202,15 +203,17 @@ def _smaller(mechanism: Mechanism) -> Mechanism:
     return type(mechanism).create(mechanism.epsilon, replace(domain, axes=axes), mechanism.canonical_options())
 
 
-def _cells_of(mechanism: Mechanism) -> Cells:
-    if not isinstance(mechanism.domain, Cells):
-        raise OperationError(f"audit needs a domain of cells, got one of kind {mechanism.domain.kind}")
+def _listed(mechanism: Mechanism) -> Any:
+    if not hasattr(mechanism.domain, "shape"):
+        raise OperationError(
+            f"audit needs a domain whose values can be listed, got one of kind {mechanism.domain.kind}"
+        )
     return mechanism.domain
 
 
 def _shortened(axis: Axis, size: int) -> Axis:
     labels = None if axis.labels is None else axis.labels[:size]
-    high = None if axis.low is None else axis.low + size * axis.width
+    high = axis.units(size) if axis.continuous else None
     return replace(axis, size=size, labels=labels, high=high)
 
 

@@ -4,12 +4,14 @@ Nothing here knows how a mechanism works: the events are found in its output alo
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from hearsay.mechanisms import Mechanism, Reports
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.layout import length_of, select
 
 Classes = NDArray[np.int64]
@@ -47,18 +49,31 @@ class Distinguisher:
 
     @cached_property
     def _said(self) -> dict[int, NDArray[np.int64]]:
-        """What each report, alone, makes the estimator say about every value attacked, to four significant digits."""
+        """What each report, alone, makes the estimator say about every value attacked, to four significant digits.
+
+        That is how like the estimate is to one without noise of a single device with that value: of cells the cell's
+        own share.
+        """
         mechanism = self._mechanism
         together = mechanism.layout.concatenate(list(self._drawn.values()))
         number = _numbered(_rows(together))
         first = np.unique(number, return_index=True)[1]
         said = np.empty((first.size, len(self._drawn)))
+        looks = [mechanism.exact(rows_of(mechanism, np.array([value]))) for value in self._drawn]
+        pure = np.stack([look.arrays()["estimate"].reshape(-1) for look in looks])
         for place, report in enumerate(first):
             state = mechanism.fold(mechanism.empty(), select(together, slice(int(report), int(report) + 1)))
-            said[place] = mechanism.estimate(state).arrays()["estimate"].reshape(-1)[list(self._drawn)]
+            said[place] = pure @ np.nan_to_num(mechanism.estimate(state).arrays()["estimate"].reshape(-1))
         scale = np.abs(said).max() or 1.0
         rounded = np.round(said / scale * 10_000).astype(np.int64)[number]
         return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))
+
+
+def rows_of(mechanism: Mechanism, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Values by row-major index, in the shape that `perturb` takes: a column where there is one axis, else rows."""
+    domain: Any = mechanism.domain
+    rows = np.stack(np.unravel_index(values, domain.shape), axis=1)
+    return rows[:, 0] if isinstance(domain, Cells) and rows.shape[1] == 1 else rows
 
 
 def _numbered(rows: NDArray[np.int64]) -> Classes:

@@ -1,6 +1,7 @@
 """Folding decoded frames on one core, against a bare bincount of the same columns."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +16,25 @@ from hearsay.producer.populations import Population
 REPORTS = 256 * 4_096  # a full job: 256 frames
 TARGET = 20e6
 SURVEYS = (("hrr", 1 << 10), ("haar", 1 << 10), ("haar", 1 << 20), ("haar", 1 << 22))
+ATTRIBUTES = {"kind": "attributes", "names": [f"a{place}" for place in range(32)], "order": 2}
+CHARACTERS = ((1, 90e6), (2, 30e6))  # t of inp-ht, and reports/s that it should fold
 
 
 def rows() -> Iterator[Row]:
     """One row per survey."""
     for mechanism_id, cells in SURVEYS:
-        yield _row(mechanism_id, cells)
+        label = f"{mechanism_id}, 2^{cells.bit_length() - 1} cells"
+        yield _row(label, {"mechanism": mechanism_id, "domain": {"kind": "ordinal", "size": cells}}, TARGET)
+    for t, target in CHARACTERS:
+        yield _row(
+            f"inp-ht, t = {t}, pairs of 32 attributes",
+            {"mechanism": "inp-ht", "domain": ATTRIBUTES, "options": {"t": t}},
+            target,
+        )
 
 
-def _row(mechanism_id: str, size: int) -> Row:
-    domain = {"kind": "ordinal", "size": size}
-    mechanism = parse({"name": "bench", "mechanism": mechanism_id, "epsilon": 1.1, "domain": domain}).mechanism
+def _row(label: str, table: dict[str, Any], target: float) -> Row:
+    mechanism = parse({"name": "bench", "epsilon": 1.1, **table}).mechanism
     wire = codec(mechanism)
     cells = Population("cauchy", mechanism.domain, np.random.default_rng(1)).take(REPORTS)
     entries = [{b"f": frame} for frame, _ in frames(mechanism, wire, cells, seeded(1))]
@@ -35,10 +44,10 @@ def _row(mechanism_id: str, size: int) -> Row:
         lambda: mechanism.fold(state, columns), lambda: [np.bincount(column) for column in columns.values()]
     )
     return Row(
-        f"fold {mechanism_id}, 2^{size.bit_length() - 1} cells, one core",
+        f"fold {label}, one core",
         REPORTS / folding,
         "reports/s",
-        TARGET,
+        target,
         ceiling=REPORTS / counting,
         ceiling_name="numpy bincount of the same columns",
         ratio_target=0.5,

@@ -15,7 +15,8 @@ from hearsay.mechanisms.asking import grammar
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
-from hearsay.ops.terminal.present import print_answers, print_json
+from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
+from hearsay.ops.terminal.present import console, print_answers, print_json
 
 
 class _Question(click.Command):
@@ -43,6 +44,12 @@ class _Question(click.Command):
 @click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
 @click.option("--postprocess", metavar="METHOD", help="What is done to shares.  [default: the survey's]")
 @click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
+@click.option(
+    "--picture",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"Also draw the answers of {' or '.join(drawable())} into a file (png, svg, pdf).",
+)
 @json_option
 @uses(*SERVER, "plugins")
 @click.pass_context
@@ -55,6 +62,7 @@ def command(
     count: bool,
     postprocess: str | None,
     simultaneous: bool,
+    picture: Path | None,
     as_json: bool,
 ) -> None:
     """Ask a live survey or a snapshot.
@@ -78,11 +86,18 @@ def command(
         current = live(open_registry(settings).get(name), window or "all")
         survey, state = current.survey, current.state
         title = f"{survey.name} (window {current.window})"
+    verb = words[0] if words else ""
+    if picture is not None and verb not in drawable():
+        raise click.UsageError(f"--picture goes with {' or '.join(drawable())}, got {verb or 'nothing'}")
     answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
+    if picture is not None:
+        save_picture(verb, answers, picture)
     if as_json:
         print_json([each.table() for each in answers])
-    else:
-        print_answers(f"{title}: {survey.mechanism.reports(state):,} reports", answers)
+        return
+    print_answers(f"{title}: {survey.mechanism.reports(state):,} reports", answers)
+    if verb == "tree":
+        console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 
 
 def _from_snapshot(directory: Path, window: str | None) -> tuple[Survey, State]:

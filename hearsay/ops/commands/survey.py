@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from hearsay.collector.describe.describe import composed, describe, predicted_rows
+from hearsay.collector.describe.describe import FRAME_REPORTS, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey, load
@@ -92,6 +92,8 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     out.print(toml.dump(survey.canonical()), markup=False)
     if survey.reason is not None:
         out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
+    elif "choices" in description:
+        out.print(f"Chosen automatically: {description['choices']}\n", markup=False)
     out.print(description["guarantee"]["words"], markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
@@ -104,7 +106,9 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     for line in description.get("warnings", []):
         out.print(f"Warning: {line}.", markup=False)
     out.print(
-        f"A report takes at most {description['report_bytes']:,} bytes, the state {description['state_bytes']:,}."
+        f"A report takes at most {description['report_bytes']:,} bytes by itself and "
+        f"{description['report_bytes_in_frames']:,g} in frames of {FRAME_REPORTS:,}; the state takes "
+        f"{description['state_bytes']:,} bytes."
     )
     print_table("what to expect", ("reports", "query", "standard error"), predicted_rows(description))
 

@@ -11,7 +11,7 @@ import numpy as np
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import Survey, load
 from hearsay.mechanisms.asking import answer, parse_text
-from hearsay.mechanisms.domains.domain import Values
+from hearsay.mechanisms.domains.domain import Indices, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
@@ -78,7 +78,26 @@ def acts() -> list[Act]:
         _act("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:11 0:7", "range 10:10 6:8")),
         _act("doctor-visits", "zipf", 200_000, ("mean", "point 0", "range 6 12", "quantile 0.5")),
         _act("heart-rate", "bimodal", 600_000, ("range 60 90", "prefix 100", "quantile 0.5 0.95")),
+        _habits(400_000),
     ]
+
+
+def _habits(devices: int) -> Act:
+    """Habits that go together: age says something about smoking, smoking about sport, sport about sleep."""
+    generator = np.random.default_rng([SEED, devices])
+
+    def following(held: Indices, chances: list[list[float]]) -> Indices:
+        """For each person a value, with the chances that go with what they hold."""
+        limits = np.cumsum(np.array(chances), axis=1)[held]
+        return (generator.random(devices)[:, None] > limits[:, :-1]).sum(axis=1).astype(np.int64)
+
+    age = generator.choice(3, devices, p=[0.35, 0.4, 0.25])
+    smokes = following(age, [[0.25, 0.75], [0.75, 0.25], [0.95, 0.05]])
+    sport = following(smokes, [[0.2, 0.4, 0.4], [0.55, 0.33, 0.12]])
+    sleeps_well = following(sport, [[0.6, 0.4], [0.45, 0.55], [0.3, 0.7]])
+    people = np.stack([age, smokes, sport, sleeps_well], axis=1)
+    questions = ("marginal smokes sport", "conditional smokes given age", "tree")
+    return Act(load(SURVEYS / "daily-habits.toml"), people, questions)
 
 
 def _act(name: str, distribution: str, devices: int, questions: tuple[str, ...]) -> Act:

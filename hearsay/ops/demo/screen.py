@@ -67,9 +67,10 @@ def comparison(act: Act, found: list[Answer]) -> list[dict[str, Any]]:
         low, high = answer.band if answer.band is not None else (answer.low, answer.high)
         assert truth.value is not None
         assert answer.value is not None
-        assert answer.stderr is not None
         assert low is not None
         assert high is not None
+        # Without a standard error (mutual information) the interval's own width says how far is far.
+        stderr = (high - low) / (2 * Z95) if answer.stderr is None else answer.stderr
         off = abs(answer.value - truth.value)
         # A quantile of a finite domain moves in whole cells: one cell more is no gross error.
         cell = 0.0 if answer.band is None else _width(answer.item)
@@ -77,14 +78,14 @@ def comparison(act: Act, found: list[Answer]) -> list[dict[str, Any]]:
             {
                 "survey": act.survey.name,
                 "mechanism": act.survey.mechanism.ID,
-                "query": answer.query,
+                "query": answer.query if answer.cell is None else f"{answer.query}: {show(dict(answer.cell))}",
                 "truth": truth.value,
                 "estimate": answer.value,
-                "stderr": answer.stderr,
+                "stderr": stderr,
                 "low": low,
                 "high": high,
                 "holds": low <= truth.value <= high,
-                "gross": off > GROSS * answer.stderr + cell,
+                "gross": off > GROSS * stderr + cell,
             }
         )
     return rows
@@ -97,8 +98,8 @@ def explain(rows: list[dict[str, Any]]) -> str:
         f"{held} of {len(rows)} intervals hold the truth; 19 in 20 are meant to. `truth` is what the simulated people "
         "really hold and nobody ever sent: each sent one randomised report. `estimate` is what the reports say "
         f"together, `low` and `high` are its 95% interval (estimate +- {Z95:g} standard errors; for a quantile the "
-        "band of values whose rank may be the one asked for). Ranges and points are shares, quantiles and means are "
-        "values."
+        "band of values whose rank may be the one asked for). Ranges, points and tables are shares, quantiles and "
+        "means are values, a tree has the mutual information of two attributes (in nats)."
     )
 
 

@@ -15,10 +15,10 @@ from hearsay.mechanisms.catalogue import DOMAINS
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.ops.terminal.toml import dump
 from tests.collector.tables import BINNED, COMPLETE, SIZED, changed, complete
-from tests.mechanisms.shared import CASES, Case
+from tests.mechanisms.shared import LISTED_CASES, Case
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", LISTED_CASES, ids=lambda case: case.name)
 def test_the_canonical_form_is_the_same_survey(case: Case, tmp_path: Path) -> None:
     survey = parse(complete(case))
     again = parse(survey.canonical())

@@ -113,7 +113,10 @@ class TestInterface:
             ("q=point+red&count=maybe", "count must be 0 or 1"),
             ("q=point+red&windows=all", "parameter must be one of q, window, count, postprocess, simultaneous"),
             ("q=point+red&postprocess=round", "postprocess must be one of none, clip, norm-sub, simplex, isotonic"),
-            ("q=point+red&simultaneous=1", "simultaneous applies to cdf, frequencies, top, got point"),
+            (
+                "q=point+red&simultaneous=1",
+                "simultaneous applies to cdf, frequencies, top, marginal, correlations, got point",
+            ),
             ("q=frequencies&simultaneous=yes", "simultaneous must be 0 or 1"),
             ("q=%27", "closed quotes"),
         ],

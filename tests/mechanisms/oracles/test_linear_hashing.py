@@ -8,7 +8,7 @@ import pytest
 from hearsay.mechanisms import build
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import select
-from hearsay.mechanisms.oracles.linear_hashing import _LOW_TERMS, OWN_COUNT_FROM, LinearHashing
+from hearsay.mechanisms.oracles.linear_hashing import LOW_TERMS, OWN_COUNT_FROM, LinearHashing
 
 
 def hashing(name: str, size: int, epsilon: float = 1.1, **options: Any) -> LinearHashing:
@@ -21,7 +21,7 @@ def hashing(name: str, size: int, epsilon: float = 1.1, **options: Any) -> Linea
 @pytest.mark.parametrize("degree", [2, 3, 5, 8, 11, 16, 20, 28])
 def test_polynomials_are_irreducible(degree: int) -> None:
     """x^(2^degree) = x, and x^(2^d) - x has no common factor with the polynomial for d = degree / prime."""
-    modulus = 1 << degree | _LOW_TERMS[degree]
+    modulus = 1 << degree | LOW_TERMS[degree]
 
     def times(a: int, b: int) -> int:
         product = 0

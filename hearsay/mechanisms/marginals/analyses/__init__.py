@@ -1,0 +1,1 @@
+"""What is asked of marginals beyond their cells: models, tests, information, conditionals, trees."""

@@ -1,0 +1,91 @@
+"""A marginal from its characters, whichever way reports show them.
+
+A report shows character a with chance pi_a, characters a and b together with chance pi_ab, each with its sign right
+more often than wrong: correlation c. Their signs multiply to the sign of their product, so E[s_a s_b] = c theta_ab.
+
+Estimate  theta_a = sum/(norm c); norm is the character's own count, or its expectation n pi_a where some character is
+          expected fewer than 20 times (one choice for a whole state: choosing per character biases).
+Variance  of theta, own counts:  n Cov_ab = pi_ab/(pi_a pi_b) (E_ab - theta_a theta_b), E_aa = 1/c^2, E_ab = theta_ab/c,
+          times (1 + 1/(n pi_a)) on the diagonal; expected counts:  n Cov_ab = pi_ab E_ab/(pi_a pi_b) - theta_a theta_b.
+          A marginal is A theta (module `code`).
+
+Below 3 expected reports a character a normal interval covers 80-95% only: Bernstein's inequality takes its place.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.postprocess import project
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code, local_xor
+from hearsay.mechanisms.marginals.table import Table
+
+Counts = NDArray[np.int64]
+OWN_COUNT_FROM = 20  # expected reports a character from which its own count is the better norm
+NORMAL_FROM = 3
+
+
+def normalised(total: Counts, count: Counts, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
+    """theta from sums of signs, counts and the chances to be seen."""
+    norm = np.maximum(reports * seen, 1e-300)
+    if own:
+        norm = np.where(count > 0, count, norm)
+    theta: Floats = total / (norm * correlation)
+    return theta
+
+
+def uses_own_counts(least_seen: float, reports: int) -> bool:
+    """Whether every character is expected often enough to be divided by its own count."""
+    return reports * least_seen >= OWN_COUNT_FROM
+
+
+def from_characters(
+    code: Code,
+    attributes: Attributes,
+    reports: int,
+    theta: Floats,
+    together: Floats,
+    correlation: float,
+    own: bool,
+    shown: int,
+) -> Table:
+    """The marginal's table; theta and the chances are of its K characters, row-major, the empty one first.
+
+    `together` has the chances pi_a on its diagonal; `shown` is how many characters a report shows.
+    """
+    theta = theta.copy()
+    theta[0] = 1.0
+    to_cells = code.to_cells(attributes)
+    value = to_cells @ theta
+    seen = np.diag(together).copy()
+    seen[0] = 1.0
+    n = max(reports, 1)
+    covariance = to_cells @ _spread(code, attributes, value, together, seen, correlation, own, n) @ to_cells.T / n
+    expected = n * seen[1:].min()
+    largest = 0.0 if expected >= NORMAL_FROM else shown * float(np.abs(to_cells[:, 1:] / seen[1:]).max()) / correlation
+    return Table(attributes, code.shape(attributes), reports, value, covariance, largest)
+
+
+def _spread(
+    code: Code,
+    attributes: Attributes,
+    value: Floats,
+    together: Floats,
+    seen: Floats,
+    correlation: float,
+    own: bool,
+    n: int,
+) -> Floats:
+    """n Cov of theta over reports of devices drawn from the population."""
+    theta = code.to_characters(attributes, project(value))
+    products = np.outer(theta, theta)
+    second = theta[local_xor(theta.size)] / correlation
+    second[np.diag_indices_from(second)] = 1 / correlation**2
+    weight = together / np.outer(seen, seen)
+    if own:
+        covariance = weight * (second - products)
+        covariance[np.diag_indices_from(covariance)] *= 1 + 1 / (n * seen)
+    else:
+        covariance = weight * second - products
+    covariance[0, :] = covariance[:, 0] = 0.0
+    return covariance

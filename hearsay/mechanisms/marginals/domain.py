@@ -1,0 +1,176 @@
+"""Several attributes of each device, and how many of them are looked at together at most (the order k)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, only
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
+
+MAXIMUM_CODES = 1 << 12  # of a marginal: its covariance has the square of it
+DEFAULT_ORDER = 2
+GIVEN = "given"  # the word between the two sides of a conditional
+
+
+@dataclass(frozen=True)
+class AttributeDomain(Domain):
+    """Named attributes, each a short list of labels or the integers 0..size-1. A value is a row of indices."""
+
+    axes: tuple[Axis, ...]
+    order: int
+
+    KIND: ClassVar[str] = "attributes"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each attribute has."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """How many different values a device may have."""
+        return prod(self.shape)
+
+    @cached_property
+    def code(self) -> Code:
+        """The attributes as bits."""
+        return Code(self.shape)
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        """`names` with `sizes` or `labels`, or a list `attributes`; and `order`."""
+        only(table, {"kind", "names", "sizes", "labels", "attributes", "order"})
+        if ("attributes" in table) == ("names" in table):
+            raise SpecificationError("domain must have either names or attributes, got both or neither")
+        if "attributes" in table and ("sizes" in table or "labels" in table):
+            raise SpecificationError("domain.sizes and domain.labels go with domain.names, got them with attributes")
+        entries = table["attributes"] if "attributes" in table else _side_by_side(table)
+        axes = tuple(_attribute(entry) for entry in as_list(entries, "domain.attributes"))
+        made = cls(axes, _order(table.get("order"), len(axes)))
+        made._check_sizes()
+        return made
+
+    def _check_sizes(self) -> None:
+        names = self.columns
+        for name in names:
+            if names.count(name) > 1:
+                raise SpecificationError(f"domain: attributes must have different names, got {name!r} twice")
+        if self.code.width > MAXIMUM_BITS:
+            raise SpecificationError(
+                f"domain: attributes must fit into {MAXIMUM_BITS} bits together, got {self.code.width}"
+            )
+        largest = 1 << sum(sorted(self.code.bits)[-self.order :])
+        if largest > MAXIMUM_CODES:
+            raise SpecificationError(
+                f"domain: {self.order} attributes together must have at most {MAXIMUM_CODES} codes, got {largest}; "
+                "lower the order, or join values"
+            )
+
+    def table(self) -> dict[str, Any]:
+        """The canonical table, every default written out."""
+        return {
+            "kind": self.KIND,
+            "attributes": [{"name": axis.name, **axis.table()} for axis in self.axes],
+            "order": self.order,
+        }
+
+    def read(self, columns: Mapping[str, Any]) -> Indices:
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        return np.stack([axis.encode(columns[axis.name]) for axis in self.axes], axis=1)
+
+    def one(self, value: Any) -> Indices:
+        """The attributes of one device: a mapping from names, or a sequence in the attributes' order."""
+        if isinstance(value, Mapping):
+            if set(value) != set(self.columns):
+                raise ValueOutsideDomain(f"value must have exactly the attributes {', '.join(self.columns)}")
+            return self.read({name: [value[name]] for name in self.columns})
+        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != len(self.axes):
+            raise ValueOutsideDomain(f"value must be a mapping or a sequence of {len(self.axes)} attributes")
+        return self.read({name: [given] for name, given in zip(self.columns, value, strict=True)})
+
+    def people(self, draw: Callable[[int], Indices]) -> Indices:
+        return np.stack([draw(axis.size) for axis in self.axes], axis=1)
+
+    def check(self, values: Any) -> Indices:
+        """Values as mechanisms take them, (n, attributes) of integers; one outside is refused and never shown."""
+        indices = np.asarray(values)
+        expected = (len(indices), len(self.axes))
+        if indices.size == 0:
+            return np.zeros(expected, dtype=np.int64)
+        if not np.issubdtype(indices.dtype, np.integer):
+            raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
+        if indices.shape != expected:
+            raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
+        if (indices < 0).any() or (indices >= np.array(self.shape)).any():
+            raise ValueOutsideDomain("values must be inside the sizes of the attributes")
+        return indices.astype(np.int64)
+
+    def smaller(self, most: int) -> "AttributeDomain":
+        """The first attributes, as many as have at most so many combinations."""
+        kept = 1
+        while kept < len(self.axes) and prod(self.shape[: kept + 1]) <= most:
+            kept += 1
+        return replace(self, axes=self.axes[:kept], order=min(self.order, kept))
+
+    def place(self, name: str) -> int:
+        """Which attribute a query names."""
+        if name not in self.columns:
+            raise QueryError(f"attribute must be one of {', '.join(self.columns)}, got {name}")
+        return self.columns.index(name)
+
+    def cell(self, attributes: Attributes, index: int) -> dict[str, Any]:
+        """A cell of a marginal as people name it: attribute and label."""
+        shape = tuple(self.shape[place] for place in attributes)
+        digits = np.unravel_index(index, shape)
+        return {
+            self.axes[place].name: self.axes[place].item(int(digit))
+            for place, digit in zip(attributes, digits, strict=True)
+        }
+
+
+def _order(order: Any, attributes: int) -> int:
+    if order is None:
+        return min(DEFAULT_ORDER, attributes)
+    if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= attributes:
+        raise SpecificationError(f"domain.order must be an integer in 1..{attributes}, got {order!r}")
+    return order
+
+
+def _side_by_side(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`names` beside `sizes` or `labels` as a list of attributes."""
+    names = as_list(table["names"], "domain.names")
+    if "sizes" in table and "labels" in table:
+        raise SpecificationError("domain must have sizes or labels, not both")
+    key, word = ("labels", "categories") if "labels" in table else ("sizes", "size")
+    given = as_list(table.get(key, [2] * len(names)), f"domain.{key}")
+    if len(given) != len(names):
+        raise SpecificationError(
+            f"domain.{key} must have one entry for each of the {len(names)} names, got {len(given)}"
+        )
+    return [{"name": name, word: entry} for name, entry in zip(names, given, strict=True)]
+
+
+def _attribute(entry: Any) -> Axis:
+    if not isinstance(entry, Mapping):
+        raise SpecificationError("domain.attributes must be a list of tables with name, and size or categories")
+    only(entry, {"name", "size", "categories"}, "domain.attributes")
+    name = entry.get("name")
+    if not isinstance(name, str) or not name.strip() or name == GIVEN:
+        raise SpecificationError(f'domain.attributes: name must be a text other than "{GIVEN}", got {name!r}')
+    form = {key: entry[key] for key in ("size", "categories") if key in entry} or {"size": 2}
+    axis = parse_axis(name, form, f"domain.attributes.{name}", continuous=False)
+    if axis.size > MAXIMUM_CODES:
+        raise SpecificationError(f"domain.attributes: {name} must have 2..{MAXIMUM_CODES} values, got {axis.size}")
+    return axis

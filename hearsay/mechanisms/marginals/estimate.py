@@ -1,0 +1,136 @@
+"""Estimates of attribute surveys: any marginal of up to k attributes from one state."""
+
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code, check_attributes
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.reading import from_characters
+from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
+from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.table import Table
+
+FEW_ATTRIBUTES = 12  # of a headline
+
+
+class Marginals(ABC):
+    """Tables of several attributes."""
+
+    WHAT: ClassVar[str] = "tables of attributes"
+
+    @abstractmethod
+    def table(self, attributes: Iterable[int]) -> Table:
+        """The marginal of these attributes, in the order named."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalEstimate(Estimate, Marginals):
+    """What all methods answer: tables of up to `order` attributes with the covariance of their cells."""
+
+    domain: AttributeDomain
+    reports: int
+
+    @property
+    def code(self) -> Code:
+        """The attributes as bits."""
+        return self.domain.code
+
+    @property
+    def order(self) -> int:
+        """k: tables have at most so many attributes."""
+        return self.domain.order
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The coefficients, level by level, with their standard errors."""
+        value, stderr, *_ = self.measured_coefficients
+        return {"estimate": value, "stderr": stderr}
+
+    @property
+    def cost(self) -> int:
+        return sum(level_sizes(self.code, self.order))
+
+    def headline(self) -> tuple[str, ...]:
+        """The shares of the first attributes, and the tree where there are few enough of them to be shown."""
+        names = self.domain.columns
+        few = 2 <= len(names) <= FEW_ATTRIBUTES and self.order >= 2
+        return (*(shlex.join(("marginal", name)) for name in names[:FEW_ATTRIBUTES]), *(("tree",) if few else ()))
+
+    def table(self, attributes: Iterable[int]) -> Table:
+        return self._table(check_attributes(tuple(attributes), self.order))
+
+    @abstractmethod
+    def _table(self, attributes: Attributes) -> Table:
+        """The same, with the attributes checked."""
+
+    def sets(self, size: int) -> list[Attributes]:
+        """All sets of so many attributes."""
+        return list(combinations(range(len(self.code.sizes)), size))
+
+    def known(self, attributes: Attributes) -> list[Known]:
+        """The measured characters of all parts of up to k of these attributes."""
+        return [Known.of(self.code, self.table(part)) for part in parts_of(attributes, self.order)]
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The characters up to the order."""
+        return Coefficients(self.code, self.order)
+
+    @cached_property
+    def measured_coefficients(self) -> Measured:
+        """theta of every character with its standard error, in the coefficients' order."""
+        value, stderr = np.zeros(self.coefficients.count), np.zeros(self.coefficients.count)
+        for attributes in self.sets(self.order):
+            table, places = self.table(attributes), self.coefficients.of(attributes)
+            value[places[1:]] = self.code.to_characters(attributes, table.value)[1:]
+            signs = np.stack([self.code.to_characters(attributes, row) for row in np.eye(table.value.size)])
+            spread = np.einsum("xa,xy,ya->a", signs, table.conditional, signs, optimize=True)
+            stderr[places[1:]] = np.sqrt(np.maximum(spread, 0.0))[1:]
+        return Measured(value, stderr)
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterEstimate(MarginalEstimate):
+    """theta of all characters, seen through a public list of subspaces."""
+
+    theta: Floats
+    subspaces: Subspaces
+    correlation: float
+    own: bool
+
+    def _table(self, attributes: Attributes) -> Table:
+        places = self.subspaces.coefficients.of(attributes)
+        return from_characters(
+            self.code,
+            attributes,
+            self.reports,
+            np.where(places >= 0, self.theta[places], 1.0),
+            self.subspaces.together(places),
+            self.correlation,
+            self.own,
+            (1 << self.subspaces.t) - 1,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMarginals(MarginalEstimate):
+    """What a survey without noise would say of its devices."""
+
+    values: Indices
+
+    def _table(self, attributes: Attributes) -> Table:
+        shape = self.code.shape(attributes)
+        cells = np.ravel_multi_index(tuple(self.values[:, place] for place in attributes), shape)
+        value = np.bincount(cells, minlength=self.code.cells(attributes)) / max(self.reports, 1)
+        sampling = (np.diag(value) - np.outer(value, value)) / max(self.reports, 1)
+        return Table(attributes, shape, self.reports, value, sampling)

@@ -1,0 +1,57 @@
+"""What all mechanisms on attributes share: their domain's code, sets of attributes, and a channel over whole values."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import Mechanism, Values
+from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
+from hearsay.mechanisms.marginals.characters.code import Attributes, Code
+from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.estimate import ExactMarginals
+
+
+@dataclass(frozen=True)
+class AttributeMechanism(Mechanism):
+    """A mechanism whose values are several attributes, with pure epsilon-LDP for all of them together."""
+
+    domain: AttributeDomain
+
+    @property
+    def code(self) -> Code:
+        """The attributes as bits."""
+        return self.domain.code
+
+    @property
+    def order(self) -> int:
+        """k: marginals have at most so many attributes."""
+        return self.domain.order
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return PureLDP(self.epsilon)
+
+    def sets(self) -> list[Attributes]:
+        """All sets of k attributes."""
+        return list(combinations(range(len(self.code.sizes)), self.order))
+
+    @cached_property
+    def mean_cells(self) -> float:
+        """The mean number of cells of a marginal of k attributes."""
+        return float(np.mean([self.code.cells(chosen) for chosen in self.sets()]))
+
+    def exact(self, values: Values) -> ExactMarginals:
+        checked = self.domain.check(values)
+        return ExactMarginals(self.domain, len(checked), checked)
+
+    @abstractmethod
+    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """P(report | value) for each of the given values, every report of `layout.enumerate()` a column."""
+
+    def channel(self) -> NDArray[np.float64]:
+        every = np.stack(np.unravel_index(np.arange(self.domain.size), self.domain.shape), axis=1)
+        return self.report_chances(every)

@@ -1,0 +1,1 @@
+"""The methods that collect marginals, a file each; what several of them share stands beside them."""

@@ -1,0 +1,240 @@
+"""Characters of the whole value: the method for marginals of few attributes out of many (Kulkarni's INPHT, and better).
+
+Device    A value is the bits of all attributes (`code`). Draw a public set of t characters that touch at most k
+          attributes (`subspaces`), hash the value to its t signs and pass them through randomised response over
+          g = 2^t buckets.
+Privacy   The set is independent of the value; the bucket has probability p or (1-p)/(g-1), ratio at most e^eps.
+Fold      sum[a] += sign, count[a] += 1 for all g - 1 characters that the report shows: one histogram a batch.
+Estimate  theta = sum/(count c), c = p - q; a marginal is a small Hadamard transform of its own characters (`code`).
+Variance  `characters`; t = 1: [T sum (1/c^2 - theta^2)/4^bits - f(1-f)]/n.          Kulkarni 4.3.2, MECHANISMS 5
+
+`weights` and `t` say what is drawn how often (module `weights`); Kulkarni's form is weights = "uniform", t = 1. `code`
+says how attributes of more than two values are coded: by bits of their own ("binary", corollary 1), or a set of k
+attributes at a time by linear hashing ("natural", module `natural`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.exact.counting import FEW
+from hearsay.mechanisms.exact.hadamard import walsh_hadamard
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.natural import MAXIMUM_T, best_t, largest_t, natural
+from hearsay.mechanisms.marginals.characters.reading import normalised, uses_own_counts
+from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
+from hearsay.mechanisms.marginals.characters.weights import T2_FROM_EPSILON, WEIGHTS, one_character, three_characters
+from hearsay.mechanisms.marginals.estimate import CharacterEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.options import choice, integer
+
+CODES = ("auto", "binary", "natural")
+EXAMPLE_REPORTS = 100_000  # at which a choice is explained
+
+
+@dataclass(frozen=True)
+class InpHT(AttributeMechanism):
+    """One machine word a value, a public list of subspaces, one histogram."""
+
+    ID = "inp-ht"
+    ESTIMATE = CharacterEstimate
+    SUMMARY = "marginals from random characters of all attributes: the least error for few attributes out of many"
+    OPTIONS = (
+        choice("weights", "levels", WEIGHTS, "ask for characters of few attributes more often, or for all evenly"),
+        integer("t", None, 1, MAXIMUM_T, "independent characters a report; chosen by epsilon where not given"),
+        choice("code", "auto", CODES, "code attributes by their bits, or sets of them by hashing"),
+    )
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c", "d"], "order": 2}},
+        {
+            "epsilon": 0.4,
+            "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 3},
+            "options": {"weights": "uniform"},
+        },
+        {"epsilon": 1.5, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "sizes": [3, 2, 5], "order": 2}},
+        {
+            "epsilon": 1.1,
+            "domain": {"kind": "attributes", "names": ["a", "b", "c"], "sizes": [3, 2, 5], "order": 2},
+            "options": {"code": "binary"},
+        },
+    )
+
+    def check(self) -> None:
+        super().check()
+        count = sum(level_sizes(self.code, self.order))
+        if count > MAXIMUM_COEFFICIENTS:
+            raise SpecificationError(
+                f"domain must have at most {MAXIMUM_COEFFICIENTS} characters of up to {self.order} attributes for "
+                f"{self.ID}, got {count}; lower the order"
+            )
+        if self.form == "binary" and (self.options["t"] or 1) > 2:
+            raise SpecificationError(f'options.t must be 1 or 2 where the code is "binary", got {self.options["t"]}')
+        self.subspaces  # noqa: B018 - too many of them are refused
+
+    @cached_property
+    def form(self) -> str:
+        """How attributes are coded: "binary" or "natural"."""
+        return self._chosen[0]
+
+    @property
+    def subspaces(self) -> Subspaces:
+        """The public list that devices draw from."""
+        return self._chosen[1]
+
+    @cached_property
+    def _chosen(self) -> tuple[str, Subspaces]:
+        """The form asked for; else the one with the smaller predicted error."""
+        if self.options["code"] != "auto":
+            return self.options["code"], self._list(self.options["code"])
+        if not self._compared:
+            return "binary", self._list("binary")
+        form, (_, found) = min(self._compared.items(), key=lambda entry: entry[1][0])
+        return form, found
+
+    @cached_property
+    def _compared(self) -> dict[str, tuple[float, Subspaces]]:
+        """The forms that fit, each with its mean error; yes-or-no attributes have only one."""
+        fitting = {}
+        for form in ("binary", "natural") if max(self.code.sizes) > 2 else ():
+            try:
+                found = self._list(form)
+            except SpecificationError:
+                continue
+            fitting[form] = self._mean_error(found), found
+        return fitting
+
+    def choices(self) -> str:
+        if self.options["code"] != "auto" or not self._compared:
+            return ""
+        scale = 1 / self.mean_cells / sqrt(EXAMPLE_REPORTS)
+        errors = ", ".join(f"{form} {error * scale:.3g}" for form, (error, _) in self._compared.items())
+        return (
+            f"code {self.form}: the least predicted standard error of a cell of a table at {EXAMPLE_REPORTS} reports "
+            f"({errors})"
+        )
+
+    def _list(self, form: str) -> Subspaces:
+        coefficients = Coefficients(self.code, self.order)
+        wanted = self.options["t"]
+        if form == "natural":
+            return natural(coefficients, largest_t(self.code, self.order, wanted or best_t(self.epsilon)))
+        if wanted is None:
+            wanted = 1 if self.epsilon < T2_FROM_EPSILON or self.order == 1 or len(self.code.sizes) == 1 else 2
+            if wanted == 2:
+                try:
+                    return three_characters(coefficients, self.options["weights"])
+                except SpecificationError:  # too many to list: one character a report is always possible
+                    wanted = 1
+        make = one_character if wanted == 1 else three_characters
+        return make(coefficients, self.options["weights"])
+
+    def _mean_error(self, subspaces: Subspaces) -> float:
+        """The mean, over all sets of k attributes, of the sum of the cells' standard errors times sqrt n."""
+        buckets = 1 << subspaces.t
+        p = probability(keep_threshold(self.epsilon, buckets))
+        c = float(p - (1 - p) / (buckets - 1))
+        errors = []
+        for attributes in self.sets():
+            places = subspaces.coefficients.of(attributes)
+            squares = (self.code.to_cells(attributes)[:, 1:] ** 2) @ (1 / subspaces.seen[places[1:]])
+            errors.append(float(np.sqrt(squares).sum()) / c)
+        return float(np.mean(errors))
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {"weights": self.options["weights"], "t": self.subspaces.t, "code": self.form}
+
+    @property
+    def buckets(self) -> int:
+        """g."""
+        return 1 << self.subspaces.t
+
+    @cached_property
+    def keep(self) -> int:
+        """Threshold out of 2^64 of reporting the true bucket."""
+        return keep_threshold(self.epsilon, self.buckets)
+
+    @cached_property
+    def correlation(self) -> float:
+        """c = p - q of the coin really flipped."""
+        p = probability(self.keep)
+        return float(p - (1 - p) / (self.buckets - 1))
+
+    @property
+    def spent_epsilon(self) -> float:
+        p = probability(self.keep)
+        return log_ratio(p, (1 - p) / (self.buckets - 1))
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("characters", self.subspaces.count), Scalar("bucket", self.buckets))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"sum": (self.subspaces.coefficients.count,), "count": (self.subspaces.coefficients.count,)}
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return by_parts(lambda cells: self._draw(cells, random), self.domain.check(values))
+
+    def _draw(self, cells: NDArray[np.int64], random: Random) -> Reports:
+        count = len(cells)
+        drawn = self.subspaces.draw(count, random)
+        bucket = self.subspaces.buckets(drawn, self.code.encode(cells))
+        lie = ~random.bernoulli(self.keep, count)
+        shift = random.narrow_below(self.buckets - 1, count) + np.uint8(1) if self.buckets > 2 else np.uint8(1)
+        bucket = np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket).astype(np.uint8)
+        return {"characters": drawn.astype(smallest_unsigned(self.subspaces.count)), "bucket": bucket}
+
+    def fold(self, state: State, reports: Reports) -> State:
+        g, count = self.buckets, self.subspaces.count
+        place = reports["characters"].astype(np.intp)
+        place *= g
+        place += reports["bucket"]
+        if place.size * FEW < count:
+            rows = np.unique(place // g)
+            members, seen = self.subspaces.members[rows], np.zeros((rows.size, g), dtype=np.int64)
+            np.add.at(seen, (np.searchsorted(rows, place // g), place % g), 1)
+        else:
+            members = self.subspaces.members
+            seen = np.bincount(place, minlength=g * count).reshape(count, g)
+        # A row of `seen` is a subspace: how often each bucket came, hence the sums of signs of its g - 1 characters.
+        signs, times = (seen @ _hadamard(g))[:, 1:], seen.sum(axis=1)
+        np.add.at(state["sum"], members.reshape(-1), signs.reshape(-1))
+        np.add.at(state["count"], members.reshape(-1), np.repeat(times, g - 1))
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["count"].sum()) // (self.buckets - 1)
+
+    def estimate(self, state: State) -> CharacterEstimate:
+        n, seen = self.reports(state), self.subspaces.seen
+        own = uses_own_counts(float(seen.min()), n)
+        theta = normalised(state["sum"], state["count"], seen, n, self.correlation, own)
+        return CharacterEstimate(self.domain, n, theta, self.subspaces, self.correlation, own)
+
+    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        p = float(probability(self.keep))
+        q = float((1 - probability(self.keep)) / (self.buckets - 1))
+        drawn = np.arange(self.subspaces.count)
+        rows = []
+        for word in self.code.encode(values):
+            honest = self.subspaces.buckets(drawn, np.full(drawn.size, word))
+            hit = honest[:, None] == np.arange(self.buckets)[None, :]
+            rows.append((np.where(hit, p, q) * self.subspaces.chances[:, None]).reshape(-1))
+        return np.array(rows)
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        return {"marginal": self._mean_error(self.subspaces) / self.mean_cells / sqrt(reports)}
+
+
+def _hadamard(size: int) -> NDArray[np.int64]:
+    """The matrix of signs: row bucket, column character."""
+    return np.rint(walsh_hadamard(np.eye(size))).astype(np.int64)

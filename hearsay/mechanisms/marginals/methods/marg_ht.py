@@ -1,0 +1,160 @@
+"""One character of a random set of k attributes (Kulkarni's MARGHT).
+
+Device    Draw one of the B sets of k attributes evenly, and one of its K - 1 non-empty characters; report its sign,
+          flipped with probability 1/(e + 1).
+Privacy   Set and character are independent of the value; the sign has ratio at most e^eps.
+Fold      sum[set, a] += sign, count[set, a] += 1.
+Estimate  A marginal's characters are pooled over the sets that contain the marginal; no others are shared, which is why
+          tables of different sets disagree, and why `inp-ht` is better.
+Variance  inp-ht's with T = rho (2^k - 1), rho = B/s for s sets that contain the marginal.            Kulkarni 4.3.3
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.exact.hadamard import parity
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, probability
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
+from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
+from hearsay.mechanisms.marginals.characters.subspaces import below_each
+from hearsay.mechanisms.marginals.estimate import MarginalEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.table import Table
+
+MAXIMUM_CHARACTERS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class MargHTEstimate(MarginalEstimate):
+    """Sums of signs of every set's characters."""
+
+    total: NDArray[np.int64]
+    count: NDArray[np.int64]
+    mechanism: "MargHT"
+
+    def _table(self, attributes: Attributes) -> Table:
+        seen, places = self.mechanism.pooled(attributes)
+        total, count = (np.where(places >= 0, array[places], 0).sum(axis=0) for array in (self.total, self.count))
+        own = uses_own_counts(float(seen[1:].min()), self.reports)
+        theta = normalised(total, count, seen, self.reports, self.mechanism.correlation, own)
+        return from_characters(
+            self.code, attributes, self.reports, theta, np.diag(seen), self.mechanism.correlation, own, 1
+        )
+
+
+@dataclass(frozen=True)
+class MargHT(AttributeMechanism):
+    """Characters set by set."""
+
+    ID = "marg-ht"
+    ESTIMATE = MargHTEstimate
+    SUMMARY = "marginals from one random character of one random set of k attributes"
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"epsilon": 1.1, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}},
+        {"epsilon": 0.8, "domain": {"kind": "attributes", "names": ["a", "b", "c"], "sizes": [2, 3, 4], "order": 2}},
+    )
+
+    def check(self) -> None:
+        super().check()
+        count = sum(self.code.codes(chosen) - 1 for chosen in self.sets())
+        if count > MAXIMUM_CHARACTERS:
+            raise SpecificationError(
+                f"domain must have at most {MAXIMUM_CHARACTERS} characters in all sets together for {self.ID}, got "
+                f"{count}; use inp-ht"
+            )
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many non-empty characters each set has."""
+        return np.array([self.code.codes(chosen) - 1 for chosen in self.sets()])
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @cached_property
+    def _masks(self) -> Masks:
+        return np.concatenate([self.code.characters(chosen)[1:] for chosen in self.sets()])
+
+    @cached_property
+    def flip(self) -> int:
+        """Threshold out of 2^64 of flipping the sign."""
+        return flip_threshold(self.epsilon)
+
+    @cached_property
+    def correlation(self) -> float:
+        """c = 1 - 2q of the coin really flipped."""
+        return float(1 - 2 * probability(self.flip))
+
+    @property
+    def spent_epsilon(self) -> float:
+        q = probability(self.flip)
+        return log_ratio(1 - q, q)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("character", len(self._masks)), Scalar("minus", 2))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"sum": (len(self._masks),), "count": (len(self._masks),)}
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        def draw(cells: NDArray[np.int64]) -> Reports:
+            chosen = random.below(len(self.sizes), len(cells)).astype(np.intp)
+            place = self._starts[chosen] + below_each(self.sizes[chosen].astype(np.uint64), random).astype(np.int64)
+            minus = parity(self._masks[place] & self.code.encode(cells)) ^ random.bernoulli(self.flip, len(cells))
+            return {"character": place.astype(smallest_unsigned(len(self._masks))), "minus": minus.astype(np.uint8)}
+
+        return by_parts(draw, self.domain.check(values))
+
+    def fold(self, state: State, reports: Reports) -> State:
+        place = reports["character"].astype(np.intp) * 2 + reports["minus"]
+        seen = np.bincount(place, minlength=2 * len(self._masks)).reshape(-1, 2)
+        state["sum"] += seen[:, 0] - seen[:, 1]
+        state["count"] += seen.sum(axis=1)
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["count"].sum())
+
+    def pooled(self, attributes: Attributes) -> tuple[Floats, NDArray[np.intp]]:
+        """The chance of each of a marginal's characters to be seen, and its places in the sets that contain it."""
+        wanted = self.code.characters(attributes)
+        useful = [number for number, chosen in enumerate(self.sets()) if set(attributes) <= set(chosen)]
+        places = np.full((len(useful), wanted.size), -1, dtype=np.intp)
+        for row, number in enumerate(useful):
+            masks = self._masks[self._starts[number] : self._starts[number + 1]]
+            order = np.argsort(masks)
+            places[row, 1:] = self._starts[number] + order[np.searchsorted(masks[order], wanted[1:])]
+        seen = np.full(wanted.size, float((1 / self.sizes[useful]).sum()) / len(self.sizes))
+        seen[0] = 1.0
+        return seen, places
+
+    def estimate(self, state: State) -> MargHTEstimate:
+        return MargHTEstimate(self.domain, self.reports(state), state["sum"], state["count"], self)
+
+    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        q = float(probability(self.flip))
+        drawn = np.repeat(1 / (self.sizes * len(self.sizes)), self.sizes)
+        honest = parity(self._masks[None, :] & self.code.encode(values)[:, None])
+        hit = honest[:, :, None] == np.arange(2)
+        return (np.where(hit, 1 - q, q) * drawn[None, :, None]).reshape(len(values), -1)
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        errors = []
+        for attributes in self.sets():
+            seen, _ = self.pooled(attributes)
+            squares = (self.code.to_cells(attributes)[:, 1:] ** 2) @ (1 / seen[1:])
+            errors.append(float(np.sqrt(squares).sum()) / self.correlation)
+        return {"marginal": float(np.mean(errors)) / self.mean_cells / sqrt(reports)}

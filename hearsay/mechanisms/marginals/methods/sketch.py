@@ -1,0 +1,135 @@
+"""Apple's Hadamard count-mean sketch of the whole value (Kulkarni 4.4.6's INPHTCMS): a comparison.
+
+The plain `count-mean-sketch` over all combinations of attributes; a marginal sums its shares. One report's part of a
+marginal cell has mean square (m/(m-1))^2 mean_j sum_b W_j[b]^2/c^2, W_j[b] the cell's combinations that hash j puts
+into bucket b. The hashes are fixed: what collides stays mixed, an error that more reports do not lower.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.postprocess import project
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.layout import Layout, Reports
+from hearsay.mechanisms.marginals.characters.code import Attributes
+from hearsay.mechanisms.marginals.estimate import MarginalEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.options import integer
+from hearsay.mechanisms.oracles.count_mean_sketch import CountMeanSketch
+
+MAXIMUM_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class SketchEstimate(MarginalEstimate):
+    """Shares of all combinations of attributes."""
+
+    shares: Floats
+    mechanism: "AttributeSketch"
+
+    def _table(self, attributes: Attributes) -> Table:
+        cell = self.mechanism.cells_of(attributes)
+        value = np.bincount(cell, self.shares).astype(np.float64)
+        second = self.mechanism.second_moment(attributes)
+        held, n = project(value), max(self.reports, 1)
+        second = second + np.diag(np.full(value.size, n * self._floor(value.size)))
+        return Table(attributes, self.code.shape(attributes), self.reports, value, (second - np.outer(held, held)) / n)
+
+    def _floor(self, cells: int) -> float:
+        """The mean square over choices of hashes of what collisions add to a marginal cell."""
+        oracle = self.mechanism.oracle
+        concentration = float((project(self.shares) ** 2).sum())
+        return concentration * self.shares.size / cells / (oracle.hashes * (oracle.width - 1))
+
+
+@dataclass(frozen=True)
+class AttributeSketch(AttributeMechanism):
+    """The sketch on attributes."""
+
+    ID = "count-mean-sketch"
+    ESTIMATE = SketchEstimate
+    SUMMARY = "Apple's Hadamard count-mean sketch of all attributes at once; a comparator"
+    ERROR_FLOOR = CountMeanSketch.ERROR_FLOOR
+    OPTIONS = (
+        integer("hashes", 5, 1, 1 << 16, "rows of the sketch"),
+        integer("width", 256, 2, 1 << 20, "columns of the sketch, a power of two"),
+        integer("seed", 0, 0, 2**31, "public seed of the hashes"),
+    )
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "epsilon": 1.1,
+            "domain": {"kind": "attributes", "names": ["a", "b", "c"], "order": 2},
+            "options": {"hashes": 4, "width": 16},
+        },
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.domain.size > MAXIMUM_CELLS:
+            raise SpecificationError(
+                f"domain must have at most {MAXIMUM_CELLS} combinations of attributes for {self.ID}, got "
+                f"{self.domain.size}; use inp-ht"
+            )
+        self.oracle  # noqa: B018 - refuses what does not fit
+
+    @cached_property
+    def oracle(self) -> CountMeanSketch:
+        """The sketch over all combinations."""
+        return CountMeanSketch.over(self.domain.size, self.epsilon, **self.options)
+
+    @property
+    def spent_epsilon(self) -> float:
+        return self.oracle.spent_epsilon
+
+    @property
+    def layout(self) -> Layout:
+        return self.oracle.layout
+
+    @property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return self.oracle.arrays
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return self.oracle.perturb(np.ravel_multi_index(tuple(self.domain.check(values).T), self.domain.shape), random)
+
+    def fold(self, state: State, reports: Reports) -> State:
+        return self.oracle.fold(state, reports)
+
+    def reports(self, state: State) -> int:
+        return self.oracle.reports(state)
+
+    def estimate(self, state: State) -> SketchEstimate:
+        found = self.oracle.estimate(state)
+        return SketchEstimate(self.domain, self.reports(state), found.estimate.reshape(-1), self)
+
+    def cells_of(self, attributes: Attributes) -> NDArray[np.int64]:
+        """The marginal cell of every combination."""
+        digits = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
+        return np.ravel_multi_index(tuple(digits[place] for place in attributes), self.code.shape(attributes))
+
+    def second_moment(self, attributes: Attributes) -> Floats:
+        """mean of psi psi' over the hashes, for a report's part psi of the marginal's cells."""
+        cells, m = self.code.cells(attributes), self.oracle.width
+        cell, every = self.cells_of(attributes), np.arange(self.domain.size)
+        total = np.zeros((cells, cells))
+        for row in range(self.oracle.hashes):
+            bucket = self.oracle.buckets(np.array([row]), every).astype(np.int64)
+            crowd = np.bincount(cell * m + bucket, minlength=cells * m).reshape(cells, m).astype(np.float64)
+            total += crowd @ crowd.T
+        return (m / (m - 1)) ** 2 * total / self.oracle.hashes / self.oracle.correlation**2
+
+    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.oracle.channel()[np.ravel_multi_index(tuple(values.T), self.domain.shape)]
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        moments = [np.sqrt(np.diag(self.second_moment(chosen))).sum() for chosen in self.sets()]
+        return {"marginal": float(np.mean(moments)) / self.mean_cells / sqrt(reports)}

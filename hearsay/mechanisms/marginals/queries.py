@@ -1,0 +1,287 @@
+"""Questions about attributes: tables, conditionals, association, correlations, the tree.
+
+Post-processing of a table: `clip`, `norm-sub` and `simplex` as for any shares; `consistency`, `maxent` and `tree` use
+what all data say about the attributes (modules `analyses.consistency`, `maxent`, `tree`). The last two are models: they
+also answer for more attributes than were collected, where there is no raw value beside them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.postprocess import process
+from hearsay.mechanisms.marginals.analyses.conditional import conditional
+from hearsay.mechanisms.marginals.analyses.consistency import consistent
+from hearsay.mechanisms.marginals.analyses.correlation import correlation
+from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
+from hearsay.mechanisms.marginals.analyses.maxent import fit
+from hearsay.mechanisms.marginals.analyses.tree import Edge, Tree, spanning_tree
+from hearsay.mechanisms.marginals.characters.code import Attributes
+from hearsay.mechanisms.marginals.domain import GIVEN
+from hearsay.mechanisms.marginals.estimate import MarginalEstimate, Marginals
+from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.queries.answer import Answer, known
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.view import View
+
+SHARES = ("clip", "norm-sub", "simplex")
+MODELS = ("maxent", "tree")
+Pair = tuple[int, int]
+
+
+def _places(words: Sequence[str], domain: Any) -> Attributes:
+    """The attributes that a question names, each once."""
+    places = tuple(domain.place(word) for word in words)
+    if len(set(places)) < len(places):
+        raise QueryError("query must name every attribute once")
+    return places
+
+
+def _foreign(verb: str, domain: Domain) -> str | None:
+    """Why a question about attributes has no meaning on another domain."""
+    return None if domain.kind == "attributes" else f"query {verb} needs a domain of kind attributes, got {domain.kind}"
+
+
+def _pairs(domain: Any) -> list[Pair]:
+    return list(combinations(range(len(domain.axes)), 2))
+
+
+def _needs_pairs(domain: Any, verb: str) -> None:
+    if len(domain.axes) < 2 or domain.order < 2:
+        raise QueryError(f"query {verb} needs tables of two attributes, this survey has order {domain.order}")
+
+
+def _named(domain: Any, pair: Pair) -> tuple[None, dict[str, Any]]:
+    names = domain.columns
+    return None, {"first": names[pair[0]], "second": names[pair[1]]}
+
+
+def tree_of(estimate: MarginalEstimate) -> Tree:
+    """The Chow-Liu tree of an estimate's pairs."""
+    tables = {pair: estimate.table(pair) for pair in _pairs(estimate.domain)}
+    weights: dict[Edge, float] = {
+        pair: float(mutual_information(table.held.reshape(table.shape))) for pair, table in tables.items()
+    }
+    edges = spanning_tree(len(estimate.domain.axes), weights)
+    return Tree.of(estimate.domain.shape, edges, {edge: tables[edge].value for edge in edges})
+
+
+@dataclass(frozen=True)
+class Marginal(Query):
+    """The table of some attributes."""
+
+    attributes: Attributes
+
+    NAME, GRAMMAR = "marginal", "marginal ATTR..."
+    HELP = "the table of these attributes, row by row in the order named"
+    NEEDS, WORDS, MANY = Marginals, (1, None), True
+    METHODS = frozenset((*SHARES, "consistency", *MODELS))
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return _foreign(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(_places(words, domain))
+
+    def answers(self, domain: Any) -> int:
+        return prod(domain.shape[place] for place in self.attributes)
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        names = self._names(estimate.domain)
+        if len(self.attributes) > estimate.order:
+            return view.show(self._unmeasured(estimate.domain), names, self._modelled(estimate, view.method))
+        table: Table = estimate.table(self.attributes)
+        if table.model:  # the method itself has nothing better than a model for these attributes
+            shown = table.value if view.method == "none" else process(table.value, view.method).values
+            label = view.method if view.method != "none" else table.method
+            return replace(view, method=label).show(self._unmeasured(estimate.domain), names, shown)
+        raw = table.measured()
+        if view.method == "none":
+            return view.show(raw, names)
+        return view.show(raw, names, self._processed(estimate, table, view.method))
+
+    def _names(self, domain: Any) -> Iterator[tuple[None, dict[str, Any]]]:
+        return ((None, domain.cell(self.attributes, index)) for index in range(self.answers(domain)))
+
+    def _unmeasured(self, domain: Any) -> Measured:
+        nothing = np.full(self.answers(domain), np.nan)
+        return Measured(nothing, nothing)
+
+    def _processed(self, estimate: Any, table: Table, method: str) -> Floats:
+        if method in SHARES:
+            return process(table.value, method).values
+        if method == "consistency":
+            return consistent(estimate, self.attributes)
+        return self._modelled(estimate, method)
+
+    def _modelled(self, estimate: Any, method: str) -> Floats:
+        if method == "maxent":
+            return fit(estimate, self.attributes).value
+        if method == "tree":
+            _needs_pairs(estimate.domain, "marginal with postprocess tree")
+            return tree_of(estimate).marginal(self.attributes)
+        raise QueryError(
+            f"query marginal takes at most {estimate.order} attributes, as many as domain.order says, got "
+            f"{len(self.attributes)}; postprocess {' or '.join(MODELS)} answers with a model"
+        )
+
+
+@dataclass(frozen=True)
+class Conditional(Query):
+    """Shares of some attributes among the devices that hold others."""
+
+    attributes: Attributes
+    given: Attributes
+
+    NAME, GRAMMAR = "conditional", "conditional A... given B..."
+    HELP = "the shares of A among those who hold each value of B, with Fieller's interval"
+    NEEDS, WORDS = Marginals, (3, None)
+    OWN_UNIT = "which is a share of those who hold what is given"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return _foreign(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        if words.count(GIVEN) != 1 or words[0] == GIVEN or words[-1] == GIVEN:
+            raise QueryError(f"query conditional is asked as: {cls.GRAMMAR}")
+        split = list(words).index(GIVEN)
+        places = _places([*words[:split], *words[split + 1 :]], domain)
+        if len(places) > domain.order:
+            raise QueryError(
+                f"query conditional takes at most {domain.order} attributes, as many as domain.order says, got "
+                f"{len(places)}"
+            )
+        return cls(places[:split], places[split:])
+
+    def answers(self, domain: Any) -> int:
+        return prod(domain.shape[place] for place in (*self.attributes, *self.given))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        places = (*self.attributes, *self.given)
+        table: Table = estimate.table(places)
+        found = conditional(table, tuple(range(len(self.attributes), len(places))))
+        if table.model:
+            nothing = np.full(found.value.size, np.nan)
+            found = Measured(found.value, nothing, nothing, nothing)
+        return view.show(found, [(None, estimate.domain.cell(places, index)) for index in range(table.value.size)])
+
+
+@dataclass(frozen=True)
+class AssociationQuery(Query):
+    """Whether two attributes depend on each other, and how much one says about the other."""
+
+    pair: Pair
+
+    NAME, GRAMMAR = "association", "association A B"
+    HELP = "p-value of a test of independence that knows the noise, the naive one beside it, mutual information (nats)"
+    NEEDS, WORDS = Marginals, (2, 2)
+    OWN_UNIT = "whose answers are p-values and nats"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return _foreign(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        one, other = _places(words, domain)
+        _needs_pairs(domain, cls.NAME)
+        return cls((one, other))
+
+    def answers(self, domain: Any) -> int:
+        return 3
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        table: Table = estimate.table(self.pair)
+        if table.model:
+            value = known(float(mutual_information(table.held.reshape(table.shape))))
+            unknown = (None, None)
+            return [
+                Answer(view.text, None, None, "p-value", interval=unknown),
+                Answer(view.text, None, None, "naive-p-value", interval=unknown),
+                Answer(view.text, value, None, "mutual-information", interval=unknown),
+            ]
+        found = measured_information(table)
+        return [
+            Answer(view.text, known(found.test.p_value), None, "p-value"),
+            Answer(view.text, known(found.test.naive_p_value), None, "naive-p-value"),
+            Answer(
+                view.text,
+                known(found.value),
+                None,
+                "mutual-information",
+                interval=(known(found.low), known(found.high)),
+            ),
+        ]
+
+
+@dataclass(frozen=True)
+class Correlations(Query):
+    """How strongly every two attributes go together."""
+
+    NAME, GRAMMAR = "correlations", "correlations"
+    HELP = "Pearson's coefficient of every two attributes; Cramer's V where one has more than two values"
+    NEEDS, MANY = Marginals, True
+    OWN_UNIT = "whose answers are between -1 and 1"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return _foreign(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        _needs_pairs(domain, cls.NAME)
+        return cls()
+
+    def answers(self, domain: Any) -> int:
+        return len(_pairs(domain))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        pairs = _pairs(estimate.domain)
+        found = np.array([correlation(estimate.table(pair)) for pair in pairs])
+        return view.show(Measured(found[:, 0], found[:, 1]), [_named(estimate.domain, pair) for pair in pairs])
+
+
+@dataclass(frozen=True)
+class TreeQuery(Query):
+    """What depends on what: the tree of the strongest dependencies."""
+
+    NAME, GRAMMAR = "tree", "tree"
+    HELP = "the Chow-Liu tree: pairs of attributes with their mutual information (nats), the strongest first"
+    NEEDS = Marginals
+    OWN_UNIT = "whose answers are nats"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return _foreign(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        _needs_pairs(domain, cls.NAME)
+        return cls()
+
+    def answers(self, domain: Any) -> int:
+        return len(domain.axes) - 1
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        answers = []
+        for edge in tree_of(estimate).edges:
+            table = estimate.table(edge)
+            _, cell = _named(estimate.domain, edge)
+            value = known(float(mutual_information(table.held.reshape(table.shape))))
+            interval: tuple[float | None, float | None] = (None, None)
+            if not table.model:
+                found = measured_information(table)
+                interval = (known(found.low), known(found.high))
+            answers.append(Answer(view.text, value, None, cell=cell, interval=interval))
+        return answers

@@ -1,0 +1,66 @@
+"""A marginal's cells with the covariance of their errors: what every method gives, and every analysis starts from.
+
+An estimate averages an unbiased score psi per report. Two questions have two variances. *These devices*: their values
+are given, and n Cov = mean of psi psi' - diag f. *The population they are drawn from*: n Cov = mean of psi psi' - f f',
+which is larger by the multinomial's diag f - f f'. Marginals and conditionals are about these devices; a test of
+independence is about the population. A table keeps the second and derives the first.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.postprocess import project
+from hearsay.mechanisms.marginals.characters.code import Attributes
+
+BERNSTEIN = log(2 / 0.05)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Estimated cells of one marginal, row-major; `covariance` is of a sample from a population."""
+
+    attributes: Attributes
+    shape: tuple[int, ...]
+    reports: int
+    value: Floats
+    covariance: Floats  # NaN where a model has none
+    largest: float = 0.0  # most that one report can move a cell, times n; 0: the normal interval holds
+    method: str = ""  # the name of the model, where the value is one and not an unbiased estimate
+    model: str = ""  # the same in words
+
+    @cached_property
+    def held(self) -> Floats:
+        """The nearest probability table: what is plugged into variances."""
+        return project(self.value)
+
+    @cached_property
+    def conditional(self) -> Floats:
+        """The covariance given the devices' values."""
+        sampling = np.diag(self.held) - np.outer(self.held, self.held)
+        return self.covariance - sampling / max(self.reports, 1)
+
+    @cached_property
+    def stderr(self) -> Floats:
+        """The standard error of every cell, given the devices' values."""
+        return np.sqrt(np.maximum(np.diag(self.conditional), 0.0))
+
+    def measured(self) -> Measured:
+        """Values and standard errors; with an interval where the normal one does not hold (Bernstein's inequality)."""
+        if not self.largest:
+            return Measured(self.value, self.stderr)
+        far = np.sqrt(2 * BERNSTEIN) * self.stderr + 2 * BERNSTEIN * self.largest / (3 * max(self.reports, 1))
+        low, high = np.clip(self.value - far, 0.0, 1.0), np.clip(self.value + far, 0.0, 1.0)
+        return Measured(self.value, self.stderr, low, high)
+
+    def along(self, keep: tuple[int, ...]) -> Floats:
+        """The matrix that sums the table over all axes but `keep` (places of axes, rising)."""
+        cells = np.arange(self.value.size).reshape(self.shape)
+        others = tuple(axis for axis in range(len(self.shape)) if axis not in keep)
+        groups = np.moveaxis(cells, keep, range(len(keep))).reshape(-1, int(np.prod([self.shape[i] for i in others])))
+        matrix = np.zeros((len(groups), self.value.size))
+        np.put_along_axis(matrix, groups, 1.0, axis=1)
+        return matrix

@@ -1,0 +1,136 @@
+"""Surveys of one setting repeated: the mean total variation of the estimated marginals from the devices' own."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.exact.randomness import SeededRandom
+from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.estimate import MarginalEstimate
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.methods.calm import Calm
+from hearsay.mechanisms.marginals.methods.inp_em import InpEM
+from hearsay.mechanisms.marginals.methods.inp_ht import InpHT
+from hearsay.mechanisms.marginals.methods.inp_olh import InpOLH
+from hearsay.mechanisms.marginals.methods.marg_ht import MargHT
+from hearsay.mechanisms.marginals.methods.marg_views import MargPS, MargRR
+from hearsay.mechanisms.marginals.methods.sketch import AttributeSketch
+from hearsay.mechanisms.marginals.methods.whole_table import InpPS, InpRR
+from hearsay.ops.experiments.marginals.data import People
+
+HALF_NORMAL = float(np.sqrt(2 / np.pi))  # mean of |error| in standard errors
+MOST_SETS = 60  # of the sets of k attributes: more would not change a mean
+
+
+class Method(NamedTuple):
+    """A method and its options, under the name that tables show."""
+
+    name: str
+    made: type[AttributeMechanism]
+    options: dict[str, Any]
+
+
+OURS = Method("inp-ht, ours", InpHT, {})
+INP_HT = Method("inp-ht", InpHT, {"weights": "uniform", "t": 1})
+INP_RR = Method("inp-rr", InpRR, {"known_total": False})
+INP_PS = Method("inp-ps", InpPS, {})
+MARG_RR = Method("marg-rr", MargRR, {})
+MARG_PS = Method("marg-ps", MargPS, {})
+MARG_HT = Method("marg-ht", MargHT, {})
+INP_OLH = Method("inp-olh", InpOLH, {})
+INP_EM = Method("inp-em, em", InpEM, {"decoder": "em"})
+INP_EM_INVERSE = Method("inp-em, inverse", InpEM, {})
+SKETCH = Method("sketch", AttributeSketch, {"hashes": 5, "width": 256})
+CALM = Method("calm", Calm, {})
+DISSERTATION = (INP_RR, INP_PS, INP_HT, MARG_RR, MARG_PS, MARG_HT)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is to be played, and with which draws."""
+
+    runs: int
+    quick: bool
+    seed: int
+    random: SeededRandom
+
+    @property
+    def generator(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
+
+class Variation(NamedTuple):
+    """Total variation: mean over runs and marginals, its spread over runs, and what the variances predict."""
+
+    mean: float
+    spread: float
+    expected: float | None
+
+
+def domain(attributes: int, order: int) -> AttributeDomain:
+    """Binary attributes."""
+    names = [f"a{place}" for place in range(attributes)]
+    return AttributeDomain.parse({"kind": "attributes", "names": names, "order": order})
+
+
+def build(method: Method, attributes: int, order: int, epsilon: float) -> AttributeMechanism:
+    """The method on binary attributes."""
+    return method.made.create(epsilon, domain(attributes, order), method.options)
+
+
+def survey(mechanism: AttributeMechanism, people: People, random: SeededRandom, generator: np.random.Generator) -> Any:
+    """The estimate of one survey of these devices."""
+    if isinstance(mechanism, InpRR | InpPS):
+        return mechanism.estimate(_drawn_at_once(mechanism, people, generator))
+    return mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(people.values, random)))
+
+
+def _drawn_at_once(mechanism: InpRR | InpPS, people: People, generator: np.random.Generator) -> State:
+    """The state of all devices from its exact distribution: 2^d bits a device would take hours."""
+    cells = np.ravel_multi_index(tuple(people.rows.T), mechanism.domain.shape)
+    held, devices = np.zeros(mechanism.domain.size, dtype=np.int64), int(people.counts.sum())
+    np.add.at(held, cells, people.counts)
+    p, q, gap = mechanism.oracle.hit_chances()
+    if isinstance(mechanism, InpRR):
+        ones = generator.binomial(held, p) + generator.binomial(devices - held, q)
+        return {"ones": ones, "n": np.array([devices])}
+    told = generator.binomial(held, gap)  # p - q is the chance to tell the truth whatever the draw
+    rest = devices - int(told.sum())
+    return {"hist": told + generator.multinomial(rest, np.full(held.size, 1 / held.size))}
+
+
+def chosen_sets(estimate: MarginalEstimate, order: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
+    """All sets of so many attributes, or as many of them as are worth looking at."""
+    sets = estimate.sets(order)
+    if len(sets) <= MOST_SETS:
+        return sets
+    return [sets[place] for place in generator.choice(len(sets), MOST_SETS, replace=False)]
+
+
+def variation(method: Method, data: People, devices: int, order: int, epsilon: float, settings: Settings) -> Variation:
+    """The mean total variation of marginals of `order` attributes, over runs with new devices each."""
+    mechanism, generator = build(method, data.attributes, order, epsilon), settings.generator
+    found, expected = [], []
+    for _ in range(settings.runs):
+        people = data.drawn(devices, generator)
+        estimate = survey(mechanism, people, settings.random, generator)
+        tables = [estimate.table(chosen) for chosen in chosen_sets(estimate, order, generator)]
+        errors = [np.abs(t.value - people.marginal(t.attributes)).sum() / 2 for t in tables]
+        found.append(float(np.mean(errors)))
+        expected.append(float(np.mean([HALF_NORMAL * t.stderr.sum() / 2 for t in tables])))
+    mean = float(np.mean(expected))
+    return Variation(float(np.mean(found)), float(np.std(found, ddof=1)), mean if np.isfinite(mean) else None)
+
+
+def agrees(found: Variation, attributes: int, runs: int, tolerance: float = 0.05) -> bool:
+    """Whether a mean lies near what the variances predict.
+
+    At least as many errors are independent as there are attributes, each with a spread of 0.76 of its mean: five
+    standard errors of the mean over the runs are allowed.
+    """
+    if found.expected is None:
+        return True
+    spread = 0.76 / np.sqrt(attributes * runs)
+    return abs(found.mean / found.expected - 1) <= tolerance + 5 * spread

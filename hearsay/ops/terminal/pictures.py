@@ -1,0 +1,131 @@
+"""Answers about pairs of attributes as people like to see them: a tree as text or picture, correlations as a map."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.ops.errors import OperationError
+
+Branch = tuple[str, Answer]  # where an edge leads, and what is known of it
+
+
+def drawable() -> tuple[str, ...]:
+    """The queries that have a picture."""
+    return tuple(_DRAWN)
+
+
+def save_picture(verb: str, answers: Sequence[Answer], path: Path) -> None:
+    """Draw the answers of a query into a file, whose ending says how (png, svg, pdf)."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise OperationError("pictures need matplotlib: pip install 'hearsay-ldp[experiments]'") from None
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    figure = pyplot.figure(figsize=(8, 6), layout="constrained")
+    _DRAWN[verb](figure, answers)
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise OperationError(f"--picture: {path} cannot be written: {error}") from None
+    finally:
+        pyplot.close(figure)
+
+
+def tree_lines(answers: Sequence[Answer]) -> list[str]:
+    """A tree as text, from an end of its strongest edge."""
+    branches = _branches(answers)
+    root = _root(answers)
+    return [root, *_below(root, "", branches, {root})]
+
+
+def _pair(answer: Answer) -> tuple[str, str]:
+    assert answer.cell is not None
+    return str(answer.cell["first"]), str(answer.cell["second"])
+
+
+def _root(answers: Sequence[Answer]) -> str:
+    return _pair(answers[0])[0]
+
+
+def _branches(answers: Sequence[Answer]) -> dict[str, list[Branch]]:
+    found: dict[str, list[Branch]] = {}
+    for answer in answers:
+        one, other = _pair(answer)
+        found.setdefault(one, []).append((other, answer))
+        found.setdefault(other, []).append((one, answer))
+    return found
+
+
+def _below(place: str, indent: str, branches: dict[str, list[Branch]], seen: set[str]) -> Iterator[str]:
+    left = [(name, answer) for name, answer in branches[place] if name not in seen]
+    seen.update(name for name, _ in left)
+    for number, (name, answer) in enumerate(left):
+        last = number == len(left) - 1
+        yield f"{indent}{'└─' if last else '├─'} {name}  {_weight(answer)}"
+        yield from _below(name, indent + ("   " if last else "│  "), branches, seen)
+
+
+def _weight(answer: Answer) -> str:
+    shown = "-" if answer.value is None else f"{answer.value:.3g}"
+    return shown if answer.low is None or answer.high is None else f"{shown} ({answer.low:.3g}..{answer.high:.3g})"
+
+
+def _draw_tree(figure: Any, answers: Sequence[Answer]) -> None:
+    """Layer by layer under the root; the stronger an edge, the thicker."""
+    branches, root = _branches(answers), _root(answers)
+    places: dict[str, tuple[float, float]] = {}
+    leaves = 0
+
+    def put(name: str, depth: int, seen: set[str]) -> float:
+        nonlocal leaves
+        below = [other for other, _ in branches[name] if other not in seen]
+        seen |= set(below)
+        if below:
+            across = [put(other, depth + 1, seen) for other in below]
+            x = sum(across) / len(across)
+        else:
+            x, leaves = float(leaves), leaves + 1
+        places[name] = (x, -float(depth))
+        return x
+
+    put(root, 0, {root})
+    most = max((answer.value or 0.0) for answer in answers) or 1.0
+    axis = figure.subplots()
+    for answer in answers:
+        (x1, y1), (x2, y2) = (places[name] for name in _pair(answer))
+        axis.plot([x1, x2], [y1, y2], color="tab:blue", linewidth=1 + 6 * (answer.value or 0.0) / most, zorder=1)
+        box = {"boxstyle": "round", "fc": "white", "ec": "none", "alpha": 0.8}
+        axis.text((x1 + x2) / 2, (y1 + y2) / 2, _weight(answer), ha="center", va="center", fontsize=8, bbox=box)
+    for name, (x, y) in places.items():
+        box = {"boxstyle": "round,pad=0.5", "fc": "lightyellow", "ec": "black"}
+        axis.text(x, y, name, ha="center", va="center", fontsize=11, bbox=box, zorder=3)
+    axis.margins(0.15)
+    axis.set_axis_off()
+    axis.set_title("Chow-Liu tree: mutual information in nats (95% interval)")
+
+
+def _draw_correlations(figure: Any, answers: Sequence[Answer]) -> None:
+    """A heat map of all pairs."""
+    names = list(dict.fromkeys(name for answer in answers for name in _pair(answer)))
+    table = [[1.0 if one == other else float("nan") for one in names] for other in names]
+    for answer in answers:
+        one, other = (names.index(name) for name in _pair(answer))
+        table[one][other] = table[other][one] = float("nan") if answer.value is None else answer.value
+    axis = figure.subplots()
+    image = axis.imshow(table, cmap="RdBu_r", vmin=-1, vmax=1)
+    axis.set_xticks(range(len(names)), names, rotation=60, ha="right")
+    axis.set_yticks(range(len(names)), names)
+    for row, values in enumerate(table):
+        for column, value in enumerate(values):
+            if len(names) <= 16 and value == value:
+                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
+    figure.colorbar(image, ax=axis, label="Pearson's coefficient, or Cramer's V")
+
+
+_DRAWN: dict[str, Callable[[Any, Sequence[Answer]], None]] = {
+    "tree": _draw_tree,
+    "correlations": _draw_correlations,
+}
