@@ -82,13 +82,13 @@ class Mechanism(ABC):
         """The options with every choice made, as the canonical survey lists them."""
         return {name: value for name, value in self.options.items() if value is not None}
 
-    def asks_the_same(self, other: "Mechanism") -> bool:
-        """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""
-        return self == other
-
     def choices(self) -> str:
         """In words, what the mechanism chose by itself and why; empty where it had no choice."""
         return ""
+
+    def asks_the_same(self, other: "Mechanism") -> bool:
+        """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""
+        return self == other
 
     @property
     @abstractmethod
