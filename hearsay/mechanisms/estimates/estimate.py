@@ -34,9 +34,17 @@ class Measured(NamedTuple):
     @classmethod
     def join(cls, parts: Sequence["Measured"]) -> "Measured":
         """Parts one after the other."""
-        value, stderr, low, high = zip(*parts, strict=True)
-        ends = (None, None) if low[0] is None else (np.concatenate(low), np.concatenate(high))
-        return cls(np.concatenate(value), np.concatenate(stderr), *ends)
+        value, stderr = (np.concatenate([part[column] for part in parts]) for column in (0, 1))
+        if all(part.low is None for part in parts):
+            return cls(value, stderr)
+        intervals = zip(*(part.ends() for part in parts), strict=True)
+        return cls(value, stderr, *(np.concatenate(column) for column in intervals))
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """The interval, whichever way it is given."""
+        if self.low is None or self.high is None:
+            return self.value - Z95 * self.stderr, self.value + Z95 * self.stderr
+        return self.low, self.high
 
 
 class Quantiles(NamedTuple):

@@ -9,6 +9,7 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
+from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import standard_error
 
 _ENTRIES = 1 << 20  # numbers held at a time
@@ -21,11 +22,11 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     @abstractmethod
     def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
-        """Share of each range low..after-1 and its variance, but for the spread."""
+        """Share of each range low..after-1 and its variance."""
 
     @abstractmethod
-    def combine(self, query: Floats) -> tuple[float, float]:
-        """Sum of share times `query` over all cells and its variance, but for the spread."""
+    def combine(self, query: Floats) -> tuple[float, float, float]:
+        """Sum of share times `query` over all cells, its variance but for the spread, and the least it can be."""
 
     @abstractmethod
     def entries(self) -> int:
@@ -40,20 +41,19 @@ class GridRanges(CellEstimate, Ranges, Sums):
             value[part], variance[part] = self.answer(low[part], after[part])
         whole = (low == 0).all(axis=1) & (after == np.array(self.domain.shape)).all(axis=1)
         value[whole] = 1.0
-        stderr = standard_error(variance - spread(value, self.reports), self.reports)
-        return Measured(value, np.where(whole, 0.0, stderr))
+        return Measured(value, np.where(whole, 0.0, standard_error(variance, self.reports)))
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of share times coefficient over all cells, one a row."""
         if coefficients is None:
             raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
-        held = np.maximum(self.estimate, 0.0)
-        held = held / max(held.sum(), 1e-300)
+        held = project(self.estimate.reshape(-1)).reshape(self.domain.shape)
         value, variance = np.zeros(len(coefficients)), np.zeros(len(coefficients))
         for number, row in enumerate(coefficients):
             query = row.reshape(self.domain.shape)
-            value[number], variance[number] = self.combine(query)
+            value[number], variance[number], least = self.combine(query)
             variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
+            variance[number] = max(variance[number], least)
         return Measured(value, np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0))))
 
     def _checked(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Quantiles, Ranges
+from hearsay.mechanisms.estimates.intervals import widened
 
 Ends = NDArray[np.int64]
+MANY = 400  # reports from which one of them is a twentieth of the standard error at most
 _CHUNK = 1 << 13  # queries at a time, so that a walk down the levels stays in cache
 
 
@@ -34,7 +36,15 @@ class RangeEstimate(CellEstimate, Ranges):
             part = slice(start, start + _CHUNK)
             value[part], variance[part] = self.answer(x[part], y[part])
         whole = y - x == self.domain.size
-        return Measured(value, np.where(whole, 0.0, standard_error(variance, self.reports)))
+        stderr = np.where(whole, 0.0, standard_error(variance, self.reports))
+        return widened(value, stderr, np.where(whole, 0.0, self.half_step(x, y)))
+
+    def points(self, cells: Ends) -> Measured:
+        return widened(self.estimate[cells], self.stderr[cells], self.half_step(cells, cells + 1))
+
+    def half_step(self, x: Ends, y: Ends) -> Floats | float:
+        """Half of what one report can change in the share of x..y-1; 0 where that is far below the standard error."""
+        return 0.0
 
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.

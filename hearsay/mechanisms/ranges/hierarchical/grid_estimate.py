@@ -81,13 +81,13 @@ class GridEstimate(GridRanges):
             square, total = prod(row.sum(axis=1) for row in squares), prod(row.sum(axis=1) for row in rows)
             value = value + mean
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)
-        return np.asarray(value), variance
+        return np.asarray(value), variance - spread(np.asarray(value), self.reports)
 
     def entries(self) -> int:
         shape = self.domain.shape
         return max(max(shape), prod(shape[1:]))
 
-    def combine(self, query: Floats) -> tuple[float, float]:
+    def combine(self, query: Floats) -> tuple[float, float, float]:
         value = float(_along([axis[0].T for axis in self._cell_weights], query).reshape(()))
         variance = 0.0
         for joint in self.joints:
@@ -95,7 +95,7 @@ class GridEstimate(GridRanges):
             mean, square_f = (w * joint.shares).sum(), (w**2 * joint.shares).sum()
             value += float(mean)
             variance += float(joint.noise.variance((w**2).sum(), square_f, mean, w.sum(), 0.0))
-        return value, variance
+        return value, variance, 0.0
 
     @cached_property
     def _cell_weights(self) -> Weights:
