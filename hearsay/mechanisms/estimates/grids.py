@@ -9,6 +9,7 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
+from hearsay.mechanisms.estimates.intervals import leaning
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import standard_error
 
@@ -21,8 +22,13 @@ class GridRanges(CellEstimate, Ranges, Sums):
     """Shares of the cells of a grid whose ranges and linear queries have exact standard errors."""
 
     @abstractmethod
-    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
-        """Share of each range low..after-1 and its variance."""
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
+        """Share of each range low..after-1, its variance, and how much that can change with the share."""
+
+    @property
+    @abstractmethod
+    def few(self) -> bool:
+        """Whether reports are so few that plain intervals do not hold."""
 
     @abstractmethod
     def combine(self, query: Floats) -> tuple[float, float, float]:
@@ -34,14 +40,24 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
         low, after = self._checked(low, high)
-        value, variance = np.zeros(len(low)), np.zeros(len(low))
+        value, variance, slope = (np.zeros(len(low)) for _ in range(3))
         step = max(1, _ENTRIES // self.entries())
         for start in range(0, len(low), step):
             part = slice(start, start + step)
-            value[part], variance[part] = self.answer(low[part], after[part])
+            value[part], variance[part], slope[part] = self.answer(low[part], after[part])
         whole = (low == 0).all(axis=1) & (after == np.array(self.domain.shape)).all(axis=1)
         value[whole] = 1.0
-        return Measured(value, np.where(whole, 0.0, standard_error(variance, self.reports)))
+        stderr = np.where(whole, 0.0, standard_error(variance, self.reports))
+        if not self.few:
+            return Measured(value, stderr)
+        slope = np.where(whole, 0.0, slope)
+        return leaning(value, stderr, slope, slope / 2)
+
+    def points(self, cells: Indices) -> Measured:
+        if not self.few:
+            return super().points(cells)
+        along = np.stack(np.unravel_index(cells, self.domain.shape), axis=1)
+        return self.ranges(along, along)
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of share times coefficient over all cells, one a row."""

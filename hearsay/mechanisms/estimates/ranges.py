@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Quantiles, Ranges
-from hearsay.mechanisms.estimates.intervals import widened
+from hearsay.mechanisms.estimates.intervals import leaning
 
 Ends = NDArray[np.int64]
 MANY = 400  # reports from which one of them is a twentieth of the standard error at most
@@ -37,14 +37,25 @@ class RangeEstimate(CellEstimate, Ranges):
             value[part], variance[part] = self.answer(x[part], y[part])
         whole = y - x == self.domain.size
         stderr = np.where(whole, 0.0, standard_error(variance, self.reports))
-        return widened(value, stderr, np.where(whole, 0.0, self.half_step(x, y)))
+        return self._with_interval(x, y, value, stderr)
 
     def points(self, cells: Ends) -> Measured:
-        return widened(self.estimate[cells], self.stderr[cells], self.half_step(cells, cells + 1))
+        return self._with_interval(cells, cells + 1, self.estimate[cells], self.stderr[cells])
 
-    def half_step(self, x: Ends, y: Ends) -> Floats | float:
-        """Half of what one report can change in the share of x..y-1; 0 where that is far below the standard error."""
-        return 0.0
+    def _with_interval(self, x: Ends, y: Ends, value: Floats, stderr: Floats) -> Measured:
+        if self.domain.size == 1 or not self.few:
+            return Measured(value, stderr)
+        slope, half_step = self.sensitivity(x, y)
+        return leaning(value, stderr, np.where(stderr > 0, slope, 0.0), np.where(stderr > 0, half_step, 0.0))
+
+    @property
+    def few(self) -> bool:
+        """Whether reports are so few that `sensitivity` matters; plain intervals are as good if not."""
+        return False
+
+    def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
+        """Of the share of x..y-1: how much its variance can change with it, and half of what one report changes."""
+        return 0.0, 0.0
 
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.

@@ -9,6 +9,8 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import least_explained
 from hearsay.mechanisms.estimates.ranges import MANY, Ends, RangeEstimate, standard_error
 
+NEGLIGIBLE = 1e-3  # below this share of a variance, what would be taken off it is left out
+
 
 @dataclass(frozen=True)
 class HaarLevel:
@@ -35,23 +37,24 @@ class HaarEstimate(RangeEstimate):
     @classmethod
     def of(cls, domain: Cells, reports: int, levels: tuple[HaarLevel, ...], correlation: float) -> "HaarEstimate":
         """Rebuild every cell from the root down; nobody is beyond the domain, so the last cell takes what is there."""
-        shares, variance, coins = np.ones(1), np.zeros(1), 0.0
+        shares, of_nodes, coins, explained = np.ones(1), np.zeros(1), 0.0, 0.0
         for distance, level in enumerate(reversed(levels)):
             shares = _halve(shares, level.differences)
             unit = 4.0 ** -(len(levels) - distance)
             coins += unit * level.noise
-            variance = variance + unit * (level.noise - (level.explained[0] if level.explained is not None else 0.0))
+            explained += unit * (level.explained[0] if level.explained is not None else 0.0)
             if level.reports:
                 told = least_explained(level.differences**2, level.reports, 1 / correlation**2)
-                variance = variance - unit / level.reports * told
-            if variance.size > 1:  # otherwise it is the same for all nodes so far
-                variance = np.repeat(variance, 2)
+                of_nodes = np.repeat(of_nodes, told.size // of_nodes.size) + unit / level.reports * told
         cumulative = np.zeros(domain.size + 1)
         np.cumsum(shares[: domain.size], out=cumulative[1:])
         cumulative[-1] = 1.0
         cells = shares[: domain.size].copy()
         cells[-1] = 1.0 - cumulative[-2]
-        variance = np.maximum(variance[: domain.size] - _one_level_only(cells, reports), (1 - correlation**2) * coins)
+        variance = np.repeat(coins - explained - of_nodes, shares.size // of_nodes.size)[: domain.size]
+        if min(float(cells.max()), 1.0) > NEGLIGIBLE * coins * reports:
+            variance -= _one_level_only(cells, reports)
+        np.maximum(variance, (1 - correlation**2) * coins, out=variance)
         made = cls(domain, reports, cells, standard_error(variance, reports), levels, cumulative, correlation)
         end = np.array([[domain.size - 1]], dtype=np.int64)
         made.stderr[-1:] = made.ranges(end, end).stderr
@@ -81,18 +84,20 @@ class HaarEstimate(RangeEstimate):
         variance = coins - explained - _one_level_only(value, self.reports)
         return value, np.maximum(variance, (1 - self.correlation**2) * coins)
 
-    def half_step(self, x: Ends, y: Ends) -> Floats | float:
+    @property
+    def few(self) -> bool:
+        return max(level.noise for level in self.levels) * self.correlation**2 * MANY > 1
+
+    def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         """A report moves a level's part by twice its largest weight over c and the level's reports."""
         most = np.zeros(x.size)
-        if max(level.noise for level in self.levels) * self.correlation**2 * MANY < 1:
-            return most
         y = np.where(y == self.domain.size, 0, y)
         for height, level in enumerate(self.levels, start=1):
             size = 1 << height
             offsets = np.stack([x & (size - 1), y & (size - 1)])
             weight = np.minimum(offsets, size - offsets).max(axis=0) / size
             np.maximum(most, weight * (level.noise * self.correlation), out=most)
-        return most
+        return 0.0, most
 
     def prefix_values(self) -> Floats:
         return self.cumulative[1:]

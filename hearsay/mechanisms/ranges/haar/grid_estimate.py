@@ -62,7 +62,11 @@ class HaarGridEstimate(GridRanges):
             tensor = np.ascontiguousarray(np.moveaxis(change(axis, tensor), 0, -1))
         return tensor
 
-    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
+    @property
+    def few(self) -> bool:
+        return False
+
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         count = len(low)
         place, squares = np.zeros((count, 1), dtype=np.int64), np.ones((count, 1))
         weights = []
@@ -81,7 +85,7 @@ class HaarGridEstimate(GridRanges):
         coins = squares @ self.noise.reshape(-1)
         value = means.sum(axis=1)
         told = self._told(means**2, squares, self.counts.reshape(-1)).sum(axis=1)
-        return value, self._at_least(coins, told + spread(value, self.reports))
+        return value, self._at_least(coins, told + spread(value, self.reports)), np.zeros(count)
 
     def _at_least(self, coins: Floats, explained: Floats) -> Floats:
         """The coins' noise less what is explained, but for what no truth explains."""

@@ -32,11 +32,9 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
 from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM
-from hearsay.mechanisms.ranges.haar.estimate import HaarEstimate, HaarLevel
+from hearsay.mechanisms.ranges.haar.estimate import NEGLIGIBLE, HaarEstimate, HaarLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
 from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilities
-
-_NEGLIGIBLE = 1e-3  # below this share of a level's variance, what its differences explain is left out
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,8 @@ class Haar(FlippedSign):
         expected, c = n / K, self.correlation
         if expected < OWN_COUNT_FROM:
             d = walsh_hadamard(total / (expected * c)) / K
-            matters = c * c * max(float(d.max()), -float(d.min())) ** 2 > _NEGLIGIBLE
-            return HaarLevel(d, 1 / (n * c * c), None, n if matters else 0)
+            most = least_explained(max(float(d.max()), -float(d.min())) ** 2, n, 1 / c**2)
+            return HaarLevel(d, 1 / (n * c * c), None, n if c * c * most > NEGLIGIBLE else 0)
         theta = total / (np.maximum(count, 1) * c)
         noise = (1 + 1 / expected) / n
         return HaarLevel(walsh_hadamard(theta) / K, noise / (c * c), self._explained(theta, n) * noise)
