@@ -1,4 +1,4 @@
-"""What range mechanisms share: checked range queries on one axis, and quantiles from few prefixes."""
+"""What range mechanisms share: checked range queries on one axis."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Quantiles, Ranges
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.intervals import leaning
 
 Ends = NDArray[np.int64]
@@ -56,25 +56,6 @@ class RangeEstimate(CellEstimate, Ranges):
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         """Of the share of x..y-1: how much its variance can change with it, and half of what one report changes."""
         return 0.0, 0.0
-
-    def quantiles(self, ranks: Floats) -> Quantiles:
-        """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.
-
-        The estimated cumulative shares may fall back, so their running maximum is searched. The band holds the cells at
-        rank -+ 1.96 standard errors of the cumulative share at the cell found (Woodruff 1952).
-        """
-        if not ((ranks > 0) & (ranks < 1)).all():
-            raise QueryError("quantile must be above 0 and below 1")
-        rising = np.maximum.accumulate(self.prefix_values())
-        last = self.domain.size - 1
-
-        def first(wanted: Floats) -> Ends:
-            return np.minimum(np.searchsorted(rising, wanted), last).astype(np.int64)
-
-        cell = first(ranks)
-        # At the end of the domain the cumulative share is known; the rank's error is that of the cut before it.
-        stderr = self.prefixes(np.minimum(cell, last - 1)).stderr
-        return Quantiles(cell, first(ranks - Z95 * stderr), first(ranks + Z95 * stderr), stderr)
 
 
 def standard_error(variance: Floats, reports: int) -> Floats:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hearsay.mechanisms.domains.cells import Cells
-from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.estimate import Z95, Floats
 from hearsay.mechanisms.estimates.intervals import least_explained
 from hearsay.mechanisms.estimates.ranges import MANY, Ends, RangeEstimate, standard_error
 
@@ -24,6 +24,12 @@ class HaarLevel:
     noise: float
     explained: Floats | None
     reports: int = 0
+
+    def telling(self, correlation: float) -> tuple[Ends, Floats]:
+        """Nodes whose own difference is more than noise, and what each explains at least."""
+        noise = 1 / correlation**2
+        nodes = np.flatnonzero(np.abs(self.differences) > Z95 * np.sqrt(noise / self.reports))
+        return nodes, least_explained(self.differences[nodes] ** 2, self.reports, noise)
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,9 @@ class HaarEstimate(RangeEstimate):
             coins += unit * level.noise
             explained += unit * (level.explained[0] if level.explained is not None else 0.0)
             if level.reports:
-                told = least_explained(level.differences**2, level.reports, 1 / correlation**2)
-                of_nodes = np.repeat(of_nodes, told.size // of_nodes.size) + unit / level.reports * told
+                of_nodes = np.repeat(of_nodes, level.differences.size // of_nodes.size)
+                nodes, told = level.telling(correlation)
+                of_nodes[nodes] += unit / level.reports * told
         cumulative = np.zeros(domain.size + 1)
         np.cumsum(shares[: domain.size], out=cumulative[1:])
         cumulative[-1] = 1.0
