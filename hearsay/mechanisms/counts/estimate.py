@@ -28,11 +28,11 @@ from hearsay.mechanisms.estimates.estimate import (
     Ends,
     Floats,
     Measured,
-    Quantiles,
     Ranges,
     Sums,
 )
 from hearsay.mechanisms.estimates.intervals import Spread, between, score
+from hearsay.mechanisms.estimates.inversion import Quantiles
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import checked_ends
 

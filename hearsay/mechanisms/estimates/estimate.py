@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.inversion import Found, Inversion, sampled_cells
+from hearsay.mechanisms.estimates.inversion import Inversion, Quantiles, sampled_cells
 from hearsay.mechanisms.estimates.postprocess import Processed, isotonic
 
 Z95 = 1.96  # two-sided 95% point of the normal distribution
@@ -127,7 +127,7 @@ class Ranges(ABC):
         low, high = found.ends()
         return Inversion(self.rising, cells, found.stderr, high - found.value, found.value - low)
 
-    def quantiles(self, ranks: Floats) -> Found:
+    def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells (`inversion`)."""
         if not ((ranks > 0) & (ranks < 1)).all():
             raise QueryError("quantile must be above 0 and below 1")

@@ -32,7 +32,7 @@ def sampled_cells(size: int) -> Ends:
     return np.unique(np.append(np.minimum(inside, size - 1), size - 1))
 
 
-class Found(NamedTuple):
+class Quantiles(NamedTuple):
     """The cell of each rank, the cells between which it lies, and the standard error of the share at the cell."""
 
     cell: Ends
@@ -51,14 +51,14 @@ class Inversion:
     above: Floats
     below: Floats
 
-    def quantiles(self, ranks: Floats) -> Found:
+    def quantiles(self, ranks: Floats) -> Quantiles:
         """For ranks above 0 and below 1."""
         last = self.rising.size - 1
         cell = np.minimum(np.searchsorted(self.rising, ranks), last)
         # At the end of the domain the cumulative share is known; the rank's error is that of the cut before it.
         stderr = np.interp(np.minimum(cell, last - 1), self.cells, self.stderr)
         low, high = self._last_below(ranks) + 1, self._first_reaching(ranks)
-        return Found(cell, np.clip(low, 0, cell), np.maximum(high, cell), stderr)
+        return Quantiles(cell, np.clip(low, 0, cell), np.maximum(high, cell), stderr)
 
     @cached_property
     def _limits(self) -> tuple[Floats, Floats]:
