@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
+from hearsay.mechanisms.estimates.intervals import widened
 
 _QUERIES_AT_ONCE = 1024
 _ROUNDING = 1e-7
@@ -30,6 +31,7 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
 
     covariance: Floats
     solution: Floats
+    rebuild: Floats  # shares from the mean of the reported integers
     workload: Floats | None = None
     hidden: Floats | None = None
 
@@ -48,7 +50,15 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
             )
         value = rows @ self.solution
         variance = np.einsum("qx,qx->q", rows @ self.covariance, rows)
-        return Measured(value, np.sqrt(np.maximum(variance, 0.0) / max(self.reports, 1)))
+        if not self.reports:
+            return widened(value, np.where(variance > _ROUNDING, np.inf, 0.0), 0.0)
+        # A report's integers are a lattice, and with little noise the sum of a few is no bell curve.
+        half = np.abs(rows @ self.rebuild).max(axis=1, initial=0.0) / (2 * self.reports)
+        return widened(value, np.sqrt(np.maximum(variance, 0.0) / self.reports), half)
+
+    def points(self, cells: NDArray[np.int64]) -> Measured:
+        half = np.abs(self.rebuild[cells]).max(axis=1, initial=0.0) / (2 * max(self.reports, 1))
+        return widened(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells], half)
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
         shape = self.domain.shape
