@@ -96,6 +96,10 @@ class Mechanism(ABC):
         """In words, what the mechanism chose by itself and why; empty where it had no choice."""
         return ""
 
+    def asks_the_same(self, other: "Mechanism") -> bool:
+        """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""
+        return self == other
+
     @property
     @abstractmethod
     def layout(self) -> Layout:

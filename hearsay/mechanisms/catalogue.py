@@ -26,6 +26,7 @@ FAMILIES = (
     "ranges",
     "metric",
     "marginals",
+    "counts",
     "key_value",
     "means",
 )

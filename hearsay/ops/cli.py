@@ -28,6 +28,10 @@ COMMANDS = {
         "Run the whole pipeline on simulated devices, its answers beside the truth.",
     ),
     "simulate": ("hearsay.ops.commands.simulate", "Run a survey on a CSV of values in one process, without a server."),
+    "release": (
+        "hearsay.ops.commands.release",
+        "Release a count, or a file of group counts, under epsilon-differential privacy.",
+    ),
     "produce": ("hearsay.ops.commands.produce", "Publish the reports of simulated devices."),
     "collect": ("hearsay.ops.commands.collect", "Cut streams into ranges and hand them to the workers."),
     "work": ("hearsay.ops.commands.work", "Keep workers running that fold ranges of reports."),

@@ -157,7 +157,9 @@ def test_an_unknown_mechanism_is_told_what_there_is() -> None:
 
 def test_a_mechanism_refuses_domains_that_it_cannot_serve() -> None:
     table = changed("mechanism", "metric-l1")
-    assert error_of(table) == "domain.kind must be one of ordinal, grid for mechanism metric-l1, got 'categorical'"
+    assert (
+        error_of(table) == "domain.kind must be one of ordinal, grid, count for mechanism metric-l1, got 'categorical'"
+    )
 
 
 def paths(table: dict[str, Any], before: str = "") -> Iterator[str]:

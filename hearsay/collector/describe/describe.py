@@ -5,6 +5,7 @@ from math import ceil
 from typing import Any
 
 from hearsay.collector.describe.advice import advice
+from hearsay.collector.describe.counts import matrix
 from hearsay.collector.describe.protection import protection
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
@@ -29,6 +30,7 @@ def describe(survey: Survey) -> dict[str, Any]:
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
         **advice(mechanism),
+        **matrix(mechanism),
         "cells": mechanism.domain.size,
         "report_bytes": single_bytes(wire),
         "report_bytes_in_frames": ceil(100 * frame_bytes(wire, FRAME_REPORTS) / FRAME_REPORTS) / 100,

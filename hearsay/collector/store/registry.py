@@ -80,6 +80,9 @@ class Registry:
         self._check_capacity(survey, shards)
         if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, shards)):
             known = self.get(survey.name)
+            if survey.mechanism.asks_the_same(known.survey.mechanism):
+                # What another machine chose where this file leaves a choice stays: devices may have it already.
+                survey = replace(survey, mechanism=known.survey.mechanism)
             if known.survey.tag != survey.tag:
                 raise SurveyConflict(
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "

@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells
-from hearsay.mechanisms.estimates.estimate import DECILES, Ends, Estimate, Floats, Measured, Points, Ranges, Sums
+from hearsay.mechanisms.estimates.estimate import (
+    DECILES,
+    Averages,
+    Ends,
+    Estimate,
+    Floats,
+    Measured,
+    Points,
+    Ranges,
+    Sums,
+)
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, METHODS, Processed, process
 
 LABEL = "label"  # an axis of this name makes a survey one of labelled scores
@@ -49,7 +59,7 @@ class CellEstimate(Estimate, Points):
 
 
 @dataclass(frozen=True)
-class ExactCells(CellEstimate, Ranges, Sums):
+class ExactCells(CellEstimate, Ranges, Sums, Averages):
     """What a survey without noise would say: the truth that answers are held against, in demos and tests."""
 
     @classmethod
@@ -74,3 +84,8 @@ class ExactCells(CellEstimate, Ranges, Sums):
     def sums(self, coefficients: Floats | None = None) -> Measured:
         rows = np.eye(self.domain.size) if coefficients is None else coefficients
         return Measured(rows @ self.estimate.reshape(-1), np.zeros(len(rows)))
+
+    def average(self) -> Measured:
+        (axis,) = self.domain.axes
+        middles = [axis.units(index + axis.continuous / 2) for index in range(axis.size)]
+        return self.sums(np.array([middles]))

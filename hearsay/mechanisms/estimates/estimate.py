@@ -155,6 +155,16 @@ class Sums(ABC):
         """Sums of the cells, one per row of coefficients; without them, the survey's own workload."""
 
 
+class Averages(ABC):
+    """The mean of the values themselves, in the domain's own units."""
+
+    WHAT: ClassVar[str] = "the mean of the values"
+
+    @abstractmethod
+    def average(self) -> Measured:
+        """The mean over all reports: one value."""
+
+
 class Weighted(ABC):
     """Means over all reports of a weight, inside ranges."""
 

@@ -24,7 +24,7 @@ from hearsay.mechanisms.marginals.analyses.information import measured_informati
 from hearsay.mechanisms.marginals.analyses.maxent import fit
 from hearsay.mechanisms.marginals.analyses.tree import Edge, Tree, spanning_tree
 from hearsay.mechanisms.marginals.characters.code import Attributes
-from hearsay.mechanisms.marginals.domain import GIVEN
+from hearsay.mechanisms.marginals.domain import GIVEN, AttributeDomain
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate, Marginals
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.queries.answer import Answer, known
@@ -46,7 +46,11 @@ def _places(words: Sequence[str], domain: Any) -> Attributes:
 
 def _foreign(verb: str, domain: Domain) -> str | None:
     """Why a question about attributes has no meaning on another domain."""
-    return None if domain.kind == "attributes" else f"query {verb} needs a domain of kind attributes, got {domain.kind}"
+    return (
+        None
+        if isinstance(domain, AttributeDomain)
+        else f"query {verb} needs a domain of kind attributes, got {domain.kind}"
+    )
 
 
 def _pairs(domain: Any) -> list[Pair]:

@@ -6,7 +6,7 @@ _AXES = ("ordinal", "grid")
 
 MECHANISMS = {
     "metric-l1": (
-        Form(_AXES, "l1:MetricL1Signs"),
+        Form((*_AXES, "count"), "l1:MetricL1Signs"),
         Form(_AXES, "weighted:PublicWeights", {"weights": "public"}),
         Form(_AXES, "weighted:PrivateWeights", {"weights": "private"}),
     ),

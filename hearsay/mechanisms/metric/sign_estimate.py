@@ -21,7 +21,7 @@ from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
+from hearsay.mechanisms.estimates.estimate import Averages, Floats, Measured, Ranges
 from hearsay.mechanisms.metric.bounds import rank_bound
 
 _CORNERS_AT_ONCE = 1 << 20
@@ -68,7 +68,7 @@ class Corners(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SignEstimate(CellEstimate, Ranges):
+class SignEstimate(CellEstimate, Ranges, Averages):
     """Shares of cells and of ranges; `signs` are the observed ones over reports and correlation."""
 
     signs: Floats
@@ -92,6 +92,15 @@ class SignEstimate(CellEstimate, Ranges):
     def ranges(self, low: Indices, high: Indices) -> Measured:
         """2^axes corners for a value, at most 3^axes for its standard error."""
         return self._in_steps(low, high, self._ranges)
+
+    def average(self) -> Measured:
+        """The last value less the cumulative shares before it: every sign enters once, each with noise of its own."""
+        (axis,), (noise,) = self.domain.axes, self.noise
+        last = axis.size - 1
+        below = (self.signs[:last] + self.signs[-1]).sum() / 2
+        signs = last if noise.trivial == 0 else last + last**2  # the last one, unless it is known, enters every time
+        stderr = axis.width * np.sqrt(signs * noise.interior / 2 / max(self.reports, 1))
+        return Measured(np.array([axis.units(last - below + axis.continuous / 2)]), np.array([stderr]))
 
     def rank_bound(self) -> float | None:
         """Theorem 5's bound, on one axis; it is about a search by halving, and far above what is measured."""

@@ -100,6 +100,11 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
     for line in description.get("advice", []):
         out.print(line, markup=False)
+    if "heat_map" in description:
+        out.print(f"Properties of the matrix: {' '.join(description['properties']) or 'none'}.", markup=False)
+        out.print("\n".join(description["heat_map"]), markup=False)
+    for line in description.get("warnings", []):
+        out.print(f"Warning: {line}.", markup=False)
     out.print(
         f"A report takes at most {description['report_bytes']:,} bytes by itself and "
         f"{description['report_bytes_in_frames']:,g} in frames of {FRAME_REPORTS:,}; the state takes "

@@ -84,6 +84,7 @@ def acts() -> list[Act]:
             ("range 300 500", "range 0 99", "prefix 511", "quantile 0.1 0.5 0.9"),
         ),
         _act("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:11 0:7", "range 10:10 6:8")),
+        _act("doctor-visits", "zipf", 200_000, ("mean", "point 0", "range 6 12", "quantile 0.5")),
         _act("heart-rate", "bimodal", 600_000, ("range 60 90", "prefix 100", "quantile 0.5 0.95")),
         _act(
             "film-stars",

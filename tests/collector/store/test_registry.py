@@ -12,6 +12,10 @@ from hearsay.collector.store.registry import MAXIMUM_SHARDS, Registry
 from hearsay.collector.store.status import set_pressure
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.writer import Writer
+from hearsay.mechanisms.counts.design import WM_PROPERTIES
+from hearsay.mechanisms.counts.integers import to_integers
+from hearsay.mechanisms.counts.packing import pack
+from hearsay.mechanisms.counts.program import Program
 from hearsay.workers.context import Context, set_current
 from tests.pipeline import cut_all, fold, fold_all, singles
 
@@ -175,3 +179,26 @@ def test_a_survey_that_cannot_be_read_hides_no_other_and_can_be_deleted(client: 
     assert fresh.delete("odd") > 0
     assert client.keys(store.keys.base + "*") == []
     assert fresh.names() == ["good"]
+
+
+def counts(**options: Any) -> Survey:
+    domain = {"kind": "count", "max": 5}
+    return parse({"name": "visits", "mechanism": "wm", "epsilon": 0.5, "domain": domain, "options": options})
+
+
+def test_a_matrix_that_another_machine_solved_is_kept(registry: Registry) -> None:
+    """Solvers differ in the last digits, and where several matrices are best: the first one registered stays."""
+    solved = counts()
+    other = pack(to_integers(Program(5, solved.mechanism.design.promise, WM_PROPERTIES, tie=False).solve(),
+                             solved.mechanism.design.promise))  # fmt: skip
+    first = registry.add(counts(matrix=other))
+    assert first.survey.tag != solved.tag
+    again = registry.add(solved)
+    assert again.survey.tag == first.survey.tag
+    assert again.survey.canonical()["options"]["matrix"] == other
+    with pytest.raises(SurveyConflict, match="exists with another definition"):
+        registry.add(counts(matrix=solved.canonical()["options"]["matrix"]))  # a matrix of one's own is a definition
+    with pytest.raises(SurveyConflict, match="exists with another definition"):
+        registry.add(parse({**solved.canonical(), "epsilon": 0.6, "options": {}}))
+    with pytest.raises(SurveyConflict, match="exists with another definition"):
+        registry.add(parse({**solved.canonical(), "mechanism": "gm", "options": {}}))

@@ -1,0 +1,40 @@
+"""Counts 0..max: what a device counted, or how many of a group have something."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import only
+from hearsay.mechanisms.errors import SpecificationError
+
+LARGEST = 200  # matrices have (max + 1)^2 entries, and chapter 6's constraints matter for small counts
+
+
+@dataclass(frozen=True)
+class Count(Cells):
+    """Whole numbers from 0 to `max`."""
+
+    KIND = "count"
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "max"})
+        if "max" not in table:
+            raise SpecificationError("domain.max is missing; a domain of kind count needs the largest count")
+        return cls.up_to(table["max"], "domain.max")
+
+    @classmethod
+    def up_to(cls, largest: Any, where: str = "max", column: str = "value") -> Self:
+        """Counts 0..largest, which a file of values has in the column named."""
+        if not isinstance(largest, int) or isinstance(largest, bool) or not 1 <= largest <= LARGEST:
+            raise SpecificationError(f"{where} must be an integer in 1..{LARGEST}, got {largest!r}")
+        return cls((Axis(column, largest + 1),))
+
+    @property
+    def largest(self) -> int:
+        return self.size - 1
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": self.KIND, "max": self.largest}

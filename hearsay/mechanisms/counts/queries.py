@@ -1,0 +1,35 @@
+"""The mean of what devices counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.estimates.estimate import Averages
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.view import View
+
+
+@dataclass(frozen=True)
+class Mean(Query):
+    """The mean over all reports."""
+
+    NAME, GRAMMAR = "mean", "mean"
+    HELP = "the mean of the values"
+    NEEDS = Averages
+    OWN_UNIT = "whose value is in the domain's units"
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        if isinstance(domain, Cells) and domain.is_line and domain.axes[0].labels is None:
+            return None
+        return f"query mean needs a domain of numbers, this one is {domain.kind}"
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls()
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return view.show(estimate.average(), [(None, None)])
