@@ -48,6 +48,7 @@ def test_closed_forms_are_exactly_private(largest: int, epsilon: float) -> None:
         assert_exact(whole, promise)
         assert np.abs(to_shares(whole) - matrix.astype(float)).max() < 1e-12
         assert (whole == whole[::-1, ::-1]).all()
+        assert set(found(matrix)) <= set(found(to_shares(whole), tolerance=1e-7))
 
 
 def test_the_ratio_is_never_below_the_exponential() -> None:
