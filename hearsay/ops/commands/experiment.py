@@ -9,6 +9,7 @@ EXPERIMENTS = {
     "metric": ("hearsay.ops.experiments.metric", "Errors under metric privacy, for points, ranges and quantiles."),
     "marginals": ("hearsay.ops.experiments.marginals.command", "Errors of every method for marginals (Kulkarni 4)."),
     "context-aware": ("hearsay.ops.experiments.context_aware", "What block-structured privacy buys over plain LDP."),
+    "calibration": ("hearsay.ops.experiments.calibration.command", "How often intervals hold, at every edge."),
     "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
 }
 
