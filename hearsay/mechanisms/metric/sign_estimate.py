@@ -112,7 +112,12 @@ class SignEstimate(CellEstimate, Ranges, Averages):
         below = (self.signs[:last] + self.signs[-1]).sum() / 2
         signs = last if noise.trivial == 0 else last + last**2  # the last one, unless it is known, enters every time
         stderr = axis.width * np.sqrt(signs * noise.interior / 2 / max(self.reports, 1))
-        return Measured(np.array([axis.units(last - below + axis.continuous / 2)]), np.array([stderr]))
+        half_step = (
+            axis.width * np.sqrt(1 + 2 * noise.interior) / (2 * max(self.reports, 1))
+        )  # of one sign of one report
+        return widened(
+            np.array([axis.units(last - below + axis.continuous / 2)]), np.array([stderr]), np.array([half_step])
+        )
 
     def rank_bound(self) -> float | None:
         """Theorem 5's bound, on one axis; it is about a search by halving, and far above what is measured."""

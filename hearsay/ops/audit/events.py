@@ -34,10 +34,11 @@ class Distinguisher:
         layout = self._mechanism.layout
         together = layout.concatenate([self._drawn[one], self._drawn[other]])
         ones = length_of(self._drawn[one])
-        if layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start:
-            keys = _rows(together)
-        elif layout.has_vectors:
+        few = layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start
+        if layout.has_vectors and not few:
             keys = _telling_positions(self._mechanism, together, ones, self._learn)
+        elif few or self._mechanism.listed_values() is not None:  # then no share of the estimate is a value's own
+            keys = _rows(together)
         else:
             keys = np.concatenate([self._said[one], self._said[other]])[:, [self._places[one], self._places[other]]]
         number = _numbered(keys)

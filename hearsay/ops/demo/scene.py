@@ -53,11 +53,19 @@ class Act:
         thread.start()
         return thread
 
+    @property
+    def expected(self) -> int:
+        """How many reports there will be: one a device, or one a device and round."""
+        return len(self.people) * self.survey.mechanism.rounds
+
     def _report(self, connect: Callable[[], Registry], stop: threading.Event) -> None:
         try:
-            registered = connect().get(self.survey.name)
-            fleet = Fleet(registered, secure(), frame=1_024, rate=len(self.people) / SECONDS, stop=stop)
-            fleet.run(Rows(self.people), len(self.people), self._count)
+            registered, rounds = connect().get(self.survey.name), self.survey.mechanism.rounds
+            # Rounds share the time, less what closing and opening them takes.
+            rate = len(self.people) / SECONDS * (1 if rounds == 1 else 1.6 * rounds)
+            fleet = Fleet(registered, secure(), frame=1_024, rate=rate, stop=stop)
+            run = fleet.run if rounds == 1 else fleet.run_rounds
+            run(Rows(self.people), len(self.people), self._count)
         except BaseException as error:  # shown by the main thread, which has the screen
             self.error = error
 
@@ -78,6 +86,20 @@ def acts() -> list[Act]:
         _act("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:11 0:7", "range 10:10 6:8")),
         _act("doctor-visits", "zipf", 200_000, ("mean", "point 0", "range 6 12", "quantile 0.5")),
         _act("heart-rate", "bimodal", 600_000, ("range 60 90", "prefix 100", "quantile 0.5 0.95")),
+        _act(
+            "film-stars",
+            "gauss",
+            300_000,
+            (
+                "mean psycho",
+                "point psycho",
+                "mean metropolis",
+                "point metropolis",
+                "mean casablanca",
+                "point casablanca",
+            ),
+        ),
+        _act("app-use", "power-law", 200_000, ("mean camera", "point camera", "mean games", "point games")),
         _habits(400_000),
     ]
 
