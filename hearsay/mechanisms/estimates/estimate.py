@@ -125,7 +125,9 @@ class Ranges(ABC):
         cells = sampled_cells(self.domain.size)
         found = self.cdf() if cells.size == self.domain.size else self.prefixes(cells)
         low, high = found.ends()
-        return Inversion(self.rising, cells, found.stderr, high - found.value, found.value - low)
+        unknown = ~np.isfinite(found.stderr)
+        above, below = (np.where(unknown, 1.0, away) for away in (high - found.value, found.value - low))
+        return Inversion(self.rising, cells, found.stderr, above, below)
 
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells (`inversion`)."""

@@ -61,6 +61,7 @@ class LevelNoise(NamedTuple):
         (sum W f)^2 <= sum W^2 f <= sum W^2 and P <= sum W^2 hold for true shares. Estimated ones may break them, which
         would hide real noise, so they are brought to the nearest that true shares allow.
         """
+        square = np.maximum(square, 0.0)  # rounding, where nothing depends on the level
         square_f = np.clip(square_f, 0.0, square)
         most = np.sqrt(square_f)
         total_f = np.clip(total_f, -most, most)
