@@ -29,6 +29,10 @@ class RoundClosed(CollectorError):
         self.number, self.entries = number, entries
 
 
+class OfferRefused(CollectorError):
+    """A device does not answer this round: another survey's, one answered before, one too many, or no round at all."""
+
+
 class Rejected(CollectorError):
     """A malformed entry; `reason` is a stable code and also the metric's label."""
 

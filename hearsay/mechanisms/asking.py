@@ -79,7 +79,8 @@ def answer(
     if count and kind.OWN_UNIT:
         raise QueryError(f"count does not apply to {kind.NAME}, {kind.OWN_UNIT}")
     if simultaneous and not kind.MANY:
-        raise QueryError(f"simultaneous applies to {', '.join(_names(lambda query: query.MANY))}, got {kind.NAME}")
+        several = ", ".join(_names(lambda query: query.MANY, estimate))
+        raise QueryError(f"simultaneous applies to {several}, got {kind.NAME}")
     kind.check_words(question.arguments)
     query = kind.parse(question.arguments, estimate.domain)
     if limit is not None and query.answers(estimate.domain) > limit:
@@ -143,15 +144,29 @@ def _undefined(method: str, kind: type[Query], estimate: Estimate) -> str | None
     if method == "none":
         return None
     if method not in catalogue.methods():
-        return f"postprocess must be one of {', '.join(catalogue.methods())}, got {method!r}"
+        return f"postprocess must be one of {', '.join(_methods(estimate))}, got {method!r}"
     if method not in kind.METHODS:
-        defined = ", ".join(_names(lambda query: method in query.METHODS))
+        defined = ", ".join(_names(lambda query: method in query.METHODS, estimate))
         return f"postprocess {method} applies to {defined}, got {kind.NAME}"
     return estimate.lacks(method)
 
 
-def _names(chosen: Callable[[type[Query]], bool]) -> list[str]:
-    return [name for name in catalogue.QUERIES if any(map(chosen, catalogue.queries(name)))]
+def _names(chosen: Callable[[type[Query]], bool], estimate: Estimate) -> list[str]:
+    """The verbs of the chosen queries; of families that have nothing on such a domain, none."""
+    return list(dict.fromkeys(name for name, query in _askable(estimate) if chosen(query)))
+
+
+def _methods(estimate: Estimate) -> list[str]:
+    """The post-processing methods that some query on such a domain has, none first."""
+    found = (method for _, query in _askable(estimate) for method in sorted(query.METHODS))
+    return list(dict.fromkeys(("none", *found)))
+
+
+def _askable(estimate: Estimate) -> list[tuple[str, type[Query]]]:
+    """Every query, with its verb, that a mechanism on a domain of this kind can answer."""
+    kind = estimate.domain.kind
+    every = [(name, query) for name in catalogue.QUERIES for query in catalogue.queries(name)]
+    return [(name, query) for name, query in every if catalogue.able((query.NEEDS,), kind)]
 
 
 def _wrong_words(query: type[Query], words: Sequence[str]) -> str | None:

@@ -57,6 +57,16 @@ class Mechanism(ABC):
         `i + 1` was over. The state's arrays, and with them all states, are the same in every round."""
         return self
 
+    @property
+    def one_round_each(self) -> bool:
+        """Whether a device takes part in one round only, whichever it meets, with all of epsilon; False: epsilon covers
+        all rounds together."""
+        return True
+
+    def hand_out(self, parameters: Mapping[str, Any], random: Random) -> dict[str, Any]:
+        """What one device gets of a round's public parameters: all of them, or what is drawn from them for it."""
+        return dict(parameters)
+
     def next_round(self, state: State) -> dict[str, Any] | None:
         """Public parameters of the next round, from the sum of all states so far; None: this was the last one.
 
@@ -144,6 +154,14 @@ class Mechanism(ABC):
 
         Computed from the thresholds that `perturb` uses. For small domains only.
         """
+
+    def listed_values(self) -> Any | None:
+        """The values that the channel's rows stand for, where these are not the domain's cells; None: not listed."""
+        return None
+
+    def warnings(self, state: State) -> list[str]:
+        """What looks wrong with the reports themselves, in sentences; nothing where all could be honest."""
+        return []
 
     @abstractmethod
     def predicted_stderr(self, reports: int) -> dict[str, float]:

@@ -18,7 +18,18 @@ if TYPE_CHECKING:  # a device asks nothing
     from hearsay.mechanisms.queries.query import Query
 
 PACKAGE = "hearsay.mechanisms"
-FAMILIES = ("domains", "queries", "oracles", "context_aware", "ranges", "metric", "marginals", "counts")
+FAMILIES = (
+    "domains",
+    "queries",
+    "oracles",
+    "context_aware",
+    "ranges",
+    "metric",
+    "marginals",
+    "counts",
+    "key_value",
+    "means",
+)
 
 
 class Listed(NamedTuple):

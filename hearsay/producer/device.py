@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hearsay.collector.errors import OfferRefused
+from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_SINGLE
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import Random, secure
 from hearsay.mechanisms.faces import DeviceSide
 
@@ -29,12 +32,27 @@ class Device:
         self._random = secure() if random is None else random
         self._mechanism: DeviceSide = self.survey.mechanism
         self._codec = codec(self._mechanism)
+        self._answered = 0  # the last round
 
-    def report(self, value: Any) -> bytes:
-        """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values."""
-        reports = self._mechanism.perturb(self._mechanism.domain.one(value), self._random)
-        return self._codec.encode_singles(reports)[0]
+    def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:
+        """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values.
 
-    def publish(self, value: Any, writer: "Writer") -> None:
+        Where the survey has rounds, `round` is the offer that was handed out (none: the first round). Each is answered
+        once, in rising order, whatever the value; OfferRefused says why one is not. To send again, send the same bytes.
+        """
+        domain = self._mechanism.domain
+        if self.survey.mechanism.rounds == 1 and round is None:
+            return self._codec.encode_singles(self._mechanism.perturb(domain.one(value), self._random))[0]
+        offer = Offer(self.survey.tag, 1, {}) if round is None else Offer.parse(round)
+        mechanism: DeviceSide = offer.accepted(self.survey, self._answered).mechanism
+        try:
+            reports = mechanism.perturb(domain.one(value), self._random)
+        except SpecificationError as error:
+            raise OfferRefused(str(error)) from None
+        self._answered = offer.number
+        return codec(mechanism).encode_singles(reports)[0]
+
+    def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
         """Report a value straight into the stream, where the device is trusted with it."""
-        writer.publish([(FIELD_SINGLE, self.report(value))], 1)
+        entry = (FIELD_SINGLE, self.report(value, round))
+        writer.publish([entry], 1, self._answered or None)

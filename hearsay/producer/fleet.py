@@ -6,7 +6,7 @@ A fleet does what as many `Device`s would do, with the same code of the mechanis
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hearsay.collector.errors import RoundClosed, SurveyClosed
 from hearsay.collector.limits import FRAME_BYTES
@@ -20,7 +20,7 @@ from hearsay.mechanisms.layout import length_of, select
 
 if TYPE_CHECKING:
     from hearsay.collector.store.registry import Registered
-    from hearsay.collector.writer import Entry
+    from hearsay.collector.writer import Entry, Writer
 
 FRAME = 4_096  # reports in a frame, unless asked otherwise
 BATCH_REPORTS = 65_536  # reports perturbed at once: large enough for numpy, small enough for progress
@@ -57,10 +57,65 @@ class Fleet:
 
         self._registered = registered
         self._round: int | None = None
+        self._is_over = False  # the round that is taken part in was closed
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
         self._take_part_in(None)
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
+
+    def run_rounds(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
+        """Let the same people take part in one round after the other, until the survey is over; answers all reports.
+
+        Who comes after a round was closed has missed it. Where a device takes part in one round only, the people are
+        dealt out to the rounds in turn.
+        """
+        kept: list[Any] = []
+        sent = 0
+        while not self._stop.is_set():
+            number, mechanism = self._round or 1, self._registered.survey.mechanism
+            groups = mechanism.rounds if mechanism.one_round_each else 1
+            mine = _Chosen(people, kept, groups, number)
+            sent += self._one_round(mine, devices, progress)
+            try:
+                self._take_part_in(number)
+            except (SurveyClosed, KeyboardInterrupt):
+                break
+        return sent
+
+    def _one_round(self, people: "_Chosen", devices: int, progress: Callable[[int], None]) -> int:
+        """One report of each device that is asked in the open round, as far as it stays open."""
+        started, asked, sent = time.monotonic(), 0, 0
+        step = BATCH_REPORTS * len(self._writers)
+        if self._rate is not None:
+            step = min(step, max(1, int(self._rate / STEPS_PER_S)))
+        self._is_over = False
+        for batch in range(-(-devices // step)):
+            if self._stop.is_set() or self._is_over:
+                break  # the next round asks them again
+            values = people.batch(batch, min(step, devices - batch * step))
+            for number, writer in enumerate(self._writers):
+                mine = values[number :: len(self._writers)]
+                if len(mine):
+                    stored = self._publish_in_round(writer, mine)
+                    sent += stored
+                    progress(stored)
+            asked += len(values)
+            if self._rate is not None:
+                self._stop.wait(max(0.0, started + asked / self._rate - time.monotonic()))
+        for writer in self._writers:
+            writer.check()
+        return sent
+
+    def _publish_in_round(self, writer: "Writer", values: Values) -> int:
+        """How many of the reports the open round took; fewer where it was closed meanwhile."""
+        entries, counts = self._made(values)
+        try:
+            writer.publish(entries, len(values), self._round)
+        except RoundClosed as over:
+            self._is_over = True
+            kept = len(entries) - min(over.entries, len(entries))
+            return kept if counts is None else sum(counts[:kept])
+        return len(values)
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Publish one report for each of so many devices; answers how many, fewer only when stopped."""
@@ -113,6 +168,20 @@ class Fleet:
             return [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, values, self._random)], None
         made = list(frames(self._mechanism, self._codec, values, self._random, self._frame))
         return [(FIELD_FRAME, frame) for frame, _ in made], [count for _, count in made]
+
+
+class _Chosen:
+    """The people of a fleet, drawn once and kept; of every batch those who are asked in a round."""
+
+    def __init__(self, people: People, kept: list[Any], groups: int = 1, number: int = 1) -> None:
+        self._people, self._kept, self._groups, self._number = people, kept, groups, number
+
+    def batch(self, number: int, count: int) -> Any:
+        """The values of a batch of so many devices, reduced to those who are asked."""
+        if number == len(self._kept):
+            self._kept.append(self._people.take(count))
+        values = self._kept[number]
+        return values if self._groups == 1 else values[self._number - 1 :: self._groups]
 
 
 def frames(

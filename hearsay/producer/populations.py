@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain, Indices
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.producer import pair_populations
 from hearsay.producer.errors import DistributionError
+from hearsay.producer.pair_populations import PairLaw
 
 Shares = NDArray[np.float64]
 
@@ -66,13 +69,15 @@ _WEIGHTS: dict[str, Callable[[int], Shares]] = {
     "bimodal": _bimodal,
     "point": _point,
 }
-NAMES = tuple(_WEIGHTS)
+NAMES = tuple(_WEIGHTS)  # for any domain; key-value pairs have laws of their own beside them
+ALL_NAMES = (*NAMES, *pair_populations.NAMES)
+SPREAD = 0.3  # of values around their key's mean
 
 
 def shares(name: str, size: int) -> Shares:
     """The probability of every cell of an axis."""
     if name not in _WEIGHTS:
-        raise DistributionError(f"distribution must be one of {', '.join(NAMES)}, got {name!r}")
+        raise DistributionError(f"distribution must be one of {', '.join(ALL_NAMES)}, got {name!r}")
     weights = _WEIGHTS[name](size)
     return weights / weights.sum()
 
@@ -83,7 +88,13 @@ class Population:
     def __init__(self, name: str, domain: Domain, generator: np.random.Generator) -> None:
         self._name, self._domain, self._generator = name, domain, generator
         self._cumulative: dict[int, Shares] = {}
-        shares(name, 2)  # an unknown name is refused now
+        self._pairs: PairLaw | None = None
+        if name in pair_populations.NAMES:
+            if not isinstance(domain, KeyValue):
+                raise DistributionError(f"distribution {name} is of key-value pairs, this domain is {domain.kind}")
+            self._pairs = PairLaw.named(name, domain.size, SPREAD)
+        else:
+            shares(name, 2)  # an unknown name is refused now
 
     @property
     def truth(self) -> Shares:
@@ -94,6 +105,8 @@ class Population:
 
     def take(self, count: int) -> Any:
         """The values of the next people."""
+        if self._pairs is not None and isinstance(self._domain, KeyValue):
+            return self._pairs.draw(count, self._domain.dimensions, self._generator)
         return self._domain.people(lambda size: self._draw(size, count))
 
     def _draw(self, size: int, count: int) -> Indices:

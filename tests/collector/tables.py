@@ -34,5 +34,7 @@ def changed(path: str, value: Any, table: dict[str, Any] | None = None) -> dict[
 
 def complete(case: Case) -> dict[str, Any]:
     """An example of a mechanism as a survey with every table."""
-    extra = {"name": "example", "window": {"every": "1h"}, "answers": {"minimum_reports": 5}}
+    in_rounds = case.build().rounds > 1
+    when = {"rounds": {"reports": 100}} if in_rounds else {"window": {"every": "1h"}}
+    extra = {"name": "example", **when, "answers": {"minimum_reports": 5}}
     return {"options": {}, **copy.deepcopy(case.table), **extra}

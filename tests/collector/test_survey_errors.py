@@ -110,7 +110,8 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
         (
             "domain",
             {"kind": "grid", "axes": [{"size": 3, "colour": 1}]},
-            "domain.axes[1] has the unknown key 'colour'; allowed: bins, categories, high, low, name, size",
+            "domain.axes[1] has the unknown key 'colour'; allowed: bins, categories, first, high, last, low, name, "
+            "size",
         ),
         (
             "domain",

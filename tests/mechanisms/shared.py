@@ -31,13 +31,14 @@ ALL_CASES = [
 ]
 # Most laws are about shares of cells; families with domains of another kind have suites of their own.
 CASES = [case for case in ALL_CASES if issubclass(catalogue.DOMAINS[case.table["domain"]["kind"]].load(), Cells)]
-# Those whose values are cells or rows of indices, which `skewed_cells` draws.
-LISTED_CASES = [case for case in ALL_CASES if hasattr(catalogue.DOMAINS[case.table["domain"]["kind"]].load(), "shape")]
+LISTED_CASES = ALL_CASES  # `skewed_cells` draws values of every kind of domain
 
 
-def skewed_cells(mechanism: Mechanism, count: int, seed: int = 1) -> NDArray[np.int64]:
-    """Cells with a few heavy values, in the shape that `perturb` takes."""
+def skewed_cells(mechanism: Mechanism, count: int, seed: int = 1) -> Any:
+    """Values with a few heavy cells, in the shape that `perturb` takes."""
     generator = np.random.default_rng(seed)
+    if not hasattr(mechanism.domain, "shape"):
+        return mechanism.domain.people(lambda size: np.minimum(generator.geometric(0.35, count) - 1, size - 1))
     axes = [np.minimum(generator.geometric(0.35, count) - 1, size - 1) for size in mechanism.domain.shape]
     return axes[0] if len(axes) == 1 else np.stack(axes, axis=1)
 

@@ -60,6 +60,7 @@ class Content:
         window = Window(0, self.window) if several else self.survey.windows.named(self.window)
         # Of a survey with weights the estimate is about the other axes.
         domain = mechanism.domain if self.estimate is None else self.estimate.domain
+        warnings = [] if self.withheld else mechanism.warnings(self.state)
         return {
             "format": FORMAT,
             "survey": self.survey.name,
@@ -85,6 +86,7 @@ class Content:
             },
             "generated_at": _iso(self.generated_at),
             "answers": [answer.table() for answer in self.answers],
+            **({"warnings": warnings} if warnings else {}),
             "arrays": [
                 {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}
                 for name, array in self.arrays().items()
@@ -94,9 +96,10 @@ class Content:
         }
 
     def short_json(self) -> bytes:
-        """The document for Redis, which has the definition anyway; long labels may cost the answers their place."""
+        """The document for Redis, which has definition and rounds; long labels may cost the answers their place."""
         document = self.document()
         del document["definition"]
+        document.pop("rounds", None)
         encoded = json.dumps(document, allow_nan=False).encode()
         if len(encoded) > SNAPSHOT_JSON_BYTES:
             encoded = json.dumps({**document, "answers": [], "shortened": True}, allow_nan=False).encode()

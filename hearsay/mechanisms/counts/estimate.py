@@ -13,7 +13,7 @@ psi for some q: nothing unbiased can be said about these, and they are unknown.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from hearsay.mechanisms.estimates.estimate import (
     Ends,
     Floats,
     Measured,
-    Quantiles,
     Ranges,
     Sums,
 )
@@ -111,7 +110,7 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         count = np.arange(self.domain.size)
         return self.sums(((count >= first[:, None]) & (count < after[:, None])).astype(np.float64))
 
-    def quantiles(self, ranks: Floats) -> Quantiles:
+    def quantiles(self, ranks: Floats) -> Any:
         if not np.isfinite(self.cdf().value).all():
             raise QueryError("quantile needs the whole distribution, of which this survey's matrix leaves parts open")
         return super().quantiles(ranks)

@@ -99,6 +99,9 @@ class Marginal(Query):
     def answers(self, domain: Any) -> int:
         return prod(domain.shape[place] for place in self.attributes)
 
+    def together(self, domain: Any) -> int:
+        return self.answers(domain)
+
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         names = self._names(estimate.domain)
         if len(self.attributes) > estimate.order:
@@ -249,6 +252,9 @@ class Correlations(Query):
 
     def answers(self, domain: Any) -> int:
         return len(_pairs(domain))
+
+    def together(self, domain: Any) -> int:
+        return self.answers(domain)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         pairs = _pairs(estimate.domain)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import Spread
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import WORD, Random
@@ -37,7 +38,6 @@ from hearsay.mechanisms.exact.thresholds import exponential, log_ratio, probabil
 from hearsay.mechanisms.layout import Reports, length_of, smallest_unsigned
 from hearsay.mechanisms.options import choice, integer
 from hearsay.mechanisms.oracles.linear_hashing import MAXIMUM_T, OLH
-from hearsay.mechanisms.oracles.oracle import Moments
 
 WIDEST_T = 15  # e + 1 = 22,027 buckets are best at epsilon 10
 TOLERATED = 1.03  # times oue's variance
@@ -248,40 +248,23 @@ class CoveringOLH(OLH):
         return p, same * p + (1 - same) * (w - p) / (g - 1)
 
     @cached_property
-    def _noise(self) -> tuple[float, float]:
-        """Second moments of what reports add: of a character with itself, and of two, over the sign of their sum."""
+    def noise(self) -> tuple[float, float]:
         g, w = self.buckets, self.named
-        triple = w * (g - w) * (g - 2 * w) / ((g - 1) * (g - 2)) if g > 2 else 0.0
+        if w == 1:
+            return super().noise
+        triple = w * (g - w) * (g - 2 * w) / ((g - 1) * (g - 2))
         inside, outside = self._exact()
         return self._square / self.correlation**2, triple * float(inside - outside) / self.correlation**2
 
-    @cached_property
-    def moments(self) -> Moments:
-        if self.named == 1:
-            return super().moments
-        K, (alone, two) = self.characters, self._noise
-        once = self.seen / (K - 1)
-        pair = self.pair_share() / once**2
-        return Moments(
-            a=alone / (K * once) - pair * two / K,
-            b=pair * two,
-            c=-1 / K**2 - alone / (K * K * once) + 2 * pair * two / (K * K),
-            d=2 / K - 2 * pair * two / K,
-        )
+    @property
+    def step(self) -> float:
+        """How far apart the scores of a cell that is named and of one that is not lie."""
+        p, q = self._hit_chances()
+        return super().step if self.named == 1 else 1 / (p - q)
 
-    def variance(self, f: Floats, reports: int) -> Floats:
-        if self.counts_values:
-            return self.moments.variance(np.clip(f, 0.0, 1.0))
-        return super().variance(f, reports)
-
-    def _own_count_variance(self, f: Floats, concentration: float, reports: int) -> Floats:
-        if self.named == 1:
-            return super()._own_count_variance(f, concentration, reports)
-        K, (alone, two) = self.characters, self._noise
-        once, pair = self.seen / (K - 1), self.pair_share()
-        spread, peak = K * concentration - 1, K * f - 1
-        moment = once * ((K - 1) * alone - spread) + pair * ((K - 2) * peak * two - peak**2 + spread)
-        return (moment / (K * once) ** 2 - f * (1 - f)) * (1 + 1 / self.expected_count(reports))
+    def spreads(self, f: Floats, reports: int) -> tuple[Spread, ...]:
+        """Values that are counted have no characters with counts of their own."""
+        return (self.moments.spread(),) if self.counts_values else super().spreads(f, reports)
 
     def channel(self) -> NDArray[np.float64]:
         K, g = self.characters, self.buckets

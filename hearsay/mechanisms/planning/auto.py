@@ -20,7 +20,7 @@ from hearsay.mechanisms.layout import Layout, Variant
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
 # The first of these that a candidate predicts; in a family with other questions, the one that it names first.
-_QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table"}
+_QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table", "mean": "the mean"}
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,10 @@ from hearsay.collector.survey.survey import load
 from hearsay.mechanisms import Mechanism, Reports, build, catalogue
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
+from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
 from hearsay.ops.audit.attack import Attack, Lengths
@@ -105,11 +107,11 @@ def audit(
     Without a source of randomness the secure one is used, as on a device.
     """
     mechanism = subject if isinstance(subject, Mechanism) else build(subject)
-    domain = _listed(mechanism)
-    if domain.size > MAXIMUM_CELLS:
-        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
-    bound = mechanism.guarantee.matrix(domain)
-    exact = _exact(mechanism)
+    listed = _values(mechanism)
+    if len(listed) > MAXIMUM_CELLS:
+        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {len(listed)}")
+    bound = _bound(mechanism, len(listed))
+    exact = _exact(mechanism, len(listed))
     source = random or secure()
     values = _values_to_attack(bound, exact)
     further = [int(value) for value in source.below(len(bound), _FURTHER) if int(value) not in values]
@@ -136,10 +138,29 @@ def audit(
     return Audit(mechanism.ID, draws, confidence, tuple(result), fit, singles.microseconds)
 
 
-def _exact(mechanism: Mechanism) -> Floats | None:
+def _exact(mechanism: Mechanism, values: int) -> Floats | None:
+    """The channel's own losses, where it is small enough to be listed, with a row for every value."""
     if mechanism.domain.size > _EXACT_CELLS or mechanism.layout.outcomes > _EXACT_OUTCOMES:
         return None
-    return losses(mechanism.channel())
+    try:
+        channel = mechanism.channel()
+    except SpecificationError:
+        return None
+    return losses(channel) if len(channel) == values else None
+
+
+def _values(mechanism: Mechanism) -> Any:
+    """Every value, as `perturb` takes them: what the mechanism lists for its channel's rows, else the domain's."""
+    listed = mechanism.listed_values()
+    return rows_of(mechanism, np.arange(_listed(mechanism).size)) if listed is None else listed
+
+
+def _bound(mechanism: Mechanism, values: int) -> Floats:
+    if mechanism.listed_values() is None:
+        return mechanism.guarantee.matrix(_listed(mechanism))
+    if not isinstance(mechanism.guarantee, PureLDP):
+        raise OperationError(f"audit needs the same promise for all values of a domain of kind {mechanism.domain.kind}")
+    return np.where(np.eye(values, dtype=bool), 0.0, mechanism.guarantee.epsilon)
 
 
 def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
@@ -156,7 +177,7 @@ def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
 
 
 def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -> dict[int, Reports]:
-    given = rows_of(mechanism, np.array(values))
+    given = _values(mechanism)[np.array(values)]
     # All values in one batch, shuffled together as devices are.
     order = np.arange(len(values) * draws) % len(values)
     reports = mechanism.perturb(given[order], random)

@@ -34,10 +34,11 @@ class Distinguisher:
         layout = self._mechanism.layout
         together = layout.concatenate([self._drawn[one], self._drawn[other]])
         ones = length_of(self._drawn[one])
-        if layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start:
-            keys = _rows(together)
-        elif layout.has_vectors:
+        few = layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start
+        if layout.has_vectors and not few:
             keys = _telling_positions(self._mechanism, together, ones, self._learn)
+        elif few or self._mechanism.listed_values() is not None:  # then no share of the estimate is a value's own
+            keys = _rows(together)
         else:
             keys = np.concatenate([self._said[one], self._said[other]])[:, [self._places[one], self._places[other]]]
         number = _numbered(keys)
@@ -69,8 +70,11 @@ class Distinguisher:
         return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))
 
 
-def rows_of(mechanism: Mechanism, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Values by row-major index, in the shape that `perturb` takes: a column where there is one axis, else rows."""
+def rows_of(mechanism: Mechanism, values: NDArray[np.int64]) -> Any:
+    """Values by index, as `perturb` takes them: those the mechanism lists itself, else cells, or rows of cells."""
+    listed = mechanism.listed_values()
+    if listed is not None:
+        return listed[values]
     domain: Any = mechanism.domain
     rows = np.stack(np.unravel_index(values, domain.shape), axis=1)
     return rows[:, 0] if isinstance(domain, Cells) and rows.shape[1] == 1 else rows

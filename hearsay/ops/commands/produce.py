@@ -17,7 +17,7 @@ from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.producer import values
 from hearsay.producer.fleet import FRAME, Fleet, People
-from hearsay.producer.populations import NAMES, Population
+from hearsay.producer.populations import ALL_NAMES, Population
 
 DEFAULT_DISTRIBUTION = "cauchy"
 
@@ -30,7 +30,9 @@ DEFAULT_DISTRIBUTION = "cauchy"
 )
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Real values, one row per device; more devices than rows start again at the top.")  # fmt: skip
-@click.option("--distribution", type=click.Choice(NAMES), help=f"Simulated values.  [default: {DEFAULT_DISTRIBUTION}]")
+@click.option(
+    "--distribution", type=click.Choice(ALL_NAMES), help=f"Simulated values.  [default: {DEFAULT_DISTRIBUTION}]"
+)
 @seed_option
 @click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
@@ -51,7 +53,8 @@ def command(
     """Publish the reports of simulated devices.
 
     Waits while the pipeline is under pressure, and loses nothing when the server restarts. Devices draw from the
-    secure source unless --seed is given.
+    secure source unless --seed is given. Where the survey has rounds, the same devices take part in each, until the
+    survey is over.
     """
     if values_file is not None and distribution is not None:
         raise click.UsageError("--values and --distribution exclude each other")
@@ -67,7 +70,8 @@ def command(
     with stopping() as stop, reports_bar(f"devices of {name}", total) as bar:
         size = None if single else frame or FRAME
         fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
-        sent = fleet.run(people, total, bar.advance)
+        in_rounds = registered.survey.mechanism.rounds > 1
+        sent = (fleet.run_rounds if in_rounds else fleet.run)(people, total, bar.advance)
     seconds = time.monotonic() - started
     if as_json:
         print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})

@@ -10,7 +10,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.operate.overview import overview
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses
-from hearsay.ops.terminal.present import print_json, print_table
+from hearsay.ops.terminal.present import notes, print_json, print_table
 
 COLUMNS = {
     "survey": "survey",
@@ -45,6 +45,8 @@ def command(settings: Settings, interval: float, as_json: bool) -> None:
     cells = [[*(_whole(row[key]) for key in COLUMNS.values()), _round(row), _rejects(row)] for row in rows]
     caption = f"rejected: entries/reports by reason; seen lately: {_alive(registry)}"
     print_table("status", [*COLUMNS, "round", "rejected"], cells, caption)
+    for line in dict.fromkeys(f"{row['survey']}: {warning}" for row in rows for warning in row["warnings"]):
+        notes().print(line, markup=False)
 
 
 def _alive(registry: Registry) -> str:

@@ -68,8 +68,9 @@ def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: th
                 current = live(registry.get(act.survey.name))
                 folded = act.survey.mechanism.reports(current.state)
                 found = act.ask(current.estimate())[0] if folded >= act.survey.minimum_reports else None
-                rows.append(progress_row(act, folded, truths[act.survey.name], found))
-                missing += len(act.people) - folded
+                number = len(current.survey.history) + 1
+                rows.append(progress_row(act, number, folded, truths[act.survey.name], found))
+                missing += act.expected - folded
             shown.update(rows)
             if missing == 0:
                 break
@@ -83,7 +84,7 @@ def _results(players: list[Act], pipeline: Pipeline, registry: Registry) -> list
     """The answers from the files that the estimator wrote, where there is one for all; from the server for windows."""
     rows = []
     for act in players:
-        if act.survey.every is None:
+        if act.survey.every is None and act.survey.mechanism.rounds == 1:
             estimate = _final_snapshot(act, pipeline).estimate()
         else:
             estimate = live(registry.get(act.survey.name)).estimate()

@@ -13,14 +13,14 @@ from hearsay.collector.survey.survey import Survey, load
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.domains.domain import Indices, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 from hearsay.producer.values import Rows
 
 SURVEYS = Path(str(files("hearsay.ops"))) / "surveys"
-SEED = 2026  # the demo shows the same numbers every time; real devices draw from the secure source
+SEED = 2026  # of the people, who are the same every time; their reports are drawn afresh, as on real devices
 SECONDS = 25.0  # how long the devices report
 
 
@@ -53,11 +53,19 @@ class Act:
         thread.start()
         return thread
 
+    @property
+    def expected(self) -> int:
+        """How many reports there will be: one a device, or one a device and round."""
+        return len(self.people) * self.survey.mechanism.rounds
+
     def _report(self, connect: Callable[[], Registry], stop: threading.Event) -> None:
         try:
-            registered = connect().get(self.survey.name)
-            fleet = Fleet(registered, seeded(SEED), frame=1_024, rate=len(self.people) / SECONDS, stop=stop)
-            fleet.run(Rows(self.people), len(self.people), self._count)
+            registered, rounds = connect().get(self.survey.name), self.survey.mechanism.rounds
+            # Rounds share the time, less what closing and opening them takes.
+            rate = len(self.people) / SECONDS * (1 if rounds == 1 else 1.6 * rounds)
+            fleet = Fleet(registered, secure(), frame=1_024, rate=rate, stop=stop)
+            run = fleet.run if rounds == 1 else fleet.run_rounds
+            run(Rows(self.people), len(self.people), self._count)
         except BaseException as error:  # shown by the main thread, which has the screen
             self.error = error
 
@@ -78,6 +86,20 @@ def acts() -> list[Act]:
         _act("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:11 0:7", "range 10:10 6:8")),
         _act("doctor-visits", "zipf", 200_000, ("mean", "point 0", "range 6 12", "quantile 0.5")),
         _act("heart-rate", "bimodal", 600_000, ("range 60 90", "prefix 100", "quantile 0.5 0.95")),
+        _act(
+            "film-stars",
+            "gauss",
+            300_000,
+            (
+                "mean psycho",
+                "point psycho",
+                "mean metropolis",
+                "point metropolis",
+                "mean casablanca",
+                "point casablanca",
+            ),
+        ),
+        _act("app-use", "power-law", 200_000, ("mean camera", "point camera", "mean games", "point games")),
         _habits(400_000),
     ]
 

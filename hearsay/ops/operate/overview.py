@@ -3,22 +3,25 @@
 import time
 from typing import Any
 
-from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import status
+from hearsay.estimator.snapshots import in_redis
 from hearsay.estimator.totals import totals
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
     """Every shard of every survey. Rates are what changed between two looks `interval_s` apart; null for 0."""
-    shards = [shard for registered in registry.list() for shard in registered.stores]
+    surveys = registry.list()
+    warnings = {registered.survey.name: _warnings(registered) for registered in surveys}
+    shards = [shard for registered in surveys for shard in registered.stores]
     earlier = [_look(shard) for shard in shards] if interval_s else []
     started = time.monotonic()
     if shards:
         time.sleep(interval_s)
     rows = []
     for number, shard in enumerate(shards):
-        row = _look(shard)
+        row = {**_look(shard), "warnings": warnings[shard.survey.name]}
         for name in ("published", "folded"):
             rate = None
             if earlier:
@@ -26,6 +29,13 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
             row[f"{name}_per_s"] = rate
         rows.append(row)
     return rows
+
+
+def _warnings(registered: Registered) -> list[str]:
+    """What the newest snapshot says against its reports."""
+    windows = registered.windows
+    document = in_redis.get(registered, windows[-1].name) if windows else None
+    return [] if document is None else list(document.get("warnings", []))
 
 
 def _look(shard: Shard) -> dict[str, Any]:

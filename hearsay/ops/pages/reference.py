@@ -81,7 +81,7 @@ def _plain(value: Any) -> str:
 
 def _example(mechanism: type[Mechanism]) -> dict[str, Any]:
     table = mechanism.EXAMPLES[0]
-    return {"name": f"an-example-of-{mechanism.ID}", "mechanism": mechanism.ID, **table}
+    return {"name": f"an-example-of-{mechanism.ID}".replace("+", "-plus"), "mechanism": mechanism.ID, **table}
 
 
 def _fields(variant: Variant) -> str:

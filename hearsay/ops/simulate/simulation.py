@@ -18,18 +18,18 @@ def simulate(
 ) -> Content:
     """The snapshot's content, window `all`, of a survey in which every one of `values` is one device.
 
-    Where there are rounds, each device takes part in one of them: the first of as many as there may be gets the first
-    of as many equal parts, and so on.
+    Where there are rounds, all devices take part in each; or, where the mechanism asks a device only once, the first
+    of as many rounds as there may be gets the first of as many equal parts, and so on.
     """
     state = survey.mechanism.empty()
     rejected = Rejections()
     history: list[dict[str, Any]] = []
-    rounds = survey.mechanism.rounds
+    rounds, once = survey.mechanism.rounds, survey.mechanism.one_round_each
     for number in range(1, rounds + 1):
         asked = survey.in_round(history)
         mechanism, wire = asked.mechanism, codec(asked.mechanism)
-        mine = values[len(values) * (number - 1) // rounds : len(values) * number // rounds] if rounds > 1 else values
-        for payload, _ in frames(mechanism, wire, mine, random):
+        part = slice(len(values) * (number - 1) // rounds, len(values) * number // rounds)
+        for payload, _ in frames(mechanism, wire, values[part] if rounds > 1 and once else values, random):
             decoded = decode(mechanism, [{b"f": payload}], wire)
             rejected += decoded.rejected
             if decoded.count:

@@ -205,6 +205,6 @@ def test_every_survey_on_the_page_is_one(text: str) -> None:
 
 
 def test_the_page_names_every_key_and_every_kind_of_domain() -> None:
-    listed = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE.partition("## Mechanisms")[0], re.MULTILINE))
+    listed = set(re.findall(r"^\| `([a-z._-]+)` \|", PAGE.partition("## Mechanisms")[0], re.MULTILINE))
     keys = {f"{name}.{key}" for name, table in TABLES.items() for key in table.model_fields}
     assert listed == set(File.model_fields) - set(TABLES) | keys | set(DOMAINS)

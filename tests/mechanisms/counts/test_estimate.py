@@ -235,6 +235,18 @@ def test_the_mean_under_metric_l1(anchored: bool) -> None:
         assert predicted == pytest.approx([17, 108], abs=1)
 
 
+@pytest.mark.parametrize(("people", "epsilon"), [(1, 1.0), (1, 4.0), (10, 4.0), (100, 0.3), (100, 8.0)])
+def test_the_interval_of_the_mean_under_metric_l1_holds(people: int, epsilon: float) -> None:
+    mechanism = build({"mechanism": "metric-l1", "epsilon": epsilon, "domain": {"kind": "count", "max": 8}})
+    assert isinstance(mechanism, MetricL1Signs)
+    counts, random, hits = np.arange(people) % 3 + 5, seeded(11), 0
+    for _ in range(400):
+        seen = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(counts, random))).average()
+        low, high = (seen.value - 1.96 * seen.stderr, seen.value + 1.96 * seen.stderr) if seen.low is None else seen[2:]
+        hits += bool(low[0] <= counts.mean() <= high[0])
+    assert hits / 400 > 0.89
+
+
 def test_queries_of_a_count_survey() -> None:
     mechanism = survey("em", 8, 1.0)
     people = np.random.default_rng(9).binomial(8, 0.4, 20_000)

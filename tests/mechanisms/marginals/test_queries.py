@@ -64,6 +64,13 @@ def test_a_marginal_is_row_major_in_the_order_named(estimate: Any, exact: Any) -
     )
 
 
+def test_intervals_hold_together_for_the_cells_of_the_table(estimate: Any) -> None:
+    small = ask(estimate, "marginal smokes", simultaneous=True)[0]
+    large = ask(estimate, "marginal 'age group' smokes", simultaneous=True)[0]
+    factors = [(each["simultaneous"][1] - each["value"]) / each["stderr"] for each in (small, large)]
+    assert factors == pytest.approx([2.236, 2.631], abs=0.002)  # two and six cells, by Sidak
+
+
 def test_tables_agree_with_each_other(estimate: Any) -> None:
     pair = ask(estimate, "marginal smokes sport")
     alone = ask(estimate, "marginal smokes")

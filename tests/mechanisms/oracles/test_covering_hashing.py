@@ -114,7 +114,7 @@ def test_intervals_hold() -> None:
     truth, random, inside = np.bincount(cells, minlength=20) / n, seeded(5), 0
     for _ in range(runs):
         found = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
-        inside += int((np.abs(found.estimate - truth) < 1.96 * found.stderr).sum())
+        inside += int((np.abs(found.estimate - truth) < 1.96 * np.asarray(found.stderr)).sum())
     assert abs(inside / (20 * runs) - 0.95) < BOUND * np.sqrt(0.95 * 0.05 / (20 * runs)) * 1.5
 
 

@@ -196,7 +196,8 @@ def test_every_mechanism_keeps_its_promise_and_the_attack_comes_close(name: str)
     mechanism = build({"mechanism": name, **catalogue.examples(name)[0]})
     result = audit(mechanism, DRAWS, seeded(2))
     assert result.holds
-    assert result.worst.audited > 0.5 * result.worst.claimed
+    # One report of several rounds spends only its part.
+    assert mechanism.rounds > 1 or result.worst.audited > 0.5 * result.worst.claimed
 
 
 @pytest.mark.parametrize("name", ["oue", "ss", "olh"])

@@ -51,7 +51,7 @@ def curves(
                                          linewidth=1, color=f"C{number}")  # fmt: skip
         axes.set(title=title, xlabel=x, ylabel=y)
         axes.title.set_fontsize(9)
-    figure.legend(styles.values(), styles.keys(), loc="outside lower center", ncols=min(len(styles), 6), fontsize=8)
+    figure.legend(styles.values(), styles.keys(), loc="outside lower center", ncols=min(len(styles), 7), fontsize=8)
 
 
 def yerror(half: Floats) -> Floats | None:

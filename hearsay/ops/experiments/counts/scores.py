@@ -40,10 +40,10 @@ def figure_7(quick: bool) -> Result:
         [],
         "row properties cost nothing, column honesty as much as column monotonicity: two curves, not nine",
     )
-    varied = [(largest, Fraction(76, 100)) for largest in ((2, 4, 8, 20) if quick else range(2, 25))]
-    varied += [(8, Fraction(percent, 100)) for percent in ((50, 70, 90, 99) if quick else range(40, 100, 3))]
     panels: Points = {"a = 0.76": defaultdict(list), "n = 8": defaultdict(list)}
-    for largest, ratio in varied:
+    varied = [("a = 0.76", largest, Fraction(76, 100)) for largest in ((2, 4, 8, 20) if quick else range(2, 25))]
+    varied += [("n = 8", 8, Fraction(percent, 100)) for percent in ((50, 70, 90, 99) if quick else range(40, 100, 3))]
+    for panel, largest, ratio in varied:
         a = float(ratio)
         nine = [least_l0(largest, ratio, frozenset({"WH", *row, *column})) for row, column in product(ROWS, COLUMNS)]
         geometric, fair = 2 * a / (1 + a), Objective().score(em(largest, upward(ratio)))
@@ -51,9 +51,9 @@ def figure_7(quick: bool) -> Result:
         table = np.reshape(nine, (3, 3))
         result.expect(bool(np.ptp(table, axis=0).max() < _SAME), f"n = {largest}, a = {a}: row properties cost")
         result.expect(bool(np.ptp(table[:, 1:]) < _SAME), f"n = {largest}, a = {a}: CH and CM differ")
-        if ratio == Fraction(76, 100):
+        if panel == "a = 0.76":
             _expect_7(result, largest, (nine[0], nine[2], fair))
-        panel, x = ("a = 0.76", float(largest)) if ratio == Fraction(76, 100) else ("n = 8", a)
+        x = float(largest) if panel == "a = 0.76" else a
         for name, score in (("gm", geometric), ("WH, with RH, RM", nine[0]), ("WH with CH, CM", nine[1]), ("em", fair)):
             panels[panel][name].append((x, score, 0.0))
 

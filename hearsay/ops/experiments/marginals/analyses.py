@@ -11,7 +11,7 @@ from hearsay.mechanisms.marginals.analyses.association import associate
 from hearsay.mechanisms.marginals.analyses.correlation import coefficient, correlation
 from hearsay.mechanisms.marginals.analyses.information import mutual_information
 from hearsay.mechanisms.marginals.analyses.tree import spanning_tree
-from hearsay.ops.experiments.marginals.data import FLIGHT_ATTRIBUTES, People, flight_bits, skewed
+from hearsay.ops.experiments.marginals.data import FLIGHT_ATTRIBUTES, People, chained, flight_bits
 from hearsay.ops.experiments.marginals.runs import INP_HT, MARG_PS, OURS, Method, Settings, build, survey
 from hearsay.ops.experiments.output import Result
 from hearsay.ops.terminal.progress import steps_bar
@@ -136,7 +136,7 @@ def trees(settings: Settings) -> Iterator[Result]:
         [],
         "share: of the information of the tree that is found without privacy",
     )
-    data = skewed(10)
+    data = chained(10)
     with steps_bar("figure 4.9", len(epsilons)) as step:
         for epsilon in epsilons:
             for method in (INP_HT, MARG_PS, UNIFORM):

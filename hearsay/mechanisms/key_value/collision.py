@@ -1,0 +1,268 @@
+"""The collision mechanism: a device's pairs are hashed into a few buckets, and one bucket is named.
+
+Device    Each of at most s pairs (`pairs`; more are thinned out) with its sign is hashed to one of t buckets by a hash
+          function drawn from a public pool. A bucket hit by a pair is named with e/Omega, Omega = s e + t - s; the
+          other buckets share the rest evenly.
+Privacy   Every bucket has a chance between 1/Omega and e/Omega whatever the set, and the hash is independent of it.
+Estimate  A pair (key, sign) that a device holds is hit with e/Omega, any other with 1/t. With y and x the sum and the
+          difference of both signs' hits a report, g = e/Omega - 1/t: f = (y - 2/t)/g, f m = x/g.
+Variance  n Var f = [y + 2(y - 1/t)/t - y^2]/g^2, n Var f m = [y - 2(y - 1/t)/t - x^2]/g^2, n Cov = x(1 - y)/g^2.
+                                                Wang et al. 2021; for many keys and small sets, which need no padding
+The pool is fixed, so that an error of about sqrt(1/pool) times what others hold stays however many report.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import exp
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
+from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
+from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+from hearsay.mechanisms.options import integer
+
+MOST_PAIRS = 64
+_AT_ONCE = 1 << 20
+
+
+def hashed(seed: int, function: NDArray[Any], item: NDArray[Any], buckets: int) -> NDArray[np.int64]:
+    """A bucket for every function and item, by broadcasting: SplitMix64's mixing (Steele, Lea and Flood 2014), twice.
+
+    More than a few values must be independent of each other, so no polynomial of low degree will do.
+    """
+    mixed = (function.astype(np.uint64) << np.uint64(32)) ^ item.astype(np.uint64) ^ (np.uint64(seed) << np.uint64(16))
+    for odd in (0x9E3779B97F4A7C15, 0xD1342543DE82EF95):
+        mixed = (mixed + np.uint64(1)) * np.uint64(odd)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed = mixed ^ (mixed >> np.uint64(31))
+    return ((mixed >> np.uint64(32)) * np.uint64(buckets) >> np.uint64(32)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Collision(Mechanism):
+    """A report is (hash function, bucket)."""
+
+    domain: KeyValue
+
+    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
+    ID = "collision"
+    SUMMARY = "all pairs of a small set hashed into a few buckets; best for many keys and small sets"
+    ERROR_FLOOR = "hash functions come from a fixed pool"
+    OPTIONS = (
+        integer(
+            "pairs",
+            None,
+            1,
+            MOST_PAIRS,
+            "s: pairs of a device that count, larger sets are thinned out; else domain.pairs",
+        ),
+        integer("hashes", 1 << 14, 1, 1 << 20, "size of the pool of hash functions"),
+        integer("seed", 0, 0, 2**31, "public seed of the hash functions"),
+    )
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "epsilon": 1.0,
+            "domain": {"kind": "key-value", "keys": 3},
+            "options": {"pairs": 2, "hashes": 8},
+        },
+    )
+
+    def check(self) -> None:
+        if self.most > MOST_PAIRS:
+            raise SpecificationError(f"options.pairs or domain.pairs must be at most {MOST_PAIRS}, got {self.most}")
+        if self.domain.dimensions > 1:
+            raise SpecificationError(f"domain must have one value a pair for collision, got {self.domain.dimensions}")
+
+    def listed_values(self) -> Pairs:
+        return self.domain.some_sets(2 if self.domain.dimensions else 1)
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
+
+    @property
+    def most(self) -> int:
+        """s."""
+        return int(self.options["pairs"] or self.domain.pairs or self.domain.size)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**self.options, "pairs": self.most}
+
+    @property
+    def pool(self) -> int:
+        return int(self.options["hashes"])
+
+    @property
+    def signs(self) -> int:
+        return 2 if self.domain.dimensions else 1
+
+    @cached_property
+    def buckets(self) -> int:
+        """t with the least variance of a rare key, 2 t (s(e-1)+t)^2/((e-1)^2 (t-s)^2)."""
+        s, gain = self.most, exp(self.epsilon) - 1
+        return min(range(s + 1, 64 * s + 64), key=lambda t: t * (s * gain + t) ** 2 / (t - s) ** 2)
+
+    @cached_property
+    def covered_chance(self) -> tuple[int, ...]:
+        """Chance out of 2^64 that one of c covered buckets is named, for c = 0..s, rounded down."""
+        e = exponential(self.epsilon)
+        omega = self.most * e + self.buckets - self.most
+        return tuple(down(covered * e / omega) for covered in range(self.most + 1))
+
+    def _exact(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Chances of a covered and of an uncovered bucket, by the number of covered ones (from 0)."""
+        named = [probability(chance) for chance in self.covered_chance]
+        inside = [Fraction(0), *(chance / covered for covered, chance in enumerate(named[1:], start=1))]
+        outside = [(1 - chance) / (self.buckets - covered) for covered, chance in enumerate(named)]
+        return inside, outside
+
+    @property
+    def spent_epsilon(self) -> float:
+        inside, outside = self._exact()
+        return log_ratio(max(*inside[1:], *outside), min(*inside[1:], *outside))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return PureLDP(self.epsilon)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("hash", self.pool), Scalar("bucket", self.buckets))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"counts": (self.pool, self.buckets)}
+
+    def perturb(self, values: Any, random: Random) -> Reports:
+        def draw(pairs: Any) -> Reports:
+            n = len(pairs)
+            function = random.narrow_below(self.pool, n)
+            covered = self._covered(thinned(pairs, self.most, random), function, random)
+            count = (covered < self.buckets).sum(axis=1)
+            inside = np.zeros(n, dtype=bool)
+            for number in range(1, self.most + 1):
+                here = np.flatnonzero(count == number)
+                inside[here] = random.bernoulli(self.covered_chance[number], here.size)
+            bounds = np.where(inside, count, self.buckets - count)
+            bucket = below_each(bounds, random)
+            chosen = np.flatnonzero(inside)
+            free = bucket.copy()
+            for place in range(self.most):  # the covered ones rise: skip those at or below
+                free += free >= covered[:, place]
+            free[chosen] = covered[chosen, bucket[chosen]]
+            return {
+                "hash": function.astype(smallest_unsigned(self.pool)),
+                "bucket": free.astype(smallest_unsigned(self.buckets)),
+            }
+
+        return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
+
+    def _covered(self, pairs: Pairs, function: NDArray[Any], random: Random) -> NDArray[np.int64]:
+        """A row a device: its covered buckets, each once, rising; then t, t + 1... as a filling that covers nothing."""
+        table = np.full((len(pairs), self.most), self.buckets, dtype=np.int64)
+        owners = pairs.owners
+        column = np.arange(len(owners)) - pairs.starts[owners]
+        item = pairs.keys * self.signs
+        if self.signs == 2:
+            item = item + plus_signs(pairs.values[:, 0], random)
+        table[owners, column] = hashed(self.options["seed"], function[owners], item, self.buckets)
+        table.sort(axis=1)
+        table[:, 1:][table[:, 1:] == table[:, :-1]] = self.buckets
+        table.sort(axis=1)
+        return table
+
+    def fold(self, state: State, reports: Reports) -> State:
+        places = reports["hash"].astype(np.int64) * self.buckets + reports["bucket"]
+        count_into(state["counts"].reshape(-1), places)
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["counts"].sum())
+
+    def hits(self, state: State) -> Floats:
+        """How many reports name the bucket of each (key, sign)."""
+        items = np.arange(self.domain.size * self.signs)
+        total = np.zeros(items.size)
+        step = max(1, _AT_ONCE // items.size)
+        for start in range(0, self.pool, step):
+            functions = np.arange(start, min(start + step, self.pool))
+            places = hashed(self.options["seed"], functions[:, None], items[None, :], self.buckets)
+            total += np.take_along_axis(state["counts"][functions], places, axis=1).sum(axis=0)
+        return total.reshape(-1, self.signs)
+
+    def estimate(self, state: State) -> KeyEstimate:
+        n, t = self.reports(state), self.buckets
+        gap = float(self._exact()[0][-1]) - 1 / t
+        keep = self.domain.dimensions
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hits = self.hits(state) / n
+            y = hits.sum(axis=1)
+            chance = self.signs / t
+            share = (y - chance) / gap
+            likely = np.clip(y, chance, chance + gap)
+            both = 2 * (likely - 1 / t) / t if keep else 0.0
+            share_variance = (likely + both - likely**2) / (n * gap**2)
+            x = (hits[:, 1] - hits[:, 0])[:, None] if keep else np.zeros((self.domain.size, 0))
+            limit = gap * np.clip(share, 0.0, 1.0)[:, None]
+            cut = np.clip(x, -limit, limit)
+            total_variance = ((likely - both)[:, None] - cut**2) / (n * gap**2)
+            covariance = cut * (1 - likely[:, None]) / (n * gap**2)
+        stderr = np.sqrt(share_variance)
+        noise = (total_variance[:, :keep], covariance[:, :keep])
+        return KeyEstimate(self.domain, n, share, stderr, x / gap, share_variance, *noise)
+
+    def channel(self) -> NDArray[np.float64]:
+        """Rows: `domain.every_set` with signs for values; sets that are thinned out as a mixture."""
+        inside, outside = self._exact()
+        sets = self.domain.every_set(self.signs)
+        rows = []
+        for number in range(len(sets)):
+            one = sets[number : number + 1]
+            item = one.keys * self.signs + (one.values[:, 0] > 0 if self.signs == 2 else 0)
+            subsets = list(combinations(item.tolist(), min(self.most, len(item))))
+            row = []
+            for function in range(self.pool):
+                chances = np.zeros(self.buckets)
+                for kept in subsets:
+                    places = hashed(
+                        self.options["seed"], np.array(function), np.array(kept, dtype=np.int64), self.buckets
+                    )
+                    covered = np.isin(np.arange(self.buckets), places)
+                    count = int(covered.sum())
+                    chances += np.where(covered, float(inside[count]), float(outside[count])) / len(subsets)
+                row.append(chances)
+            rows.append(np.concatenate(row) / self.pool)
+        return np.array(rows)
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        t, gap = self.buckets, float(self._exact()[0][-1]) - 1 / self.buckets
+        found = {"point": float(np.sqrt(self.signs / t / reports) / gap)}
+        if self.domain.dimensions:
+            found["mean"] = float(np.sqrt((2 / t + 0.25 * gap) / reports) / gap / 0.25)
+        return found
+
+
+def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:
+    """At most so many pairs of every device, uniformly chosen where it has more."""
+    large = pairs.sizes > most
+    if not large.any():
+        return pairs
+    owners = pairs.owners
+    order = np.lexsort((random.words(len(owners)), owners))
+    rank = np.empty(len(owners), dtype=np.int64)
+    rank[order] = np.arange(len(owners)) - pairs.starts[owners[order]]
+    kept = (rank < most) | ~large[owners]
+    return Pairs.grouped(owners[kept], pairs.keys[kept], pairs.values[kept], len(pairs))

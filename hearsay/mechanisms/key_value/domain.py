@@ -1,0 +1,295 @@
+"""Key-value data: every device holds a set of pairs, each key at most once, each value in its own low..high.
+
+Several key dimensions are flattened to one, row-major, and named in answers. Without value dimensions the pairs are
+plain item sets. A device may hold no pair at all: a row of a CSV file with an empty key says so. `pairs` tells how many
+a device holds at most, where that is known: methods that pad sets need it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import isfinite, prod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.key_value.pairs import Pairs
+
+DEVICE = "device"
+_PEOPLE_PAIRS = 4  # simulated people draw so many keys; those drawn twice count once
+_VALUE_STEPS = 201
+_MOST_SETS = 1024
+
+
+@dataclass(frozen=True)
+class ValueAxis:
+    """One number of a pair, between two ends."""
+
+    name: str = "value"
+    low: float = -1.0
+    high: float = 1.0
+
+    @classmethod
+    def parse(cls, name: str, table: Mapping[str, Any], where: str) -> Self:
+        ends = [table.get("low", -1.0), table.get("high", 1.0)]
+        for key, end in zip(("low", "high"), ends, strict=True):
+            if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
+                raise SpecificationError(f"{where}.{key} must be a finite number, got {end!r}")
+        if not ends[0] < ends[1]:
+            raise SpecificationError(f"{where}.low must be below {where}.high, got {ends[0]:g} and {ends[1]:g}")
+        return cls(name, float(ends[0]), float(ends[1]))
+
+    def scale(self, values: Any) -> NDArray[np.float64]:
+        """To -1..1; refuses at the first that is outside."""
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array([_number_or_nan(value) for value in values])
+        inside = (numbers >= self.low) & (numbers <= self.high)
+        if not inside.all():
+            message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
+            raise ValueOutsideDomain(message, int(np.argmin(inside)), self.name)
+        return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
+
+    def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Back to own units."""
+        return self.low + (scaled + 1.0) * self.half
+
+    @property
+    def half(self) -> float:
+        """What 1 of the scale -1..1 is worth."""
+        return (self.high - self.low) / 2
+
+
+def _number_or_nan(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+@dataclass(frozen=True)
+class KeyValue(Domain):
+    """Sets of pairs."""
+
+    keys: tuple[Axis, ...]
+    values: tuple[ValueAxis, ...] = (ValueAxis(),)
+    ordered: bool = False
+    pairs: int | None = None  # how many a device holds at most, where that is known
+    KIND: ClassVar[str] = "key-value"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (DEVICE, *(axis.name for axis in self.keys), *(axis.name for axis in self.values))
+
+    @property
+    def key_shape(self) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self.keys)
+
+    @property
+    def size(self) -> int:
+        return prod(self.key_shape)
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a pair carries; a report tells about one of them."""
+        return len(self.values)
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "keys", "values", "low", "high", "ordered", "pairs"})
+        if "keys" not in table:
+            raise SpecificationError("domain.keys is missing: a number, a list of labels, or tables with size")
+        made = cls(_key_axes(table["keys"]), _value_axes(table), table.get("ordered", False), table.get("pairs"))
+        if not isinstance(made.ordered, bool):
+            raise SpecificationError(f"domain.ordered must be true or false, got {made.ordered!r}")
+        if made.pairs is not None and (type(made.pairs) is not int or not 1 <= made.pairs <= made.size):
+            raise SpecificationError(f"domain.pairs must be an integer in 1..{made.size}, got {made.pairs!r}")
+        if len(set(made.columns)) < len(made.columns):
+            raise SpecificationError(f"domain must have different names for {', '.join(made.columns)}")
+        if made.size > MAXIMUM_CELLS:
+            raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} keys, got {made.size}")
+        if made.ordered and len(made.keys) > 1:
+            raise SpecificationError("domain.ordered needs one key dimension, got several")
+        return made
+
+    def table(self) -> dict[str, Any]:
+        keys: Any = [{"name": axis.name, **axis.table()} for axis in self.keys]
+        if len(self.keys) == 1 and self.keys[0].name == "key":
+            labels = self.keys[0].labels
+            keys = self.keys[0].size if labels is None else list(labels)
+        values: dict[str, Any] = {"values": [vars(axis) for axis in self.values]}
+        if not self.values:
+            values = {"values": False}
+        elif len(self.values) == 1 and self.values[0].name == "value":
+            values = {"values": True, "low": self.values[0].low, "high": self.values[0].high}
+        known = {} if self.pairs is None else {"pairs": self.pairs}
+        return {"kind": self.KIND, "keys": keys, **values, "ordered": self.ordered, **known}
+
+    def read(self, columns: Mapping[str, Any]) -> Pairs:
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        names, device = np.unique(np.asarray(columns[DEVICE]).astype(str), return_inverse=True)
+        if names.size and not names[0]:
+            raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)
+        first = np.asarray(columns[self.keys[0].name]).astype(str)
+        rows = np.flatnonzero(np.char.strip(first) != "")
+        try:
+            indices = [axis.encode([columns[axis.name][row] for row in rows]) for axis in self.keys]
+            values = [axis.scale([columns[axis.name][row] for row in rows]) for axis in self.values]
+            table = np.stack(values, axis=1) if values else np.zeros((len(rows), 0))
+            pairs = Pairs.grouped(device[rows], self._flat(indices), table, len(names))
+        except ValueOutsideDomain as error:
+            place = None if error.position is None else int(rows[error.position])
+            raise ValueOutsideDomain(str(error), place, error.column or self.keys[0].name) from None
+        return Pairs(pairs.starts, pairs.keys, pairs.values, names)
+
+    def _flat(self, indices: Sequence[Indices]) -> Indices:
+        return (
+            indices[0] if len(indices) == 1 else np.ravel_multi_index(tuple(indices), self.key_shape).astype(np.int64)
+        )
+
+    def join(self, parts: Sequence[Any]) -> Pairs:
+        return Pairs.join(parts)
+
+    def one(self, value: Any) -> Pairs:
+        """A mapping from key to value, `{"tea": 0.4}`; a collection of keys where pairs have no values.
+
+        With several key dimensions a key is a tuple, with several values a value is a sequence or a mapping by name.
+        """
+        if isinstance(value, Mapping) and self.values:
+            keys, held = list(value), list(value.values())
+        elif not self.values and not isinstance(value, str) and isinstance(value, Sequence | set | frozenset):
+            keys, held = list(value), []
+        else:
+            wanted = "a mapping from key to value" if self.values else "a collection of keys"
+            raise ValueOutsideDomain(f"a device's pairs must be {wanted}, got {type(value).__name__}")
+        columns: dict[str, list[Any]] = {DEVICE: ["self"] * len(keys)}
+        for place, axis in enumerate(self.keys):
+            columns[axis.name] = [key if len(self.keys) == 1 else _part(key, place, axis.name) for key in keys]
+        for place, number in enumerate(self.values):
+            columns[number.name] = [one if self.dimensions == 1 else _part(one, place, number.name) for one in held]
+        if not keys:
+            columns[DEVICE] = ["self"]
+            columns |= {name: [""] for name in self.columns[1:]}
+        return self.read(columns)
+
+    def check(self, values: Any) -> Pairs:
+        """The pairs as a device gives them to a mechanism, refused where they are outside."""
+        if not isinstance(values, Pairs):
+            raise ValueOutsideDomain(f"values must be pairs of a key-value domain, got {type(values).__name__}")
+        if values.keys.size and (values.keys.min() < 0 or values.keys.max() >= self.size):
+            raise ValueOutsideDomain(f"keys must be in 0..{self.size - 1}")
+        if values.values.shape != (len(values.keys), self.dimensions):
+            raise ValueOutsideDomain(f"pairs must have {self.dimensions} values each, got another number")
+        if values.values.size and not (np.abs(values.values) <= 1.0).all():
+            raise ValueOutsideDomain("values must be inside the domain")
+        return values
+
+    def people(self, draw: Callable[[int], Indices]) -> Pairs:
+        """Everybody draws a few keys, and a value for each."""
+        drawn = np.stack([draw(self.size) for _ in range(_PEOPLE_PAIRS)], axis=1)
+        fresh = np.ones(drawn.shape, dtype=bool)
+        for nth in range(1, _PEOPLE_PAIRS):
+            fresh[:, nth] = (drawn[:, :nth] != drawn[:, nth : nth + 1]).all(axis=1)
+        device, place = np.nonzero(fresh)
+        columns = [np.stack([draw(_VALUE_STEPS) for _ in range(_PEOPLE_PAIRS)], axis=1) for _ in self.values]
+        scaled = [column[device, place] * (2 / (_VALUE_STEPS - 1)) - 1.0 for column in columns]
+        values = np.stack(scaled, axis=1) if scaled else np.zeros((len(device), 0))
+        return Pairs.grouped(device, drawn[device, place], values, len(drawn))
+
+    def locate(self, words: Sequence[str]) -> int:
+        """The key that a query names, one word a key dimension."""
+        if len(words) != len(self.keys):
+            names = ", ".join(axis.name for axis in self.keys)
+            raise QueryError(f"a key needs one value for each of {names}, got {len(words)}")
+        indices = [axis.locate(text) for axis, text in zip(self.keys, words, strict=True)]
+        return int(np.ravel_multi_index(tuple(indices), self.key_shape))
+
+    def locate_range(self, words: Sequence[str], query: str) -> tuple[int, int]:
+        """First and last key of a range A B of ordered keys."""
+        if not self.ordered:
+            raise QueryError(f"query {query} of a range needs ordered keys (domain.ordered = true)")
+        if len(words) != 2:
+            raise QueryError(f"query {query} needs two ends, got {len(words)}")
+        return self.keys[0].locate_range(words[0], words[1])
+
+    def name(self, index: int) -> tuple[Any, dict[str, Any] | None]:
+        """A key as answers name it: (item, None), or (None, cell) where there are several dimensions."""
+        if len(self.keys) == 1:
+            return self.keys[0].item(index), None
+        places = np.unravel_index(index, self.key_shape)
+        return None, {axis.name: axis.item(int(place)) for axis, place in zip(self.keys, places, strict=True)}
+
+    def every_set(self, bins: int) -> Pairs:
+        """All sets of a small domain, each value one of `bins` representatives: what an exact channel has as rows."""
+        levels = {1: [0.0], 2: [-1.0, 1.0]}.get(bins, list((2 * np.arange(bins) + 1) / bins - 1))
+        choices = [None, *product(levels, repeat=self.dimensions)]
+        if len(choices) ** self.size > _MOST_SETS:
+            raise SpecificationError(f"domain must have at most {_MOST_SETS} different sets to list them all")
+        rows = list(product(choices, repeat=self.size))
+        device = [number for number, row in enumerate(rows) for choice in row if choice is not None]
+        keys = [key for row in rows for key, choice in enumerate(row) if choice is not None]
+        values = [choice for row in rows for choice in row if choice is not None]
+        table = np.array(values, dtype=np.float64).reshape(len(keys), self.dimensions)
+        return Pairs.grouped(np.array(device, dtype=np.int64), np.array(keys, dtype=np.int64), table, len(rows))
+
+    def some_sets(self, bins: int) -> Pairs:
+        """All sets where they are few; else the empty one, and single pairs of the first keys with either end."""
+        try:
+            return self.every_set(bins)
+        except SpecificationError:
+            keys = np.repeat(np.arange(min(self.size, _MOST_SETS // 4)), 2)
+            values = np.tile(np.array([[-1.0], [1.0]]), (len(keys) // 2, self.dimensions))
+            return Pairs.grouped(1 + np.arange(len(keys)), keys, values, 1 + len(keys))
+
+
+def _part(whole: Any, place: int, name: str) -> Any:
+    """A coordinate of a key or value, by name or by place; what has none is refused by its axis."""
+    if isinstance(whole, Mapping):
+        return whole.get(name, "")
+    return whole[place] if isinstance(whole, Sequence) and not isinstance(whole, str) and place < len(whole) else ""
+
+
+def _key_axes(keys: Any) -> tuple[Axis, ...]:
+    if isinstance(keys, int):
+        return (parse_axis("key", {"size": keys}, "domain.keys", continuous=False),)
+    listed = as_list(keys, "domain.keys")
+    if not all(isinstance(entry, Mapping) for entry in listed):
+        return (parse_axis("key", {"categories": listed}, "domain.keys", continuous=False),)
+    axes = []
+    for number, entry in enumerate(listed, start=1):
+        where = f"domain.keys[{number}]"
+        only(entry, {"name", "size", "categories"}, where)
+        axes.append(parse_axis(_name(entry, f"key{number}", where), entry, where, continuous=False))
+    return tuple(axes)
+
+
+def _value_axes(table: Mapping[str, Any]) -> tuple[ValueAxis, ...]:
+    values = table.get("values", True)
+    if values is True:
+        return (ValueAxis.parse("value", table, "domain"),)
+    if "low" in table or "high" in table:
+        raise SpecificationError("domain.low and domain.high go with values = true, not with several or no values")
+    if values is False:
+        return ()
+    axes = []
+    for number, entry in enumerate(as_list(values, "domain.values"), start=1):
+        where = f"domain.values[{number}]"
+        if not isinstance(entry, Mapping):
+            raise SpecificationError(f"{where} must be a table with name, low and high, got {type(entry).__name__}")
+        only(entry, {"name", "low", "high"}, where)
+        axes.append(ValueAxis.parse(_name(entry, f"value{number}", where), entry, where))
+    return tuple(axes)
+
+
+def _name(entry: Mapping[str, Any], default: str, where: str) -> str:
+    name = entry.get("name", default)
+    if not isinstance(name, str) or not name:
+        raise SpecificationError(f"{where}.name must be a text, got {name!r}")
+    return name

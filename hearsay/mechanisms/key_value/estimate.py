@@ -1,0 +1,130 @@
+"""What a key-value survey tells: for every key the share of devices that hold it, and the mean of their values.
+
+`share` and `total` (the mean over all devices of [holds] x value) come with variances and a covariance, so that means
+have Fieller's intervals, of single keys and of ranges of ordered keys alike. Where reports of different keys exclude
+each other (pckv-grr), `hits` carries what a sum over keys needs: n Cov = -hits_i hits_j.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.fieller import Ratio
+from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.key_value.queries import KeyMeans, in_units
+
+_FEW = 32  # keys that a headline lists all
+
+
+def stored(share: Measured, means: Measured | None, domain: KeyValue) -> dict[str, NDArray[Any]]:
+    """What a snapshot keeps of keys: shares, and means in own units with their intervals, by key (and dimension)."""
+    arrays: dict[str, NDArray[Any]] = {"estimate": share.value, "stderr": share.stderr}
+    if means is not None and domain.dimensions:
+        own = in_units(means, domain)
+        for name, part in (
+            ("mean", own.value),
+            ("mean_stderr", own.stderr),
+            ("mean_low", own.low),
+            ("mean_high", own.high),
+        ):
+            assert part is not None
+            arrays[name] = part[:, 0] if domain.dimensions == 1 else part
+    return arrays
+
+
+def first_questions(domain: KeyValue) -> tuple[str, ...]:
+    """All shares and means where keys are few, else the most frequent keys."""
+    if domain.size > _FEW:
+        return ("top 10",)
+    return ("frequencies", "means") if domain.dimensions else ("frequencies",)
+
+
+@dataclass(frozen=True)
+class KeyEstimate(Estimate, Points, KeyMeans):
+    """Shares (keys) and totals (keys x value dimensions), in the scale -1..1 of values."""
+
+    domain: KeyValue
+    reports: int
+    share: Floats
+    share_stderr: Floats
+    total: Floats
+    share_variance: Floats  # with the devices as a sample: what a ratio needs
+    total_variance: Floats
+    covariance: Floats
+    hits: tuple[Floats, Floats] | None = None
+    told: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
+    told_stderr: Floats | None = None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return stored(Measured(self.share, self.share_stderr), self.means, self.domain)
+
+    def headline(self) -> tuple[str, ...]:
+        return first_questions(self.domain)
+
+    @property
+    def cost(self) -> int:
+        return self.domain.size * (4 + 6 * self.domain.dimensions)
+
+    def points(self, keys: NDArray[np.int64]) -> Measured:
+        """Shares of devices that hold the keys."""
+        return Measured(self.share[keys], self.share_stderr[keys])
+
+    @cached_property
+    def ratio(self) -> Ratio:
+        """Of every key and value dimension."""
+        return Ratio(
+            np.broadcast_to(self.share[:, None], self.total.shape),
+            self.total,
+            np.broadcast_to(self.share_variance[:, None], self.total.shape),
+            self.total_variance,
+            self.covariance,
+        )
+
+    @cached_property
+    def means(self) -> Measured:
+        """Of every key and value dimension, in -1..1."""
+        low, high = self.ratio.interval()
+        if self.told is not None and self.told_stderr is not None:
+            return Measured(self.told, self.told_stderr, low, high)
+        return Measured(self.ratio.mean(), self.ratio.stderr(), low, high)
+
+    def range_ratio(self, low: int, high: int) -> Ratio:
+        """Of all pairs whose key lies in low..high, both included: a device counts once for each of them."""
+        inside = slice(low, high + 1)
+        sums = Ratio(*(part[inside].sum(axis=0) for part in self.ratio))
+        if self.hits is None or not self.reports:
+            return sums
+        share, total = (part[inside] for part in self.hits)
+
+        def cross(one: Floats, other: Floats) -> Floats:
+            return (one.sum(axis=0) * other.sum(axis=0) - (one * other).sum(axis=0)) / self.reports
+
+        return sums._replace(
+            share_variance=sums.share_variance - cross(share, share),
+            total_variance=sums.total_variance - cross(total, total),
+            covariance=sums.covariance - cross(share, total),
+        )
+
+    def range_means(self, low: int, high: int) -> Measured:
+        """The mean value of all pairs whose key lies in low..high, a row per value dimension, in -1..1."""
+        ratio = self.range_ratio(low, high)
+        return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+
+
+def exact_keys(domain: KeyValue, values: Any) -> KeyEstimate:
+    """What devices really hold, in the shape of an estimate without error."""
+    return KeyEstimate(domain, len(domain.check(values)), *exact_sums(domain, values))
+
+
+def exact_sums(domain: KeyValue, pairs: Pairs) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """Shares and totals of what devices hold, with errors of zero, in the order of `KeyEstimate`."""
+    n, keys = max(len(pairs), 1), domain.size
+    share = np.bincount(pairs.keys, minlength=keys) / n
+    columns = [np.bincount(pairs.keys, column, minlength=keys) / n for column in pairs.values.T]
+    total = np.stack(columns, axis=1) if columns else np.zeros((keys, 0))
+    return share, np.zeros(keys), total, np.zeros(keys), np.zeros_like(total), np.zeros_like(total)

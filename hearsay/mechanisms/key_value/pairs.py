@@ -1,0 +1,127 @@
+"""The pairs of many devices, each device with as many as it likes: three flat arrays instead of a list of lists.
+
+Device i holds the pairs starts[i] to starts[i + 1] - 1. Keys of a device rise and differ; values lie in -1..1, one
+column a value dimension (none for plain item sets). Pairs read from a file also know what their devices are called, so
+that a device's rows need not stand together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.mechanisms.exact.randomness import Random
+
+Places = NDArray[np.int64]
+_HALF_RANGE = float(1 << 31)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What many devices hold."""
+
+    starts: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    values: NDArray[np.float64]
+    names: NDArray[Any] | None = None
+
+    @classmethod
+    def grouped(cls, device: NDArray[np.int64], keys: NDArray[np.int64], values: NDArray[Any], devices: int) -> Self:
+        """From one row a pair, in any order; `device` numbers the holder of each row."""
+        order = np.lexsort((keys, device))
+        device, keys = device[order], keys[order]
+        again = (device[1:] == device[:-1]) & (keys[1:] == keys[:-1])
+        if again.any():
+            raise ValueOutsideDomain("key must differ from the device's other keys", int(order[1:][np.argmax(again)]))
+        starts = np.zeros(devices + 1, dtype=np.int64)
+        np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
+        return cls(
+            starts, keys.astype(np.int64), (values if values.ndim == 2 else values[:, None])[order].astype(np.float64)
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence["Pairs"]) -> "Pairs":
+        """Parts one after the other; devices of the same name become one."""
+        if len(parts) == 1:
+            return parts[0]
+        keys = np.concatenate([part.keys for part in parts])
+        values = np.concatenate([part.values for part in parts])
+        offsets = np.cumsum([0, *(len(part) for part in parts)])
+        device = np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=False)])
+        if any(part.names is None for part in parts):
+            return cls.grouped(device, keys, values, int(offsets[-1]))
+        names, number = np.unique(
+            np.concatenate([part.names for part in parts if part.names is not None]), return_inverse=True
+        )
+        try:
+            joined = cls.grouped(number[device], keys, values, len(names))
+        except ValueOutsideDomain as error:
+            raise ValueOutsideDomain(str(error)) from None  # the position is none of a block
+        return replace(joined, names=names)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, chosen: slice | NDArray[Any]) -> Self:
+        if isinstance(chosen, slice) and chosen.step in (None, 1):
+            first, last, _ = chosen.indices(len(self))
+            last = max(first, last)
+            part = slice(int(self.starts[first]), int(self.starts[last]))
+            return type(self)(self.starts[first : last + 1] - self.starts[first], self.keys[part], self.values[part])
+        devices = np.arange(len(self))[chosen]
+        sizes = self.sizes[devices]
+        starts = np.zeros(len(devices) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[devices] - starts[:-1], sizes)
+        return type(self)(starts, self.keys[places], self.values[places])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many pairs every device holds."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The number of the device that holds each pair."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def find(self, keys: NDArray[Any]) -> Places:
+        """Where each device's pair with its given key stands; -1 where it holds none. Bisects all devices at once."""
+        low, high = self.starts[:-1].copy(), self.starts[1:].copy()
+        if not self.keys.size:
+            return np.full(len(self), -1, dtype=np.int64)
+        last = len(self.keys) - 1
+        for _ in range(int(self.sizes.max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            right = (low < high) & (self.keys[np.minimum(middle, last)] < keys)
+            low, high = np.where(right, middle + 1, low), np.where(right | (low >= high), high, middle)
+        found = (low < self.starts[1:]) & (self.keys[np.minimum(low, last)] == keys)
+        return np.where(found, low, -1)
+
+
+def plus_signs(values: NDArray[np.float64], random: Random) -> NDArray[np.bool_]:
+    """Values in -1..1 rounded to signs, plus with probability (1 + value)/2 to 32 bits.
+
+    What follows hides the sign whatever its chances, so privacy does not hang on this rounding.
+    """
+    level = ((values + 1.0) * _HALF_RANGE).astype(np.uint64)
+    return random.lanes(32, len(values)) < level
+
+
+def bins_of(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+    """The bin of each value in -1..1, of `bins` equal ones; the last is closed."""
+    return np.minimum(((values + 1.0) * (bins / 2)).astype(np.int64), bins - 1)
+
+
+def below_each(bounds: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+    """A uniform integer below every device's own bound (at least 1), exact by rejection."""
+    bound = bounds.astype(np.uint64)
+    # 2^64 mod bound values at the top of a word's range would come once too often.
+    excess = (np.uint64(2**64 - 1) % bound + np.uint64(1)) % bound
+    drawn = random.words(len(bounds))
+    while (refused := np.flatnonzero(drawn > np.uint64(2**64 - 1) - excess)).size:
+        drawn[refused] = random.words(refused.size)
+    return (drawn % bound).astype(np.int64)

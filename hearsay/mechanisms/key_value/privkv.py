@@ -1,0 +1,134 @@
+"""PrivKV with a joint budget, one round: a sampled key, and one coin over {absent, bins of the value}.
+
+Device    A key of all d, uniformly. Absent, or the value rounded at random to a sign (its bin, with option `bins`);
+          this symbol by generalised randomised response over B + 1 symbols.
+Privacy   The key is independent of the device; the symbol has ratio P/q <= e^eps, P = e/(e+B), q = 1/(e+B).
+Estimate  Of the N reports of a key y0 absent, x the balance of signs, g = P - q: f = 1 - (y0-q)/g, f m = x/g; unbiased.
+Variance  N Var f = y0(1-y0)/g^2 - f(1-f)/d; Var(f m - mu f) = [(1-y0-x^2) - 2 mu x y0 + mu^2 y0(1-y0)]/(N g^2), from
+          which means have Fieller's intervals. Two coins (`budget = "split"`) waste half of epsilon: `privkv_split`.
+                                                           Ye et al. 2019 (P) algorithms 3 and 4, with one coin for two
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.key_value.bins import BinEstimate, exact_bins
+from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.sampled_key import SampledKey, Symbols
+from hearsay.mechanisms.options import Option, choice, integer, number
+from hearsay.mechanisms.oracles.grr import GRR
+
+PRIVKV_OPTIONS: tuple[Option, ...] = (
+    choice("budget", "joint", ("joint", "split"), "one coin over absent and signs, or the paper's two with eps/2 each"),
+    choice("estimator", "unbiased", ("unbiased", "paper"), "means without bias, or the paper's calibration (split)"),
+    integer("virtual", 0, 0, 1000, "rounds to predict without the devices (split); 0: none"),
+    number("initial", 0.0, -1.0, 1.0, "mean of the values that non-holders make up (split)"),
+    integer("bins", 2, 2, 1024, "bins of the value (joint): 2 for means, more for quantiles"),
+)
+
+
+@dataclass(frozen=True)
+class PrivKV(SampledKey):
+    """One coin over absent and all bins."""
+
+    ESTIMATE: ClassVar[type[KeyEstimate]] = BinEstimate  # a plain KeyEstimate where there are only signs
+    ID = "privkv"
+    SUMMARY = "one key of all, sampled; presence and value under one coin: frequencies and means of key-value pairs"
+    OPTIONS = PRIVKV_OPTIONS
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"epsilon": 1.0, "domain": {"kind": "key-value", "keys": 4}},
+        {
+            "epsilon": 2.0,
+            "domain": {
+                "kind": "key-value",
+                "keys": ["tea", "milk", "rusk"],
+                "values": [{"name": "cups", "low": 0, "high": 9}, {"name": "stars", "low": 1, "high": 5}],
+            },
+        },
+        {"epsilon": 1.5, "domain": {"kind": "key-value", "keys": 3}, "options": {"bins": 4}},
+        {"epsilon": 1.0, "domain": {"kind": "key-value", "keys": 3, "values": False}},
+    )
+
+    def check(self) -> None:
+        for name, neutral in (("estimator", "unbiased"), ("virtual", 0), ("initial", 0.0)):
+            if self.options[name] != neutral:
+                raise SpecificationError(
+                    f'options.{name} must be {neutral} with options.budget "joint", got {self.options[name]!r}'
+                )
+        if not self.domain.dimensions and self.options["bins"] != 2:
+            raise SpecificationError(f"options.bins needs a domain with values, got {self.options['bins']}")
+
+    @property
+    def bins(self) -> int:
+        return int(self.options["bins"]) if self.domain.dimensions else 1
+
+    @cached_property
+    def coin(self) -> GRR:
+        """Randomised response over absent and the bins."""
+        return GRR.over(self.bins + 1, self.epsilon)
+
+    @property
+    def spent_epsilon(self) -> float:
+        return self.coin.spent_epsilon
+
+    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
+        return self.coin.perturb(symbols, random)["value"]
+
+    def symbol_channel(self) -> NDArray[np.float64]:
+        return self.coin.channel()
+
+    @cached_property
+    def middles(self) -> Floats:
+        """What each symbol stands for: 0 for absent, the signs, or the middles of the bins."""
+        if self.bins <= 2:
+            return np.array([0.0, -1.0, 1.0])[: self.bins + 1]
+        return np.array([0.0, *((2 * np.arange(self.bins) + 1) / self.bins - 1)])
+
+    def estimate(self, state: State) -> KeyEstimate:
+        p, q, gap = self.coin.hit_chances()
+        counts = state["counts"].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reports = counts.sum(axis=2)  # keys x dimensions
+            shown = counts / reports[:, :, None]
+            pooled = reports.sum(axis=1)
+            absent = counts[:, :, 0].sum(axis=1) / pooled
+            share = 1 - (absent - q) / gap
+            held = np.clip(share, 0.0, 1.0)
+            absent = np.clip(absent, q, p)
+            share_variance = absent * (1 - absent) / (pooled * gap**2)
+            corrected = share_variance - held * (1 - held) / (self.domain.size * pooled)
+            balance = shown @ self.middles
+            square = np.maximum(shown, q) @ self.middles**2
+            total = balance / gap
+            limit = gap * held[:, None]
+            likely = np.clip(balance, -limit, limit)
+            total_variance = (square - likely**2) / (reports * gap**2)
+            covariance = absent[:, None] * likely / (pooled[:, None] * gap**2)
+        keep = slice(None) if self.domain.dimensions else slice(0)
+        fields = (share, np.sqrt(corrected), total[:, keep], share_variance)
+        noise = (total_variance[:, keep], covariance[:, keep])
+        n = self.reports(state)
+        if self.bins <= 2:
+            return KeyEstimate(self.domain, n, *fields, *noise)
+        return BinEstimate(self.domain, n, *fields, *noise, shown=shown, per_key=reports, chances=(q, gap))
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return super().exact(values) if self.bins <= 2 else exact_bins(self.domain, values, self.bins)
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""
+        p, q, gap = self.coin.hit_chances()
+        each = self.predicted_keys(reports)
+        absent = q + gap * 0.75
+        found = {"point": float(np.sqrt(p * (1 - p) / each) / gap)}
+        if self.domain.dimensions:
+            found["mean"] = float(np.sqrt((1 - absent) * self.dimensions / each) / gap / 0.25)
+        return found

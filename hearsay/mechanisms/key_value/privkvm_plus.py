@@ -1,0 +1,78 @@
+"""PrivKVM+: rounds that end by themselves (P algorithm 6, with a running remainder).
+
+Device    As in `privkvm`; round r spends eps/t (1-1/t)^(r-1) (option `decay` is t), in round 1 half of it for presence.
+Privacy   The remainder runs down: all rounds together spend less than eps. (The paper's line 8 subtracts only the last
+          round from the whole budget, which overspends from round 3 on.)
+Stops     when the means moved by less than `cost` on the average; or when the next round's noise alone,
+          sqrt(2/pi)/(tanh(eps_next/2) sqrt N), would move them as much as this one did; or after `rounds`. (The paper's
+          rule (6) has the first part only; it measures noise and does not stop.)
+Estimate  As in `privkvm`.                                                                            Ye et al. 2019 V.D
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import pi, sqrt, tanh
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.key_value.privkvm import SHARED_OPTIONS, PrivKVM
+from hearsay.mechanisms.key_value.rounds import at_most
+from hearsay.mechanisms.options import integer, number
+
+
+@dataclass(frozen=True)
+class PrivKVMPlus(PrivKVM):
+    """Budgets that decay, and a rule to stop."""
+
+    ID = "privkvm+"
+    SUMMARY = "PrivKVM with budgets that decay from round to round; stops when another round is not worth its cost"
+    OPTIONS = (
+        number("cost", 0.02, 0.0, 2.0, "what a round costs, in units of the means' average error (-1..1)"),
+        integer("rounds", 6, 1, 64, "rounds at most"),
+        number("decay", 2.0, 1.01, 100.0, "t: every round spends 1/t of what is left of epsilon"),
+        *SHARED_OPTIONS,
+    )
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"epsilon": 2.0, "domain": {"kind": "key-value", "keys": 3}, "options": {"rounds": 2, "cost": 0.1}},
+    )
+
+    def round_budget(self, number: int) -> Fraction:
+        """Epsilon of a round, exactly."""
+        part = 1 / Fraction(self.options["decay"])
+        return Fraction(self.epsilon) * part * (1 - part) ** (number - 1)
+
+    def presence_budget(self) -> float:
+        return at_most(self.round_budget(1) / 2)
+
+    def sign_budget(self, number: int) -> float:
+        return at_most(self.round_budget(number) / (2 if number == 1 else 1))
+
+    def change(self, state: State) -> Floats:
+        """How far every mean moved in this round."""
+        now = self._means(state)
+        before = self.fakes(self.number) if self.number > 1 else np.full_like(now, self.options["initial"])
+        return np.abs(now - before)
+
+    def _means(self, state: State) -> Floats:
+        estimate = self.estimate(state)
+        found = estimate.told if estimate.told is not None else estimate.ratio.mean()
+        return np.clip(np.nan_to_num(found, nan=0.0), -1.0, 1.0)
+
+    def why_over(self, state: State) -> str | None:
+        """Why there is no further round, in words; None: there is one."""
+        if self.number >= self.rounds:
+            return f"the last of {self.rounds} rounds is done"
+        moved = float(self.change(state).mean())
+        if moved <= self.options["cost"]:
+            return f"means moved by {moved:.3g} on the average, not more than a round's cost {self.options['cost']:g}"
+        each = float(state[self.array(self.number)].sum()) / (self.domain.size * self.dimensions)
+        noise = sqrt(2 / pi) / (tanh(self.sign_budget(self.number + 1) / 2) * sqrt(each)) if each else float("inf")
+        if noise >= moved:
+            return f"the next round's noise {noise:.3g} would be above what means moved by, {moved:.3g}"
+        return None
+
+    def next_round(self, state: State) -> dict[str, Any] | None:
+        return None if self.why_over(state) else self.announcement(state)

@@ -1,0 +1,216 @@
+"""Questions to key-value surveys beyond shares of keys: means of keys and of ranges of keys, quantiles, heavy ranges.
+
+Means are in the value's own units and among the holders of a key; their intervals are Fieller's. With several value
+dimensions an answer names its dimension, and `mean KEY` gives one answer for each.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.view import View
+
+_UNIT = "whose values are in the units of the pairs' values"
+
+
+class KeyMeans(ABC):
+    """Means of the holders' values, by key and by range of ordered keys."""
+
+    WHAT: ClassVar[str] = "means of keys"
+
+    @property
+    @abstractmethod
+    def means(self) -> Measured:
+        """Of every key and value dimension, in -1..1."""
+
+    @abstractmethod
+    def range_means(self, low: int, high: int) -> Measured:
+        """Of all pairs whose key lies in low..high, one a value dimension, in -1..1."""
+
+
+class KeyQuantiles(ABC):
+    """Quantiles of the holders' values."""
+
+    WHAT: ClassVar[str] = "quantiles of keys (privkv with options.bins)"
+
+    @abstractmethod
+    def quantiles(self, ranks: Floats, key: int, dimension: int = 0) -> Measured:
+        """Values in -1..1 below which the given parts of the holders lie."""
+
+
+class ItemRanges(ABC):
+    """Items a device holds within ranges of ordered keys."""
+
+    WHAT: ClassVar[str] = "ranges of items"
+
+    @abstractmethod
+    def item_range(self, low: int, high: int) -> Measured:
+        """How many of the heavy items in low..high a device holds on average."""
+
+
+def in_units(found: Measured, domain: KeyValue) -> Measured:
+    """From -1..1 to each dimension's own units; the last axis are the dimensions."""
+    half = np.array([axis.half for axis in domain.values])
+    start = np.array([axis.low for axis in domain.values])
+    ends = [None if end is None else start + (end + 1.0) * half for end in (found.value, found.low, found.high)]
+    value, low, high = ends
+    assert value is not None
+    return Measured(value, found.stderr * half, low, high)
+
+
+def _flat(found: Measured) -> Measured:
+    return Measured(*(part if part is None else part.reshape(-1) for part in found))  # type: ignore[arg-type]
+
+
+def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] | None]]:
+    """How the answers of one key are named, one a value dimension."""
+    item, cell = (None, None) if key is None else domain.name(key)
+    if domain.dimensions == 1:
+        return [(item, cell)]
+    key_part = dict(cell or {}) if item is None else {domain.keys[0].name: item}
+    return [(None, {**key_part, "value": axis.name}) for axis in domain.values]
+
+
+def unpaired(query: str, domain: Domain) -> str | None:
+    """Why a domain has no pairs, where it has none."""
+    return None if isinstance(domain, KeyValue) else f"query {query} needs key-value data, this survey is {domain.kind}"
+
+
+def _need_values(query: str, domain: KeyValue) -> None:
+    if not domain.values:
+        raise QueryError(f"query {query} needs pairs with values, these are item sets")
+
+
+@dataclass(frozen=True)
+class Mean(Query):
+    """The mean of one key's values, or of all pairs in a range of ordered keys."""
+
+    low: int
+    high: int
+    is_range: bool
+
+    NAME, GRAMMAR = "mean", "mean KEY | mean A B"
+    HELP = "the mean value of a key's holders; on ordered keys also of all pairs with a key in A..B"
+    NEEDS, OWN_UNIT = KeyMeans, _UNIT
+    WORDS: ClassVar[tuple[int, int | None]] = (1, None)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        _need_values(cls.NAME, domain)
+        if len(words) == len(domain.keys):
+            key = domain.locate(words)
+            return cls(key, key, False)
+        low, high = domain.locate_range(words, cls.NAME)
+        return cls(low, high, True)
+
+    def answers(self, domain: Domain) -> int:
+        return domain.dimensions if isinstance(domain, KeyValue) else 1
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        if self.is_range:
+            found = estimate.range_means(self.low, self.high)
+            return view.show(in_units(found, estimate.domain), _names(estimate.domain, None))
+        value, stderr, low, high = estimate.means
+        found = Measured(value[self.low], stderr[self.low], low[self.low], high[self.low])
+        return view.show(in_units(found, estimate.domain), _names(estimate.domain, self.low))
+
+
+@dataclass(frozen=True)
+class Means(Query):
+    """The mean of every key."""
+
+    NAME, GRAMMAR = "means", "means"
+    HELP = "the mean value of the holders of every key, in domain order"
+    NEEDS, OWN_UNIT = KeyMeans, _UNIT
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        _need_values(cls.NAME, domain)
+        return cls()
+
+    def answers(self, domain: Domain) -> int:
+        return domain.size * (domain.dimensions if isinstance(domain, KeyValue) else 1)
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        names = (name for key in range(estimate.domain.size) for name in _names(estimate.domain, key))
+        return view.show(_flat(in_units(estimate.means, estimate.domain)), names)
+
+
+@dataclass(frozen=True)
+class KeyQuantile(Query):
+    """Quantiles of one key's values."""
+
+    ranks: tuple[float, ...]
+    key: int
+
+    NAME, GRAMMAR = "quantile", "quantile Q... KEY"
+    HELP = "on key-value data with bins: values below which parts Q of a key's holders lie; the last word is the key"
+    NEEDS, OWN_UNIT = KeyQuantiles, _UNIT
+    WORDS: ClassVar[tuple[int, int | None]] = (2, None)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        last = len(words) - len(domain.keys)
+        try:
+            wanted = tuple(float(text) for text in words[:last])
+        except ValueError:
+            wanted = ()
+        if not wanted or not all(0 < rank < 1 for rank in wanted):
+            raise QueryError(f"quantile needs numbers above 0 and below 1, then a key; it is asked as: {cls.GRAMMAR}")
+        return cls(wanted, domain.locate(words[last:]))
+
+    def answers(self, domain: Domain) -> int:
+        return len(self.ranks) * (domain.dimensions if isinstance(domain, KeyValue) else 1)
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        ranks, names = np.array(self.ranks), _names(estimate.domain, self.key)
+        parts = [estimate.quantiles(ranks, self.key, place) for place in range(estimate.domain.dimensions)]
+        found = in_units(Measured(*(np.stack(column, axis=1) for column in zip(*parts, strict=True))), estimate.domain)
+        shown = view.show(_flat(found), names * len(ranks))
+        texts = [f"quantile {rank:g}" for rank in self.ranks for _ in names]
+        return [replace(answer, query=text) for answer, text in zip(shown, texts, strict=True)]
+
+
+@dataclass(frozen=True)
+class ItemRange(Query):
+    """Heavy items in a range."""
+
+    low: int
+    high: int
+
+    NAME, GRAMMAR = "range", "range A B"
+    HELP = "on item sets: how many of the heavy items in A..B a device holds on average"
+    NEEDS = ItemRanges
+    WORDS: ClassVar[tuple[int, int | None]] = (2, 2)
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return unpaired(cls.NAME, domain)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(*domain.locate_range(words, cls.NAME))
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return view.show(estimate.item_range(self.low, self.high), [(None, None)])

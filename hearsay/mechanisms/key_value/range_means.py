@@ -1,0 +1,240 @@
+"""Means over ranges of ordered keys: a tree whose nodes carry both signs (K 7.1.2).
+
+Device    One pair of the set padded to l (`padding`; 1 where all devices hold one pair), its value rounded to a sign;
+          then a level of the tree, the root included, and (node, sign) there by the level's oracle. Nothing to say is a
+          cell of its own.
+Privacy   The oracle's: pair and level are chosen with coins that spend nothing, and a device reports once.
+Estimate  A range is the sum of the fewest nodes that make it up: share F = l (plus + minus), total S = l(plus - minus).
+Variance  Of any weights on a level's cells by the oracle's moments; Cov(F, S) = l^2 [Var plus - Var minus]. Means by
+          Fieller. A device counts once for each of its pairs in the range.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys, first_questions, stored
+from hearsay.mechanisms.key_value.fieller import Ratio
+from hearsay.mechanisms.key_value.padding import PADDING, padded_signs, padding_of, sample_padded
+from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.key_value.queries import KeyMeans
+from hearsay.mechanisms.layout import Layout, Reports
+from hearsay.mechanisms.options import integer
+from hearsay.mechanisms.oracles.grr import GRR
+from hearsay.mechanisms.oracles.linear_hashing import OLH
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
+from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN, Tree
+from hearsay.mechanisms.ranges.level_noise import level_shares
+from hearsay.mechanisms.ranges.levels import SampledLevels, cumulative_thresholds
+
+Ends = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a level's reports say: plus and minus before each node, how many reports, and the oracle's moments."""
+
+    plus: Floats
+    minus: Floats
+    reports: int
+    moments: Moments
+
+    def variance(self, square: Floats, square_f: Floats, total: Floats, mean: Floats) -> Floats:
+        """Of a weighted sum with the given sums of w^2, w^2 f, w and w f, the devices being a sample."""
+        square_f = np.clip(square_f, 0.0, 1.0)
+        limit = np.sqrt(square_f)
+        mean = np.clip(mean, -limit, limit)
+        m = self.moments
+        moment = m.a * square + m.b * square_f + m.c * total**2 + m.d * total * mean - mean**2
+        return moment / self.reports if self.reports else np.where(square > 0, UNKNOWN, 0.0)
+
+
+@dataclass(frozen=True)
+class RangeMeanEstimate(Estimate, Points, KeyMeans):
+    """Shares and means of any range of keys."""
+
+    domain: KeyValue
+    reports: int
+    tree: Tree
+    levels: tuple[Level, ...]
+    length: int
+
+    def ratios(self, low: Ends, high: Ends) -> Ratio:
+        """Of the pairs whose key lies in low..high, both included."""
+        x, y = low, high + 1
+        plus, minus = np.zeros(x.size), np.zeros(x.size)
+        share_variance, total_variance, covariance = (np.zeros(x.size) for _ in range(3))
+        above_low = above_high = np.zeros(x.size, dtype=np.int64)
+        for depth, level in enumerate(self.levels):
+            span, nodes = self.tree.spans[depth], self.tree.nodes[depth]
+            first, last = -(-x // span), np.where(y == self.tree.size, nodes, y // span)
+            last = np.maximum(first, last)
+            covered, fanout = above_high > above_low, self.tree.fanouts[depth - 1] if depth else 1
+            inner_low = np.where(covered, above_low * fanout, last)
+            inner_high = np.where(covered, np.minimum(above_high * fanout, nodes), last)
+            count = ((inner_low - first) + (last - inner_high)).astype(np.float64)
+            p, m = (sign[inner_low] - sign[first] + sign[last] - sign[inner_high] for sign in (level.plus, level.minus))
+            plus, minus = plus + p, minus + m
+            share_variance += level.variance(2 * count, p + m, 2 * count, p + m)
+            total_variance += level.variance(2 * count, p + m, np.zeros(x.size), p - m)
+            covariance += level.variance(count, p, count, p) - level.variance(count, m, count, m)
+            above_low, above_high = first, last
+        scale = self.length
+        return Ratio(
+            scale * (plus + minus),
+            scale * (plus - minus),
+            scale**2 * share_variance,
+            scale**2 * total_variance,
+            scale**2 * covariance,
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return stored(self.points(np.arange(self.domain.size)), self.means, self.domain)
+
+    def headline(self) -> tuple[str, ...]:
+        return first_questions(self.domain)
+
+    def points(self, keys: Ends) -> Measured:
+        """Shares of devices that hold single keys."""
+        ratio = self.ratios(keys, keys)
+        return Measured(ratio.share, np.sqrt(np.maximum(ratio.share_variance, 0.0)))
+
+    def range_means(self, low: int, high: int) -> Measured:
+        """The mean value of all pairs in low..high, in -1..1."""
+        ratio = self.ratios(np.array([low]), np.array([high]))
+        return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+
+    @cached_property
+    def means(self) -> Measured:
+        """Of every key."""
+        keys = np.arange(self.domain.size)
+        ratio = self.ratios(keys, keys)
+        low, high = ratio.interval()
+        return Measured(ratio.mean()[:, None], ratio.stderr()[:, None], low[:, None], high[:, None])
+
+
+@dataclass(frozen=True)
+class RangeMeans(Mechanism):
+    """A tree of signs."""
+
+    domain: KeyValue
+
+    ESTIMATE: ClassVar[type[RangeMeanEstimate]] = RangeMeanEstimate
+    ID = "hierarchical"
+    SUMMARY = "means over ranges of ordered keys: a tree of histograms with both signs"
+    OPTIONS = (integer("fanout", 4, 2, 1 << 10, "children of a node"), *PADDING)
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "epsilon": 1.5,
+            "domain": {"kind": "key-value", "keys": 5, "ordered": True, "pairs": 1},
+            "options": {"fanout": 2},
+        },
+    )
+
+    def check(self) -> None:
+        if not self.domain.ordered or self.domain.dimensions != 1:
+            raise SpecificationError(
+                "domain must be ordered, with one value a pair, for hierarchical on key-value data"
+            )
+
+    def listed_values(self) -> Pairs:
+        return self.domain.some_sets(2 if self.domain.dimensions else 1)
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
+
+    @property
+    def length(self) -> int:
+        return padding_of(self.options, self.domain)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**self.options, "padding": self.length}
+
+    @cached_property
+    def tree(self) -> Tree:
+        return Tree.regular(self.domain.size, self.options["fanout"])
+
+    @cached_property
+    def levels(self) -> SampledLevels:
+        """Level 0 is the root."""
+        oracles: list[FrequencyOracle] = []
+        for nodes in self.tree.nodes:
+            small = GRR.over(2 * nodes + 1, self.epsilon)
+            large = OLH.over(2 * nodes + 1, self.epsilon)
+            oracles.append(small if small.moments.a < large.moments.a else large)
+        return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(1)] * len(oracles)))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return PureLDP(self.epsilon)
+
+    @property
+    def spent_epsilon(self) -> float:
+        return self.levels.spent_epsilon
+
+    @property
+    def layout(self) -> Layout:
+        return self.levels.layout
+
+    @property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return self.levels.arrays
+
+    def _cell(self, level: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A level's cell, from 1, of 2 key + sign; -1 says nothing."""
+        nodes = self.tree.nodes[level - 1]
+        cells = 2 * (pairs // 2 // self.tree.spans[level - 1]) + pairs % 2
+        return np.where(pairs < 0, 2 * nodes, cells)
+
+    def perturb(self, values: Any, random: Random) -> Reports:
+        pairs = self.domain.check(values)
+        key, place = sample_padded(pairs, self.length, self.domain.size, random)
+        plus = padded_signs(pairs, place, 0, random)
+        return self.levels.perturb(np.where(place >= 0, 2 * key + plus, -1), self._cell, random)
+
+    def fold(self, state: State, reports: Reports) -> State:
+        return self.levels.fold(state, reports)
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
+        return self.levels.valid(reports)
+
+    def reports(self, state: State) -> int:
+        return sum(self.levels.counts(state))
+
+    def estimate(self, state: State) -> RangeMeanEstimate:
+        levels, counts = [], self.levels.counts(state)
+        for number, (oracle, count) in enumerate(zip(self.levels.oracles, counts, strict=True), start=1):
+            shares = level_shares(oracle, self.levels.state(state, number), own_counts=False)[:-1].reshape(-1, 2)
+            minus, plus = (np.concatenate([[0.0], np.cumsum(shares[:, sign])]) for sign in (0, 1))
+            levels.append(Level(plus, minus, count, oracle.moments))
+        return RangeMeanEstimate(self.domain, sum(counts), self.tree, tuple(levels), self.length)
+
+    def channel(self) -> NDArray[np.float64]:
+        """Rows: `domain.every_set` with signs for values."""
+        sets = self.domain.every_set(2)
+        single = self.levels.channel(np.arange(-1, 2 * self.domain.size), self._cell)
+        rows = []
+        for number in range(len(sets)):
+            one = sets[number : number + 1]
+            length = max(self.length, len(one.keys))
+            chosen = 1 + 2 * one.keys + (one.values[:, 0] > 0)
+            rows.append((single[chosen].sum(axis=0) + (length - len(chosen)) * single[0]) / length)
+        return np.array(rows)
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        each = reports / len(self.levels.oracles)
+        deepest, root = self.levels.oracles[-1].moments, self.levels.oracles[0].moments
+        return {
+            "point": self.length * float(np.sqrt(2 * (deepest.a + deepest.c) / each)),
+            "mean": self.length * float(np.sqrt((2 * root.a + root.b) / each)),
+        }

@@ -1,0 +1,180 @@
+"""What mechanisms share whose devices sample one key of all, without looking at what they hold, and tell about it.
+
+A report is (key, value dimension, symbol); symbol 0 says absent, 1 to B are the bins of the value from low to high
+(B = 2: the signs, B = 1: item sets). The key says nothing about the device, so only the symbol spends epsilon. A device
+that looks does harm only to the keys it names: `uniformity` finds many of them.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
+from hearsay.mechanisms.key_value.domain import KeyValue
+from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
+from hearsay.mechanisms.key_value.pairs import Pairs, bins_of, plus_signs
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+
+Symbols = NDArray[np.int64]
+SUSPICIOUS = 1e-6  # honest devices look worse less than once in a million tests
+
+
+def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random) -> Symbols:
+    """What an honest device would say about the sampled key: 0 absent, else 1 + the bin of its value."""
+    place = pairs.find(key)
+    held = np.flatnonzero(place >= 0)
+    symbols = np.zeros(len(pairs), dtype=np.int64)
+    if bins == 1:
+        symbols[held] = 1
+        return symbols
+    values = pairs.values[place[held], dimension if isinstance(dimension, int) else dimension[held]]
+    symbols[held] = 1 + (plus_signs(values, random) if bins == 2 else bins_of(values, bins))
+    return symbols
+
+
+@dataclass(frozen=True)
+class SampledKey(Mechanism):
+    """Sampling, layout and counting; subclasses disguise the symbol and read the counts."""
+
+    domain: KeyValue
+
+    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
+
+    def exact(self, values: Any) -> KeyEstimate:
+        return exact_keys(self.domain, values)
+
+    @property
+    def bins(self) -> int:
+        """Symbols beside absent."""
+        return min(2, 2 * self.domain.dimensions) or 1
+
+    @property
+    def dimensions(self) -> int:
+        """How many value dimensions a report chooses from; 1 where there are none."""
+        return max(self.domain.dimensions, 1)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return PureLDP(self.epsilon)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return keyed_layout(self.domain.size, self.dimensions, self.bins + 1)
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"counts": (self.domain.size, self.dimensions, self.bins + 1)}
+
+    @abstractmethod
+    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
+        """The symbols as they are sent."""
+
+    def perturb(self, values: Any, random: Random) -> Reports:
+        def draw(pairs: Any) -> Reports:
+            key, dimension = sample(self.domain.size, self.dimensions, len(pairs), random)
+            symbols = self.disguise(true_symbols(pairs, key, dimension, self.bins, random), random)
+            return keyed_reports(self.layout, key, dimension, symbols)
+
+        return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
+
+    def fold(self, state: State, reports: Reports) -> State:
+        fold_keyed(state["counts"], reports)
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["counts"].sum())
+
+    @abstractmethod
+    def symbol_channel(self) -> NDArray[np.float64]:
+        """P(sent | true symbol): rows 0 to B by columns 0 to B."""
+
+    def channel(self) -> NDArray[np.float64]:
+        """Rows: `domain.every_set(bins)`; the key and dimension are uniform, the symbol is disguised."""
+        tables = np.broadcast_to(
+            self.symbol_channel(), (self.domain.size, self.dimensions, self.bins + 1, self.bins + 1)
+        )
+        return keyed_channel(self.domain, self.bins, tables)
+
+    def listed_values(self) -> Pairs:
+        return self.domain.some_sets(self.bins)
+
+    def warnings(self, state: State) -> list[str]:
+        return [text for name in self.arrays if (text := uneven(state[name], name)) is not None]
+
+    def predicted_keys(self, reports: int) -> float:
+        """Reports that a key gets."""
+        return reports / self.domain.size
+
+
+def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(key, dimension, sent | set) for every set of a small domain; `tables` has a channel a key and dimension."""
+    sets = domain.every_set(bins)
+    parts = []
+    for key, dimension in np.ndindex(tables.shape[:2]):
+        place = sets.find(np.full(len(sets), key))
+        true = np.zeros(len(sets), dtype=np.int64)
+        held = place >= 0
+        true[held] = 1 if bins == 1 else 1 + bins_of(sets.values[place[held], dimension], bins)
+        parts.append(tables[key, dimension][true] / (tables.shape[0] * tables.shape[1]))
+    return np.hstack(parts)
+
+
+def sample(keys: int, dimensions: int, count: int, random: Random) -> tuple[NDArray[Any], NDArray[Any] | int]:
+    """A key and a value dimension for every device, uniform and independent of what it holds."""
+    key = random.narrow_below(keys, count)
+    return key, random.narrow_below(dimensions, count) if dimensions > 1 else 0
+
+
+def keyed_layout(keys: int, dimensions: int, symbols: int, name: str = "symbol") -> Layout:
+    """(key, dimension where there are several, symbol)."""
+    middle = (Scalar("dimension", dimensions),) if dimensions > 1 else ()
+    return Layout.of(Scalar("key", keys), *middle, Scalar(name, symbols))
+
+
+def keyed_reports(layout: Layout, key: Any, dimension: Any, symbol: Any, name: str = "symbol") -> Reports:
+    """Columns in the layout's types."""
+    columns = {"key": key, "dimension": dimension, name: symbol}
+    return {s.name: columns[s.name].astype(smallest_unsigned(s.bound)) for s in layout.single.scalars}
+
+
+def fold_keyed(counts: NDArray[np.int64], reports: Reports, name: str = "symbol") -> None:
+    """Add 1 at (key, dimension, symbol) of every report."""
+    _, dimensions, symbols = counts.shape
+    places = reports["key"].astype(np.intp)
+    if dimensions > 1:
+        places *= dimensions
+        places += reports["dimension"]
+    places *= symbols
+    places += reports[name]
+    count_into(counts.reshape(-1), places)
+
+
+def uneven(counts: NDArray[np.int64], name: str) -> str | None:
+    """A warning where keys are named too unevenly to have been sampled: then some devices choose theirs."""
+    chance = uniformity(counts)
+    if chance is None or chance >= SUSPICIOUS:
+        return None
+    named = counts.reshape(len(counts), -1).sum(axis=1)
+    most = int(named.argmax())
+    return (
+        f"keys are not named uniformly ({name}): key {most} has {named[most]:,} reports where {named.mean():,.0f} are "
+        f"expected (chance below {SUSPICIOUS:g}); devices that choose their key bias its answers"
+    )
+
+
+def uniformity(counts: NDArray[np.int64]) -> float | None:
+    """How likely honest devices are to name keys as unevenly as this; None where a key has less than 5 reports."""
+    from scipy import stats
+
+    named = counts.reshape(len(counts), -1).sum(axis=1)
+    if len(named) < 2 or named.mean() < 5:
+        return None
+    statistic = float(((named - named.mean()) ** 2).sum() / named.mean())
+    return float(stats.chi2.sf(statistic, len(named) - 1))

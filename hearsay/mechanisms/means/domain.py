@@ -1,0 +1,82 @@
+"""One number a device, between two ends."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.domain import Domain, Indices, only
+from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.estimates.estimate import Floats
+
+_STEPS = 1001  # simulated people hold one of so many numbers
+
+
+@dataclass(frozen=True)
+class Number(Domain):
+    """Numbers from low to high, both included."""
+
+    low: float
+    high: float
+    KIND: ClassVar[str] = "number"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("value",)
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "low", "high"})
+        for key in ("low", "high"):
+            end = table.get(key)
+            if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
+                raise SpecificationError(f"domain.{key} must be a finite number, got {end!r}")
+        low, high = float(table["low"]), float(table["high"])
+        if not low < high:
+            raise SpecificationError(f"domain.low must be below domain.high, got {low:g} and {high:g}")
+        return cls(low, high)
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": self.KIND, "low": self.low, "high": self.high}
+
+    def read(self, columns: Mapping[str, Any]) -> Floats:
+        if "value" not in columns:
+            raise ValueOutsideDomain("missing column 'value'; needed: value")
+        try:
+            numbers = np.asarray(columns["value"], dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array([_number_or_nan(value) for value in columns["value"]])
+        return self.check(numbers)
+
+    def one(self, value: Any) -> Floats:
+        return self.read({"value": [value]})
+
+    def check(self, values: Any) -> Floats:
+        """Numbers in own units, refused where they are outside."""
+        numbers = np.asarray(values, dtype=np.float64)
+        inside = (numbers >= self.low) & (numbers <= self.high)
+        if numbers.ndim != 1 or not inside.all():
+            place = int(np.argmin(inside)) if numbers.ndim == 1 else None
+            raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", place, "value")
+        return numbers
+
+    def people(self, draw: Callable[[int], Indices]) -> Floats:
+        steps: Floats = draw(_STEPS).astype(np.float64)
+        return self.low + steps * ((self.high - self.low) / (_STEPS - 1))
+
+    def scale(self, numbers: Floats) -> Floats:
+        """To -1..1."""
+        return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
+
+
+def _number_or_nan(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,0 +1,29 @@
+"""The mean of one number a device."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Estimate, Measured
+from hearsay.mechanisms.means.domain import Number
+from hearsay.mechanisms.means.queries import OneMean
+
+
+@dataclass(frozen=True)
+class MeanEstimate(Estimate, OneMean):
+    """In the domain's own units; not a number without reports."""
+
+    domain: Number
+    reports: int
+    value: float
+    stderr: float
+
+    HEADLINE: ClassVar[tuple[str, ...]] = ("mean",)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"estimate": np.array([self.value]), "stderr": np.array([self.stderr])}
+
+    def mean(self) -> Measured:
+        return Measured(np.array([self.value]), np.array([self.stderr]))

@@ -1,0 +1,1 @@
+"""The experiments on key-value data."""

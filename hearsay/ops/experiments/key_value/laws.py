@@ -1,0 +1,81 @@
+"""States drawn from their exact law instead of report by report: a shortcut of the experiments only.
+
+For devices that hold keys independently (`PairLaw`), how many reports a key gets is multinomial, and so are its symbols
+given their number. The draws have the law that a fresh population of devices would have; no device is simulated.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
+from hearsay.mechanisms.key_value.privkvm import PrivKVM
+from hearsay.mechanisms.key_value.sampled_key import SampledKey
+from hearsay.producer.pair_populations import PairLaw
+
+Generator = np.random.Generator
+Floats = NDArray[np.float64]
+
+
+def draw_sampled(mechanism: SampledKey, law: PairLaw, reports: int, generator: Generator) -> State:
+    """One round of a mechanism that samples a key of all; values of one dimension, rounded to signs."""
+    state = mechanism.empty()
+    state["counts"][:, 0, :] = _symbols(law, mechanism.symbol_channel(), reports, generator)
+    return state
+
+
+def draw_round(mechanism: PrivKVM, state: State, law: PairLaw, reports: int, generator: Generator) -> None:
+    """Add the round that the mechanism is in."""
+    number = mechanism.number
+    channels = [mechanism.round_channel(number, fake) for fake in mechanism.fakes(number)[:, 0].tolist()]
+    state[mechanism.array(number)][:, 0, :] += _symbols(law, np.array(channels), reports, generator)
+
+
+def run_rounds(mechanism: PrivKVM, law: PairLaw, reports: int, generator: Generator) -> tuple[PrivKVM, State]:
+    """All rounds with so many reports each, as the survey would go; the mechanism in its last round."""
+    state, history = mechanism.empty(), list[Mapping[str, Any]]()
+    while True:
+        here = mechanism.in_round(history)
+        draw_round(here, state, law, reports, generator)
+        parameters = here.next_round(state)
+        if parameters is None:
+            return here, state
+        history.append(parameters)
+
+
+def _symbols(law: PairLaw, channel: Floats, reports: int, generator: Generator) -> NDArray[np.int64]:
+    """Counts by key and symbol; `channel` has rows absent, minus, plus, one table for all keys or one each."""
+    keys = len(law.share)
+    per_key = generator.multinomial(reports, np.full(keys, 1 / keys))
+    holds = np.stack([1 - law.share, law.share * (1 - law.mean) / 2, law.share * (1 + law.mean) / 2], axis=1)
+    chances = np.einsum("kr,krs->ks", holds, np.broadcast_to(channel, (keys, *channel.shape[-2:])))
+    return generator.multinomial(per_key, chances / chances.sum(axis=1, keepdims=True))
+
+
+def draw_padded(mechanism: PckvGRR, law: PairLaw, reports: int, generator: Generator) -> State:
+    """pckv-grr: one multinomial draw over all (key, sign), sets longer than l included."""
+    state = mechanism.empty()
+    sampled = law.share * _weights(law.share.tobytes(), mechanism.length)
+    dummies = max(1 - sampled.sum(), 0.0) / mechanism.length
+    plus = np.concatenate([sampled * (1 + law.mean) / 2, np.full(mechanism.length, dummies / 2)])
+    minus = np.concatenate([sampled * (1 - law.mean) / 2, np.full(mechanism.length, dummies / 2)])
+    chances = mechanism.set_channel(np.stack([minus, plus], axis=1).reshape(-1))
+    state["counts"][:, 0, :] = generator.multinomial(reports, chances / chances.sum()).reshape(-1, 2)
+    return state
+
+
+@lru_cache(maxsize=16)
+def _weights(shares: bytes, length: int) -> Floats:
+    """For every key the mean of 1/max(l, size of the set) over the devices that hold it."""
+    share = np.frombuffer(shares)
+    weights = np.empty(len(share))
+    for key in range(len(share)):
+        others = np.ones(1)
+        for one in np.delete(share, key):
+            others = np.convolve(others, (1 - one, one))
+        weights[key] = (others / np.maximum(length, 1 + np.arange(len(others)))).sum()
+    return weights

@@ -1,0 +1,109 @@
+"""Simulated holders of key-value pairs: every key held independently with its own share, values around its own mean.
+
+The paper's synthetic data, with constants that meet its table III within 2%:
+GAUSS   f = .606 b, m = -.8107 + 1.6793 b with b = exp(-(k - 49.5)^2/800), 100 keys; for d keys the bell is stretched.
+LNR     f = .4003 + .07746 (x - .5005), m = -1 + 2 x, x = k/d, 1000 keys.
+PLAW    f = k^-0.6, m = -.9963 + 1.9737 k^-0.6, k from 1, 100 keys. (Its table prints an average mean of -0.0723; with a
+        variance of .0656 and such shares it is probably -0.723.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.producer.errors import DistributionError
+
+Floats = NDArray[np.float64]
+_DEVICES_AT_ONCE = 1 << 16  # device numbers then fit 16 bits, which are sorted fastest
+
+
+def _gauss(keys: int) -> tuple[Floats, Floats]:
+    place = np.arange(keys, dtype=np.float64) * (100 / keys)
+    bell = np.exp(-((place - 49.5) ** 2) / 800)
+    return 0.606 * bell, -0.8107 + 1.6793 * bell
+
+
+def _linear(keys: int) -> tuple[Floats, Floats]:
+    x = np.arange(1, keys + 1, dtype=np.float64) / keys
+    return 0.4003 + 0.07746 * (x - 0.5005), -1 + 2 * x
+
+
+def _power_law(keys: int) -> tuple[Floats, Floats]:
+    falling = np.arange(1, keys + 1, dtype=np.float64) ** -0.6
+    return falling, -0.9963 + 1.9737 * falling
+
+
+_LAWS: dict[str, Callable[[int], tuple[Floats, Floats]]] = {
+    "gauss": _gauss,
+    "linear": _linear,
+    "power-law": _power_law,
+}
+NAMES = tuple(_LAWS)
+
+
+@dataclass(frozen=True)
+class PairLaw:
+    """For every key the share of holders, and the mean of their values in -1..1; keys are held independently."""
+
+    share: Floats
+    mean: Floats
+    spread: float = 0.0  # values lie evenly within so much of the mean, as far as -1..1 allows
+
+    @classmethod
+    def named(cls, name: str, keys: int, spread: float = 0.0) -> "PairLaw":
+        """One of the paper's."""
+        if name not in _LAWS:
+            raise DistributionError(f"distribution must be one of {', '.join(NAMES)}, got {name!r}")
+        return cls(*_LAWS[name](keys), spread)
+
+    def draw(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
+        """The pairs of so many devices, at a cost that grows with the pairs, not with devices times keys."""
+        parts = [
+            self._some(min(_DEVICES_AT_ONCE, devices - start), dimensions, generator)
+            for start in range(0, devices, _DEVICES_AT_ONCE)
+        ]
+        starts = np.zeros(devices + 1, dtype=np.int64)
+        if parts:
+            np.cumsum(np.concatenate([part.sizes for part in parts]), out=starts[1:])
+        empty = Pairs(starts[:1], np.zeros(0, dtype=np.int64), np.zeros((0, dimensions)))
+        parts = parts or [empty]
+        return Pairs(
+            starts, np.concatenate([part.keys for part in parts]), np.concatenate([part.values for part in parts])
+        )
+
+    def _some(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
+        holders, counts = [], []
+        for share in self.share.tolist():
+            found = _holders(devices, share, generator)
+            holders.append(found)
+            counts.append(found.size)
+        device = np.concatenate(holders).astype(np.uint16 if devices <= _DEVICES_AT_ONCE else np.int64)
+        keys = np.repeat(np.arange(len(self.share)), counts)
+        order = np.argsort(device, kind="stable")  # keys rise within a device, since they rise before
+        keys = keys[order]
+        starts = np.zeros(devices + 1, dtype=np.int64)
+        np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
+        values = np.repeat(self.mean[keys][:, None], dimensions, axis=1)
+        if self.spread:
+            reach = np.minimum(self.spread, 1 - np.abs(values))
+            values += reach * generator.uniform(-1.0, 1.0, values.shape)
+        return Pairs(starts, keys, values)
+
+
+def _holders(devices: int, share: float, generator: np.random.Generator) -> NDArray[np.int64]:
+    """The numbers of the devices that hold a key, each independently: by the gaps between them."""
+    if share <= 0:
+        return np.zeros(0, dtype=np.int64)
+    places: list[NDArray[np.int64]] = []
+    last = -1
+    while last < devices:
+        expected = (devices - last) * share
+        gaps = generator.geometric(min(share, 1.0), int(expected + 5 * np.sqrt(expected) + 10))
+        found = last + np.cumsum(gaps)
+        places.append(found)
+        last = int(found[-1])
+    every = np.concatenate(places)
+    return every[every < devices]
