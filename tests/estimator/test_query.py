@@ -176,6 +176,7 @@ class TestRefusals:
             (FIVE, "", "got nothing"),
             (FIVE, "median", "query must be one of point V"),
             (FIVE, "average", "query must be one of"),
+            (FIVE, "mean", "knows the mean of the values or means of keys"),
             (FIVE, "marginal a", "needs a domain of kind attributes"),
             (FIVE, "point", "needs an argument"),
             (FIVE, "point 1 2", "one value for each of value"),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.intervals import Spread, scored_cells
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -25,7 +26,6 @@ from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, proba
 from hearsay.mechanisms.guarantees.promises import BlockStructured, Guarantee
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.hadamard_response import chances, positions, respond
-from hearsay.mechanisms.oracles.oracle import standard_errors
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,10 @@ class BlockHadamardResponse(CellMechanism):
         alone = self.sizes[block_of] == 1
         c = self.correlation
         f = np.where(alone, share, spectrum[self.starts[block_of] + np.where(alone, 0, row_of)] / c)
-        variance = np.where(alone, 0.0, share / c**2 - np.clip(f, 0.0, share))
-        return CellEstimate(self.domain, n, f, standard_errors(variance, n))
+        # A block that nobody is in, and a value that is alone in its block, are known: no error at all.
+        known = alone | (share == 0)
+        spread = Spread(np.where(known, 0.0, share / c**2), np.where(known, 0.0, -1.0))
+        return scored_cells(self.domain, n, f, (spread,), np.where(known, 0.0, 2 / c), share)
 
     def channel(self) -> NDArray[np.float64]:
         block_of, row_of = self.places

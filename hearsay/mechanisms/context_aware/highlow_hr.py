@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.intervals import Spread, scored_cells, wilson_high
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -26,7 +27,6 @@ from hearsay.mechanisms.exact.thresholds import down, exponential, keep_threshol
 from hearsay.mechanisms.guarantees.promises import Guarantee, HighLow
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.hadamard_response import chances, positions, respond
-from hearsay.mechanisms.oracles.oracle import standard_errors
 
 _NAMED = 8  # a longer list of sensitive values is cut in words
 
@@ -112,13 +112,13 @@ class HighLowHadamardResponse(CellMechanism):
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         hidden, place = self.places
+        own, secret = place[cells], hidden[cells]
+        # All is drawn for every value and then chosen from: a device's time must not tell whether it has a secret.
         output = random.below(self.positions, cells.size).astype(np.int64)
-        secret = np.flatnonzero(hidden[cells])
-        rows = place[cells[secret]].astype(np.uint64)
-        output[secret] = respond(rows, self.positions, self.keep, random).astype(np.int64)
-        open_ones = np.flatnonzero(~hidden[cells])
-        told = open_ones[random.bernoulli(self.tell, open_ones.size)]
-        output[told] = place[cells[told]]
+        rows = np.where(secret, own, 1).astype(np.uint64)
+        answer = respond(rows, self.positions, self.keep, random).astype(np.int64)
+        told = random.bernoulli(self.tell, cells.size)
+        output = np.where(secret, answer, np.where(told, own, output))
         return {"output": output.astype(smallest_unsigned(self.outputs))}
 
     def fold(self, state: State, reports: Reports) -> State:
@@ -134,13 +134,14 @@ class HighLowHadamardResponse(CellMechanism):
         shares = state["hist"] / max(n, 1)
         spectrum = walsh_hadamard(shares[: self.positions])
         c, r = self.correlation, float(probability(self.tell))
-        f, variance = np.empty(self.domain.size), np.empty(self.domain.size)
+        f = np.empty(self.domain.size)
         f[hidden] = spectrum[place[hidden]] / c
         f[~hidden] = shares[place[~hidden]] / r
-        held = np.clip(f, 0.0, 1.0)
-        variance[hidden] = shares[: self.positions].sum() / c**2 - held[hidden]
-        variance[~hidden] = held[~hidden] * (1 - r) / r
-        return CellEstimate(self.domain, n, f, standard_errors(variance, n))
+        below = wilson_high(float(shares[: self.positions].sum()), n)
+        observed = Spread(np.where(hidden, below / c**2, 0.0), np.where(hidden, -1.0, (1 - r) / r))
+        # A sensitive value reports below S itself, and so does everybody else with probability 1 - r.
+        least = Spread(np.where(hidden, (1 - r) / c**2, 0.0), np.where(hidden, r / c**2 - 1, (1 - r) / r))
+        return scored_cells(self.domain, n, f, (observed, least), np.where(hidden, 2 / c, 1 / r))
 
     def channel(self) -> NDArray[np.float64]:
         hidden, place = self.places

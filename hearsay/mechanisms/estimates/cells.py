@@ -77,9 +77,9 @@ class ExactCells(CellEstimate, Ranges, Sums, Averages):
     def prefix_values(self) -> Floats:
         return np.cumsum(self.estimate)
 
-    def cdf(self) -> Measured:
+    def prefixes(self, ends: Ends) -> Measured:
         self._one_axis()
-        return Measured(np.cumsum(self.estimate), np.zeros(self.domain.size))
+        return Measured(self.prefix_values()[ends], np.zeros(ends.size))
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         rows = np.eye(self.domain.size) if coefficients is None else coefficients

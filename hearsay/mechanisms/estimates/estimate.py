@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.inversion import Inversion, Quantiles, sampled_cells
 from hearsay.mechanisms.estimates.postprocess import Processed, isotonic
 
 Z95 = 1.96  # two-sided 95% point of the normal distribution
@@ -34,18 +35,17 @@ class Measured(NamedTuple):
     @classmethod
     def join(cls, parts: Sequence["Measured"]) -> "Measured":
         """Parts one after the other."""
-        value, stderr, low, high = zip(*parts, strict=True)
-        ends = (None, None) if low[0] is None else (np.concatenate(low), np.concatenate(high))
-        return cls(np.concatenate(value), np.concatenate(stderr), *ends)
+        value, stderr = (np.concatenate([part[column] for part in parts]) for column in (0, 1))
+        if all(part.low is None for part in parts):
+            return cls(value, stderr)
+        intervals = zip(*(part.ends() for part in parts), strict=True)
+        return cls(value, stderr, *(np.concatenate(column) for column in intervals))
 
-
-class Quantiles(NamedTuple):
-    """Cells at which the distribution reaches given ranks, the cells between which they lie, and the rank's error."""
-
-    cell: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    rank_stderr: Floats
+    def ends(self) -> tuple[Floats, Floats]:
+        """The interval, whichever way it is given."""
+        if self.low is None or self.high is None:
+            return self.value - Z95 * self.stderr, self.value + Z95 * self.stderr
+        return self.low, self.high
 
 
 class Estimate(ABC):
@@ -118,23 +118,22 @@ class Ranges(ABC):
         """Cumulative shares that never fall: the nearest ones to those estimated."""
         return isotonic(self.prefix_values())
 
-    def quantiles(self, ranks: Floats) -> Quantiles:
-        """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.
+    @cached_property
+    def inversion(self) -> Inversion:
+        """What quantiles are read from."""
+        self._one_axis()
+        cells = sampled_cells(self.domain.size)
+        found = self.cdf() if cells.size == self.domain.size else self.prefixes(cells)
+        low, high = found.ends()
+        unknown = ~np.isfinite(found.stderr)
+        above, below = (np.where(unknown, 1.0, away) for away in (high - found.value, found.value - low))
+        return Inversion(self.rising, cells, found.stderr, above, below)
 
-        The estimated cumulative shares may fall back, so their running maximum is searched. The band inverts the
-        pointwise confidence limits: its low end is the first cell whose upper limit reaches the rank, its high end the
-        first whose lower limit does.
-        """
+    def quantiles(self, ranks: Floats) -> Quantiles:
+        """The first cell at which the cumulative share reaches each rank, with a 95% band in cells (`inversion`)."""
         if not ((ranks > 0) & (ranks < 1)).all():
             raise QueryError("quantile must be above 0 and below 1")
-        value, stderr, *_ = self.cdf()
-        last = self.domain.size - 1
-
-        def first(reached: Floats) -> NDArray[np.int64]:
-            return np.minimum(np.searchsorted(np.maximum.accumulate(reached), ranks), last).astype(np.int64)
-
-        cell = first(value)
-        return Quantiles(cell, first(value + Z95 * stderr), first(value - Z95 * stderr), stderr[cell])
+        return self.inversion.quantiles(ranks)
 
     def rank_bound(self) -> float | None:
         """A theorem's bound on a quantile's error in rank, at 95% and before any data; None without a theorem."""

@@ -9,6 +9,8 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
+from hearsay.mechanisms.estimates.intervals import leaning
+from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import standard_error
 
 _ENTRIES = 1 << 20  # numbers held at a time
@@ -20,12 +22,17 @@ class GridRanges(CellEstimate, Ranges, Sums):
     """Shares of the cells of a grid whose ranges and linear queries have exact standard errors."""
 
     @abstractmethod
-    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
-        """Share of each range low..after-1 and its variance, but for the spread."""
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
+        """Share of each range low..after-1, its variance, and how much that can change with the share."""
+
+    @property
+    @abstractmethod
+    def few(self) -> bool:
+        """Whether reports are so few that plain intervals do not hold."""
 
     @abstractmethod
-    def combine(self, query: Floats) -> tuple[float, float]:
-        """Sum of share times `query` over all cells and its variance, but for the spread."""
+    def combine(self, query: Floats) -> tuple[float, float, float]:
+        """Sum of share times `query` over all cells, its variance but for the spread, and the least it can be."""
 
     @abstractmethod
     def entries(self) -> int:
@@ -33,27 +40,36 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
         low, after = self._checked(low, high)
-        value, variance = np.zeros(len(low)), np.zeros(len(low))
+        value, variance, slope = (np.zeros(len(low)) for _ in range(3))
         step = max(1, _ENTRIES // self.entries())
         for start in range(0, len(low), step):
             part = slice(start, start + step)
-            value[part], variance[part] = self.answer(low[part], after[part])
+            value[part], variance[part], slope[part] = self.answer(low[part], after[part])
         whole = (low == 0).all(axis=1) & (after == np.array(self.domain.shape)).all(axis=1)
         value[whole] = 1.0
-        stderr = standard_error(variance - spread(value, self.reports), self.reports)
-        return Measured(value, np.where(whole, 0.0, stderr))
+        stderr = np.where(whole, 0.0, standard_error(variance, self.reports))
+        if not self.few:
+            return Measured(value, stderr)
+        slope = np.where(whole, 0.0, slope)
+        return leaning(value, stderr, slope, slope / 2)
+
+    def points(self, cells: Indices) -> Measured:
+        if not self.few:
+            return super().points(cells)
+        along = np.stack(np.unravel_index(cells, self.domain.shape), axis=1)
+        return self.ranges(along, along)
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of share times coefficient over all cells, one a row."""
         if coefficients is None:
             raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
-        held = np.maximum(self.estimate, 0.0)
-        held = held / max(held.sum(), 1e-300)
+        held = project(self.estimate.reshape(-1)).reshape(self.domain.shape)
         value, variance = np.zeros(len(coefficients)), np.zeros(len(coefficients))
         for number, row in enumerate(coefficients):
             query = row.reshape(self.domain.shape)
-            value[number], variance[number] = self.combine(query)
+            value[number], variance[number], least = self.combine(query)
             variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
+            variance[number] = max(variance[number], least)
         return Measured(value, np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0))))
 
     def _checked(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:

@@ -99,6 +99,18 @@ def widened(value: Floats, stderr: Floats, half_step: Number) -> Measured:
     return between(value, stderr, value - away, value + away)
 
 
+def leaning(value: Floats, stderr: Floats, slope: Number, half_step: Number) -> Measured:
+    """Score intervals where only a bound is known on how much a share's own change can change the variance.
+
+    The variance at the estimate was plugged in; at a share f it may be larger by `slope` |f - estimate|, as where a
+    cell that was taken for empty holds somebody, or one that was taken for full does not.
+    """
+    known, held = np.isfinite(stderr), np.clip(value, 0.0, 1.0)
+    error, rise, half = (np.where(known, part, 0.0) for part in (stderr, slope, half_step))
+    spreads = [Spread(error**2 + sign * rise * held, -sign * rise) for sign in (-1, 0, 1)]
+    return between(value, stderr, *score(value, spreads, 1, 2 * half))
+
+
 def wilson_high(share: float, reports: int) -> float:
     """The upper score limit, one standard error up, of a share that is observed as it is; itself for many reports."""
     n = max(reports, 1)

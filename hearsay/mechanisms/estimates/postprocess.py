@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 METHODS = ("none", "clip", "norm-sub", "simplex")  # of the shares of cells
 ISOTONIC = "isotonic"
 NAMES = (*METHODS, ISOTONIC)
+_OWN_UP_TO = 1 << 16
+_MANY_FALLS = 50  # runs are pooled together while one in so many neighbours falls
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,40 @@ def process(shares: Floats, method: str) -> Processed:
 
 def isotonic(cumulative: Floats) -> Floats:
     """Cumulative shares that never fall, within 0..1: what neighbours contradict is averaged (Barlow et al. 1972)."""
-    from scipy.optimize import isotonic_regression  # devices read surveys too, and have no use for scipy
+    return np.clip(_nearest_rising(cumulative), 0.0, 1.0)
 
-    rising: Floats = isotonic_regression(cumulative).x
-    return np.clip(rising, 0.0, 1.0)
+
+def _nearest_rising(values: Floats) -> Floats:
+    """By scipy where values are many and it is there: a simulation goes without it."""
+    if values.size > _OWN_UP_TO:
+        try:
+            from scipy.optimize import isotonic_regression
+        except ImportError:
+            pass
+        else:
+            rising: Floats = isotonic_regression(values).x
+            return rising
+    return pooled(values)
+
+
+def pooled(values: Floats) -> Floats:
+    """Pool neighbours that fall until none does: whole falling runs at once while they are many, then one by one."""
+    means, weights = values.astype(np.float64), np.ones(values.size)
+    while True:
+        falls = means[1:] < means[:-1]
+        if np.count_nonzero(falls) * _MANY_FALLS <= means.size:
+            break
+        starts = np.flatnonzero(np.append(True, ~falls))
+        totals, weights = np.add.reduceat(means * weights, starts), np.add.reduceat(weights, starts)
+        means = totals / weights
+    done: list[tuple[float, float]] = []
+    for mean, weight in zip(means.tolist(), weights.tolist(), strict=True):
+        while done and done[-1][0] > mean:
+            before, heavy = done.pop()
+            mean, weight = (mean * weight + before * heavy) / (weight + heavy), weight + heavy
+        done.append((mean, weight))
+    means, weights = np.array(done).T
+    return np.repeat(means, weights.astype(np.int64))
 
 
 def project(shares: Floats, total: float = 1.0) -> Floats:

@@ -1,4 +1,4 @@
-"""What range mechanisms share: checked range queries on one axis, and quantiles from few prefixes."""
+"""What range mechanisms share: checked range queries on one axis."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Quantiles, Ranges
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
+from hearsay.mechanisms.estimates.intervals import leaning
 
 Ends = NDArray[np.int64]
+MANY = 400  # reports from which one of them is a twentieth of the standard error at most
 _CHUNK = 1 << 13  # queries at a time, so that a walk down the levels stays in cache
 
 
@@ -34,26 +36,26 @@ class RangeEstimate(CellEstimate, Ranges):
             part = slice(start, start + _CHUNK)
             value[part], variance[part] = self.answer(x[part], y[part])
         whole = y - x == self.domain.size
-        return Measured(value, np.where(whole, 0.0, standard_error(variance, self.reports)))
+        stderr = np.where(whole, 0.0, standard_error(variance, self.reports))
+        return self._with_interval(x, y, value, stderr)
 
-    def quantiles(self, ranks: Floats) -> Quantiles:
-        """The first cell at which the cumulative share reaches each rank, with a 95% band in cells.
+    def points(self, cells: Ends) -> Measured:
+        return self._with_interval(cells, cells + 1, self.estimate[cells], self.stderr[cells])
 
-        The estimated cumulative shares may fall back, so their running maximum is searched. The band holds the cells at
-        rank -+ 1.96 standard errors of the cumulative share at the cell found (Woodruff 1952).
-        """
-        if not ((ranks > 0) & (ranks < 1)).all():
-            raise QueryError("quantile must be above 0 and below 1")
-        rising = np.maximum.accumulate(self.prefix_values())
-        last = self.domain.size - 1
+    def _with_interval(self, x: Ends, y: Ends, value: Floats, stderr: Floats) -> Measured:
+        if self.domain.size == 1 or not self.few:
+            return Measured(value, stderr)
+        slope, half_step = self.sensitivity(x, y)
+        return leaning(value, stderr, np.where(stderr > 0, slope, 0.0), np.where(stderr > 0, half_step, 0.0))
 
-        def first(wanted: Floats) -> Ends:
-            return np.minimum(np.searchsorted(rising, wanted), last).astype(np.int64)
+    @property
+    def few(self) -> bool:
+        """Whether reports are so few that `sensitivity` matters; plain intervals are as good if not."""
+        return False
 
-        cell = first(ranks)
-        # At the end of the domain the cumulative share is known; the rank's error is that of the cut before it.
-        stderr = self.prefixes(np.minimum(cell, last - 1)).stderr
-        return Quantiles(cell, first(ranks - Z95 * stderr), first(ranks + Z95 * stderr), stderr)
+    def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
+        """Of the share of x..y-1: how much its variance can change with it, and half of what one report changes."""
+        return 0.0, 0.0
 
 
 def standard_error(variance: Floats, reports: int) -> Floats:

@@ -16,7 +16,7 @@ from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
 from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code, check_attributes
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
-from hearsay.mechanisms.marginals.characters.reading import from_characters
+from hearsay.mechanisms.marginals.characters.reading import from_characters, spread_of_each
 from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
 from hearsay.mechanisms.marginals.domain import AttributeDomain
 from hearsay.mechanisms.marginals.table import Table
@@ -107,6 +107,11 @@ class CharacterEstimate(MarginalEstimate):
     subspaces: Subspaces
     correlation: float
     own: bool
+
+    @cached_property
+    def measured_coefficients(self) -> Measured:
+        stderr = spread_of_each(self.theta, self.subspaces.seen, self.reports, self.correlation, self.own)
+        return Measured(self.theta, stderr)
 
     def _table(self, attributes: Attributes) -> Table:
         places = self.subspaces.coefficients.of(attributes)

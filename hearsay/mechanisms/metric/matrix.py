@@ -207,13 +207,13 @@ class LaplaceRows(CellMechanism):
     def estimate(self, state: State) -> LinearEstimate:
         n, (matrix, offset), shape = self.reports(state), self._rebuild, self.domain.shape
         solution = matrix @ (state["sum"] / max(n, 1)) + offset
-        stderr = np.sqrt(np.diagonal(self.covariance) / max(n, 1))
+        stderr = np.sqrt(np.diagonal(self.covariance) / n) if n else np.full(self.domain.size, np.inf)
         shares, hidden = solution, self.strategy.hidden
         if hidden is not None:
             known = spans(hidden, np.eye(self.domain.size))
             shares, stderr = (np.where(known, values, np.nan) for values in (solution, stderr))
         tables = shares.reshape(shape), stderr.reshape(shape)
-        return LinearEstimate(self.domain, n, *tables, self.covariance, solution, self.workload, hidden)
+        return LinearEstimate(self.domain, n, *tables, self.covariance, solution, matrix, self.workload, hidden)
 
     def channel(self) -> NDArray[np.float64]:
         outcomes = self.layout.enumerate()["values"].astype(np.int64)

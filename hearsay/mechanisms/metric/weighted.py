@@ -10,13 +10,14 @@ Private   The device rounds its weight at random to one of the two ends of the a
 Variance  Let phi be a report's score of being in the range, with second moment as in `sign_estimate`. Public weights:
           n Var = mean of w^2 (E phi^2 - [in]). Private ones, with ends l and l + D and noise v of their axis: n Var =
           mean of (l^2 + (2 l D + D^2) b + D^2 v) E phi^2 - (w [in])^2, where b = (w - l)/D. The last term is not seen
-          by anybody; it is at least (mean of w [in])^2 / share in the range, and this is what is subtracted, so that
-          the standard error is never too small.
+          by anybody; it is at least (mean of w [in])^2 / share in the range. Of this a lower limit is subtracted, the
+          mean a standard error nearer to 0 over the share a standard error up, and what is left is at least the
+          noise of the coins: where few are in the range, estimates would often explain more than there is.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from hearsay.mechanisms.domains.grid import ordered
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Weighted
+from hearsay.mechanisms.estimates.intervals import Spread, between, score, widened
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
@@ -43,21 +45,52 @@ class WeightedEstimate(SignEstimate, Weighted):
     first: Floats
     second: Floats
     squares: Floats | None
+    scores: "WeightScores"
 
     def weighted(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
         """The mean over all reports of weight x [in range]; times the number of reports it is the total weight."""
         return self._in_steps(low, high, self._weighted)
 
     def _weighted(self, low: Indices, high: Indices) -> Measured:
-        corners = self.corners(low, high)
+        corners, scores = self.corners(low, high), self.scores
         value = contract(self.first, corners.value)
-        moment = contract(self.second, corners.moment)
+        if not self.reports:
+            return Measured(value, np.full(value.shape, np.inf), *(np.full(value.shape, end) for end in scores.ends))
+        outside, inside = corners.outside, corners.most + 1
+        moment = np.clip(contract(self.second, corners.moment), scores.least * outside, scores.most * inside)
+        step = scores.step * corners.step
         if self.squares is not None:
             square = contract(self.squares, corners.value)
-        else:
-            inside = np.clip(contract(self.signs, corners.value), 1 / max(self.reports, 1), 1.0)
-            square = np.minimum(value**2 / inside, moment)
-        return Measured(value, np.sqrt(np.maximum(moment - square, 0.0) / max(self.reports, 1)))
+            stderr = np.sqrt(np.maximum(moment - square, scores.coins * outside) / self.reports)
+            return widened(value, stderr, step / (2 * self.reports))
+        inside_them = self._ranges(low, high)
+        share = np.clip(inside_them.value + inside_them.stderr, 1 / self.reports, 1.0)
+        near = np.maximum(np.abs(value) - np.sqrt(moment / self.reports), 0.0)
+        variance = np.maximum(moment - near**2 / share, scores.coins * outside)
+        stderr, (least, most) = np.sqrt(variance / self.reports), scores.ends
+        if least < 0:
+            return widened(value, stderr, step / (2 * self.reports))
+        # Whoever has a weight w is rounded up to the largest with chance w over it: what the rounding alone can do.
+        rounding = Spread(scores.least * outside, most * inside, -1 / share)
+        spreads = Spread(variance, np.zeros(value.shape)), rounding
+        return between(value, stderr, *score(value, spreads, self.reports, step, most))
+
+
+class WeightScores(NamedTuple):
+    """A report's factor for its weight: the ends of the weights, its second moment's least and largest value over all
+    weights, the noise of its coins, and how far apart its values lie."""
+
+    ends: tuple[float, float]
+    least: float
+    most: float
+    coins: float
+    step: float
+
+    @classmethod
+    def of(cls, ends: tuple[float, float], noise: float, step: float) -> "WeightScores":
+        squares = [end**2 for end in ends]
+        low, high = min(ends[0], 0.0), max(ends[1], 0.0)
+        return cls((low, high), min(squares) + noise, max(squares) + noise, noise, step)
 
 
 @dataclass(frozen=True)
@@ -157,7 +190,8 @@ class PrivateWeights(WeightedSigns):
         plain = SignEstimate.of(self.value_domain, n, whole, self.noise[:-1])
         first = least * whole + span * upper
         second = (least**2 + span**2 * noise) * whole + (2 * least * span + span**2) * upper
-        return WeightedEstimate(**vars(plain), first=first, second=second, squares=None)
+        scores = WeightScores.of(self.ends, span**2 * noise, span / self.noise[-1].correlation)
+        return WeightedEstimate(**vars(plain), first=first, second=second, squares=None, scores=scores)
 
     def channel(self) -> NDArray[np.float64]:
         numerators, denominator = self._chances
@@ -212,7 +246,9 @@ class PublicWeights(WeightedSigns):
         signs = self.rescale(state["observation"] / max(n, 1))
         plain = SignEstimate.of(self.value_domain, n, signs.sum(axis=0), self.noise)
         first, second = (np.tensordot(self.weights**power, signs, axes=1) for power in (1, 2))
-        return WeightedEstimate(**vars(plain), first=first, second=second, squares=second)
+        largest = max(abs(end) for end in self.ends)
+        scores = WeightScores.of(self.ends, 0.0, largest)
+        return WeightedEstimate(**vars(plain), first=first, second=second, squares=second, scores=scores)
 
     def channel(self) -> NDArray[np.float64]:
         cells = self.sign_channel(self.value_domain.shape)

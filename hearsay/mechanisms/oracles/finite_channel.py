@@ -5,7 +5,9 @@ Privacy   weights[x][y] <= e^E[x, x'] weights[x'][y] for every output and every 
           here in exact arithmetic.
 Estimate  f = M hist/n with M Q^T = I, weighted so that it is the best such M where values are equally frequent; or the
           maximum likelihood. A channel whose rows are linearly dependent has no unbiased estimate at all.
-Variance  (sum_y M[x,y]^2 hist_y/n - f_x)/n, given the devices' values.
+Variance  sum_j f_j v[x,j]/n, v[x,j] = sum_y M[x,y]^2 Q[j,y] - [x = j], given the devices' values: known but for the
+          shares, so intervals ask it of every share of x, with the other values in the proportions estimated. The form
+          with the observed outputs in the place of Q f looks at few of them for a rare value, and is far too small.
 """
 
 from abc import abstractmethod
@@ -13,15 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.intervals import ScoredCells, Spread, scored_cells
+from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.exact.counting import count_into
-from hearsay.mechanisms.exact.randomness import WORD, Random
+from hearsay.mechanisms.exact.randomness import WORD, Random, Words
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import standard_errors
@@ -64,6 +69,18 @@ def broken_pair(weights: Weights, bound: Floats) -> tuple[int, int] | None:
         if any(mine > allowed * theirs for mine, theirs in zip(weights[one], weights[other], strict=True)):
             return int(one), int(other)
     return None
+
+
+@dataclass(frozen=True)
+class Likeliest(CellEstimate):
+    """Maximum likelihood shares, which a limit at 0 biases; their intervals are the unbiased shares'."""
+
+    unbiased: ScoredCells
+
+    def points(self, cells: NDArray[np.int64]) -> Measured:
+        value, stderr = self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells]
+        low, high = self.unbiased.ends(cells)
+        return Measured(value, stderr, np.minimum(low, value), np.maximum(high, value))
 
 
 @dataclass(frozen=True)
@@ -118,13 +135,24 @@ class FiniteChannel(CellMechanism):
         return {"output": output}
 
     def _draw(self, cell: int, count: int, random: Random) -> NDArray[np.intp]:
-        # Outputs without probability are left out: the ends of the others then lie strictly inside a word.
-        possible = [output for output, weight in enumerate(self.weights[cell]) if weight]
-        ends, total = [], 0
-        for output in possible[:-1]:
-            total += self.weights[cell][output]
-            ends.append(total)
-        return np.array(possible)[random.choose(np.array(ends, dtype=np.uint64), count)]
+        outputs, ends = self._thresholds
+        return outputs[cell][random.choose(ends[cell], count)]
+
+    @cached_property
+    def _thresholds(self) -> tuple[NDArray[np.intp], Words]:
+        """For every value its outputs, and the words at which all but the last of them end.
+
+        Outputs without probability are left out: the ends of the others then lie strictly inside a word. In their place
+        stand outputs that end at 0, where no word falls, so that drawing takes the same steps for every value.
+        """
+        outputs = np.zeros((self.domain.size, self.outputs), dtype=np.intp)
+        ends = np.zeros((self.domain.size, self.outputs - 1), dtype=np.uint64)
+        for cell, weights in enumerate(self.weights):
+            possible = [output for output, weight in enumerate(weights) if weight]
+            outputs[cell, self.outputs - len(possible) :] = possible
+            inside = list(accumulate(weights[output] for output in possible[:-1]))
+            ends[cell, self.outputs - len(possible) :] = np.array(inside, dtype=np.uint64)
+        return outputs, ends
 
     def fold(self, state: State, reports: Reports) -> State:
         count_into(state["hist"], reports["output"])
@@ -151,13 +179,29 @@ class FiniteChannel(CellMechanism):
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         shares = state["hist"] / max(n, 1)
-        if self.likelihood:
-            f, variance = self._most_likely(shares)
-        else:
-            f = self.even_inverse @ shares
-            variance = self.even_inverse**2 @ shares - np.clip(f, 0.0, 1.0)
+        f = self.even_inverse @ shares if self.rank == self.domain.size else None
+        if not self.likelihood and f is not None:
+            return self._scored(n, f)
+        likely, variance = self._most_likely(shares)
+        stderr = standard_errors(variance, n) if n else np.full(likely.shape, np.inf)
         shape = self.domain.shape
-        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+        plain = CellEstimate(self.domain, n, likely.reshape(shape), stderr.reshape(shape))
+        return plain if f is None else Likeliest(**vars(plain), unbiased=self._scored(n, f))
+
+    def _scored(self, reports: int, f: Floats) -> ScoredCells:
+        """Unbiased shares: n Var of each, by its own share and that of the others together."""
+        held = project(f) if reports else np.full(f.shape, 1 / f.size)
+        own, every = np.diag(self.score_variances), self.score_variances @ held
+        rest = 1 - held
+        even = (self.score_variances.sum(axis=1) - own) / max(f.size - 1, 1)
+        others = np.where(rest > _CLOSE, (every - own * held) / np.maximum(rest, _CLOSE), even)
+        apart = self.even_inverse.max(axis=1) - self.even_inverse.min(axis=1)
+        return scored_cells(self.domain, reports, f, (Spread(others, own - others),), apart)
+
+    @cached_property
+    def score_variances(self) -> Floats:
+        """v: the variance of a report's score for every value (rows), given the value it comes from (columns)."""
+        return np.maximum(self.even_inverse**2 @ self.channel().T - np.eye(self.domain.size), 0.0)
 
     def _most_likely(self, shares: Floats) -> tuple[Floats, Floats]:
         """Expectation maximisation from equal shares; n Var from the information matrix, unknown where it is singular.

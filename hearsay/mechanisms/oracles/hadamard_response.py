@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import scored_cells
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
-from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard_errors
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 
 
 def positions(values: int) -> int:
@@ -107,8 +108,7 @@ class HadamardResponse(FrequencyOracle):
         n = self.reports(state)
         spectrum = walsh_hadamard(state["hist"].astype(np.float64))
         f = spectrum[1 : self.domain.size + 1] / (max(n, 1) * self.correlation)
-        stderr = standard_errors(self.moments.variance(np.clip(f, 0.0, 1.0)), n)
-        return CellEstimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
+        return scored_cells(self.domain, n, f, (self.moments.spread(),), step=2 / self.correlation)
 
     @cached_property
     def moments(self) -> Moments:

@@ -6,7 +6,7 @@ Privacy   a is independent of the value; the bucket has probability p or (1-p)/(
 Fold      A report shows the sign of all m = g - 1 characters spanned by the a_i: sum[alpha] += sign, count[alpha] += 1.
 Estimate  theta_alpha = sum/(norm c) with c = p - q; theta_0 = 1; f = WHT(theta)/K. The norm is the expected count
           lambda = n m/(K-1) where that is below 20, otherwise each character's own count; one choice per state.
-Variance  see `_own_count_variance`; the expected-count form follows from `moments`.
+Variance  see `spreads`; the expected-count form follows from `moments`.
 
 t = 1 is Hadamard randomised response (Kulkarni 4.7); larger t is local hashing (Wang et al. 2017) with hashes whose
 collisions are exact, so there is no hash pool, no O(n D) work and no error floor. The variant "coefficients" is the
@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import Spread, least_explained, scored_cells
 from hearsay.mechanisms.exact.counting import FEW, add_each, count_into
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import exponential, keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
 from hearsay.mechanisms.options import choice, integer
-from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments, standard_errors
+from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
 MAXIMUM_T = 8
@@ -176,9 +177,7 @@ class LinearHashing(FrequencyOracle):
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         f = self.shares(state)
-        variance = self.variance(f, n)
-        shape = self.domain.shape
-        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+        return scored_cells(self.domain, n, f, self.spreads(f, n), self.step)
 
     def shares(self, state: State, own_counts: bool = True) -> Floats:
         shares = walsh_hadamard(self.spectrum(state, own_counts))[: self.domain.size]
@@ -217,23 +216,42 @@ class LinearHashing(FrequencyOracle):
         K, m = self.characters, self.seen
         return m * (m - 1) / ((K - 1) * (K - 2)) if m > 1 else 0.0
 
-    def variance(self, f: Floats, reports: int) -> Floats:
-        """n Var of every cell, with the norm that so many reports get."""
-        held = np.clip(f, 0.0, 1.0)
-        variance = self.moments.variance(held)
-        if self.expected_count(reports) < OWN_COUNT_FROM:
-            return variance
-        noise = variance.sum() / max(reports, 1)
-        concentration = float(np.clip((f**2).sum() - noise, (held.sum() / f.size) ** 2, 1.0))
-        return self._own_count_variance(held, concentration, reports)
+    @property
+    def step(self) -> float:
+        """How far apart a report's scores lie: of a cell in its bucket and one outside, or of one sign more or less."""
+        apart = self.buckets if self.seen == self.buckets - 1 else 2
+        return apart * (self.characters - 1) / (self.characters * self.seen * self.correlation)
 
-    def _own_count_variance(self, f: Floats, concentration: float, reports: int) -> Floats:
-        """Each character divided by its own count: what theta explains is no longer noise. concentration = sum f^2."""
+    def spreads(self, f: Floats, reports: int) -> tuple[Spread, ...]:
+        """n Var of a cell as a function of its share, with the norm that so many reports get.
+
+        Where each character is divided by its own count, what theta explains is no longer noise: with F2 = sum f^2 and
+        the chances that a report shows a character (`once`) and two given ones (`pair`),
+
+            n Var = {once [(K-1)/c^2 - (K F2 - 1)] + pair [(K-2)(K f - 1)/c - (K f - 1)^2 + (K F2 - 1)]}/(K once)^2
+                    - f(1-f), times 1 + 1/lambda.
+
+        F2 is a lower limit of what the shares say, and of what a cell with share f allows: f^2 + (1-f)^2 at most.
+        """
+        expected = self.expected_count(reports)
+        if expected < OWN_COUNT_FROM:
+            return (self.moments.spread(),)
         K, c = self.characters, self.correlation
+        noise = self.moments.variance(np.clip(f, 0.0, 1.0)).sum() / reports
+        seen = (K * (float(f @ f) - noise) - 1) / (K - 1)
+        explained = float(least_explained(seen, reports, 1 / c**2)) * (K - 1)  # K F2 - 1
         once, pair = self.seen / (K - 1), self.pair_share()
-        spread, peak = K * concentration - 1, K * f - 1
-        moment = once * ((K - 1) / c**2 - spread) + pair * ((K - 2) * peak / c - peak**2 + spread)
-        return (moment / (K * once) ** 2 - f * (1 - f)) * (1 + 1 / self.expected_count(reports))
+        unit, factor = 1 / (K * once) ** 2, 1 + 1 / expected
+
+        def spread(constant: float, linear: float, square: float) -> Spread:
+            """K F2 - 1 as a quadratic of f, put into the formula."""
+            return Spread(
+                factor * unit * (once * (K - 1) / c**2 - pair * ((K - 2) / c + 1) + (pair - once) * constant),
+                factor * (unit * (pair * K * ((K - 2) / c + 2) + (pair - once) * linear) - 1),
+                factor * (unit * ((pair - once) * square - pair * K**2) + 1),
+            )
+
+        return spread(explained, 0.0, 0.0), spread(K - 1, -2 * K, 2 * K)
 
     def channel(self) -> NDArray[np.float64]:
         K, g = self.characters, self.buckets

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import CellMechanism, State
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import Spread, scored_cells
 from hearsay.mechanisms.forms import Home
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.oracles import MECHANISMS
@@ -42,6 +43,10 @@ class Moments(NamedTuple):
     def variance(self, f: Floats) -> Floats:
         """n Var of a single cell with share f."""
         return (self.a + self.c) + (self.b + self.d - 1) * f
+
+    def spread(self) -> Spread:
+        """n Var of a single cell, as score intervals take it."""
+        return Spread(self.a + self.c, self.b + self.d - 1)
 
     def weighted(self, weights: Floats, f: Floats) -> float:
         """n Var of a weighted sum of cells."""
@@ -89,8 +94,7 @@ class HitOracle(FrequencyOracle):
         n = self.reports(state)
         _, q, gap = self.hit_chances()
         f = (state[self.HITS] / max(n, 1) - q) / gap
-        stderr = standard_errors(self.moments.variance(np.clip(f, 0.0, 1.0)), n)
-        return CellEstimate(self.domain, n, f.reshape(self.domain.shape), stderr.reshape(self.domain.shape))
+        return scored_cells(self.domain, n, f, (self.moments.spread(),), step=1 / gap)
 
 
 def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floats:

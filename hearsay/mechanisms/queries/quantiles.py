@@ -56,9 +56,15 @@ class Quantile(Query):
 def _answer(axis: Axis, rank: str, cell: int, ends: tuple[int, int], rank_stderr: float) -> Answer:
     value = _value(axis, cell)
     band = float(axis.units(ends[0])), float(axis.units(ends[1] + axis.continuous))
-    # Symmetric, so that value +- 1.96 stderr covers the band whichever of its sides is the longer one.
-    stderr = max(abs(value - band[0]), abs(band[1] - value)) / Z95
-    return Answer(f"quantile {rank}", value, known(stderr), axis.item(cell), band=band, rank_stderr=known(rank_stderr))
+    return Answer(
+        f"quantile {rank}",
+        value,
+        known((band[1] - band[0]) / (2 * Z95)),
+        axis.item(cell),
+        band=band,
+        rank_stderr=known(rank_stderr),
+        interval=band,
+    )
 
 
 def _value(axis: Axis, cell: int) -> float:

@@ -25,6 +25,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import choice
+from hearsay.mechanisms.oracles.linear_hashing import LinearHashing
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, oracle_over
 from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
@@ -40,6 +41,7 @@ class FlatEstimate(RangeEstimate):
     cumulative: Floats
     noise: LevelNoise
     pairs: tuple[XorPairs | None, ...]
+    hashed: bool = False
 
     def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
         share, count, noise = self.cumulative[y] - self.cumulative[x], (y - x).astype(np.float64), self.noise
@@ -64,6 +66,16 @@ class FlatEstimate(RangeEstimate):
                 node = ends // span
                 paired += pairs.of_prefixes(node, (ends - node * span) / float(span))
         return paired
+
+    @property
+    def few(self) -> bool:
+        return self.noise.is_few()
+
+    def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
+        """Every cell counts with weight 1; a hash may show a range as a whole, or nothing of it."""
+        slope = self.noise.scale * self.noise.steepest().a
+        count = np.minimum(y - x, self.domain.size - (y - x))
+        return slope, slope / 2 * (np.sqrt(count) if self.hashed else 1.0)
 
     def prefix_values(self) -> Floats:
         return np.append(self.cumulative[1:-1], 1.0)
@@ -121,7 +133,11 @@ class Flat(CellMechanism):
         cumulative = np.append(0.0, np.cumsum(cells.estimate))
         pairs = self._pairs(cells.estimate, noise)
         stderr = cells.stderr if cells.reports else np.full(cells.stderr.shape, np.inf)
-        return FlatEstimate(self.domain, cells.reports, cells.estimate, stderr, cumulative, noise, pairs)
+        return FlatEstimate(self.domain, cells.reports, cells.estimate, stderr, cumulative, noise, pairs, self._hashed)
+
+    @property
+    def _hashed(self) -> bool:
+        return isinstance(self.oracle, LinearHashing)
 
     def _pairs(self, shares: Floats, noise: LevelNoise) -> tuple[XorPairs | None, ...]:
         """Of halves, quarters, ... of the padded domain, where characters are divided by their own counts."""
@@ -146,6 +162,8 @@ class Flat(CellMechanism):
         """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""
         size = self.domain.size
         noise = LevelNoise.of(self.oracle, reports, own_counts=False)
-        even = FlatEstimate(self.domain, reports, np.zeros(0), np.zeros(0), np.arange(size + 1) / size, noise, ())
+        even = FlatEstimate(
+            self.domain, reports, np.zeros(0), np.zeros(0), np.arange(size + 1) / size, noise, (), self._hashed
+        )
         _, variance = even.answer(*sampled_ranges(size))
         return {**self.oracle.predicted_stderr(reports), "range": float(np.sqrt(variance.mean()))}

@@ -17,6 +17,7 @@ import numpy as np
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.ranges import MANY
 from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM, LinearHashing
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
@@ -60,6 +61,7 @@ class LevelNoise(NamedTuple):
         (sum W f)^2 <= sum W^2 f <= sum W^2 and P <= sum W^2 hold for true shares. Estimated ones may break them, which
         would hide real noise, so they are brought to the nearest that true shares allow.
         """
+        square = np.maximum(square, 0.0)  # rounding, where nothing depends on the level
         square_f = np.clip(square_f, 0.0, square)
         most = np.sqrt(square_f)
         total_f = np.clip(total_f, -most, most)
@@ -70,6 +72,19 @@ class LevelNoise(NamedTuple):
             moment -= self.pairs * np.clip(paired, 0.0, square)
         result: Number = self.scale * moment
         return result
+
+    def steepest(self) -> "LevelNoise":
+        """With which `variance` is a bound on what it changes with the shares of the nodes, per unit of them.
+
+        Somebody more at a node adds b W^2 at most, somebody less takes away what W m and the pairs had explained.
+        """
+        rise = max(self.b, 2 * (self.mean + self.pairs) - self.b, 0.0)
+        return LevelNoise(self.scale, rise, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    def is_few(self) -> bool:
+        """Whether the level's reports are so few that its variance changes with what one of them says."""
+        rise = self.steepest().a
+        return self.scale < UNKNOWN and MANY * self.scale * rise**2 > self.a
 
     def contrast_variance(self, nodes: int) -> float:
         """V_eff: variance per unit of sum W^2 for weights with sum 0 over evenly filled nodes.

@@ -10,6 +10,7 @@ EXPERIMENTS = {
     "key-value": ("hearsay.ops.experiments.key_value.command", "Frequencies and means of key-value pairs (PrivKV)."),
     "marginals": ("hearsay.ops.experiments.marginals.command", "Errors of every method for marginals (Kulkarni 4)."),
     "context-aware": ("hearsay.ops.experiments.context_aware", "What block-structured privacy buys over plain LDP."),
+    "calibration": ("hearsay.ops.experiments.calibration.command", "How often intervals hold, at every edge."),
     "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
 }
 

@@ -13,14 +13,14 @@ from hearsay.collector.survey.survey import Survey, load
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.domains.domain import Indices, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 from hearsay.producer.values import Rows
 
 SURVEYS = Path(str(files("hearsay.ops"))) / "surveys"
-SEED = 2026  # the demo shows the same numbers every time; real devices draw from the secure source
+SEED = 2026  # of the people, who are the same every time; their reports are drawn afresh, as on real devices
 SECONDS = 25.0  # how long the devices report
 
 
@@ -63,7 +63,7 @@ class Act:
             registered, rounds = connect().get(self.survey.name), self.survey.mechanism.rounds
             # Rounds share the time, less what closing and opening them takes.
             rate = len(self.people) / SECONDS * (1 if rounds == 1 else 1.6 * rounds)
-            fleet = Fleet(registered, seeded(SEED), frame=1_024, rate=rate, stop=stop)
+            fleet = Fleet(registered, secure(), frame=1_024, rate=rate, stop=stop)
             run = fleet.run if rounds == 1 else fleet.run_rounds
             run(Rows(self.people), len(self.people), self._count)
         except BaseException as error:  # shown by the main thread, which has the screen

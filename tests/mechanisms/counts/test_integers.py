@@ -60,7 +60,7 @@ def test_the_ratio_is_never_below_the_exponential() -> None:
 
 @pytest.mark.parametrize("ratio", [0.2, 0.5, 0.76, 0.91, 0.99])
 @pytest.mark.parametrize("largest", [4, 16, 40])
-@pytest.mark.parametrize("properties", [frozenset(), frozenset({"WH"}), WM_PROPERTIES], ids=" ".join)
+@pytest.mark.parametrize("properties", [frozenset(), frozenset({"WH"}), WM_PROPERTIES], ids=["none", "WH", "WM"])
 def test_solutions_are_made_exactly_private(largest: int, ratio: float, properties: frozenset[str]) -> None:
     promise = promise_of(ratio)
     matrix = Program(largest, promise, properties).solve()

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
+from scipy.optimize import isotonic_regression, minimize
 
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.postprocess import METHODS, isotonic, process, project
+from hearsay.mechanisms.estimates.postprocess import METHODS, isotonic, pooled, process, project
 
 SHARES = np.array([0.5, -0.1, 0.45, 0.3, -0.02])
 
@@ -81,3 +81,12 @@ def test_isotonic_never_falls_and_is_nearest(cumulative: np.ndarray) -> None:
 def test_isotonic_leaves_a_distribution_alone() -> None:
     rising = np.array([0.0, 0.25, 0.25, 1.0])
     np.testing.assert_array_equal(isotonic(rising), rising)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.3])
+def test_pooling_is_the_nearest_rising_sequence(noise: float) -> None:
+    generator = np.random.default_rng(1)
+    for size in (1, 2, 3, 100, 5_000):
+        values = np.linspace(0, 1, size) + np.cumsum(generator.normal(0, noise / 50, size))
+        values[size // 2 :] -= noise  # pools back one by one over a long way
+        np.testing.assert_allclose(pooled(values), isotonic_regression(values).x, atol=1e-12)

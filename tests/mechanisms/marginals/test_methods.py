@@ -10,6 +10,7 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import select
+from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.calm import Calm
 from hearsay.mechanisms.marginals.methods.inp_em import InpEM
@@ -102,6 +103,19 @@ def test_covariance_is_that_of_one_report_s_influence(mechanism: AttributeMechan
         held = summed(shares, mechanism.domain.shape, chosen)
         given = expected - np.diag(held) + np.outer(held, held)
         np.testing.assert_allclose(table.stderr**2 * MANY, np.diag(given), rtol=1e-2)
+
+
+def test_stored_coefficients_are_those_of_the_tables(mechanism: AttributeMechanism) -> None:
+    """The short way to all coefficients gives what the tables give."""
+    state = expected_state(mechanism, uneven(mechanism.domain.shape), each_report(mechanism))
+    estimate = mechanism.estimate(state)
+    slow = MarginalEstimate.measured_coefficients.func(estimate)  # type: ignore[attr-defined]
+    quick = estimate.arrays()
+    np.testing.assert_allclose(quick["estimate"], slow.value, atol=1e-5)
+    if all(size & (size - 1) == 0 for size in mechanism.domain.shape):
+        np.testing.assert_allclose(quick["stderr"], slow.stderr, rtol=2e-3)
+    else:  # tables know more than coefficients: that nobody holds a code without a meaning
+        assert (slow.stderr <= quick["stderr"] * 1.002).all()
 
 
 def _added(state: State, part: State, times: int) -> State:

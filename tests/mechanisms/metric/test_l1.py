@@ -101,11 +101,13 @@ def test_anchored_totals_are_exact() -> None:
     assert estimate.estimate.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_no_reports_give_zeros_and_not_errors() -> None:
+def test_of_no_reports_nothing_is_known_but_the_whole() -> None:
     mechanism = survey([5, 6])
     estimate = mechanism.estimate(mechanism.empty())
     assert np.isfinite(estimate.estimate).all()
-    assert np.isfinite(estimate.stderr).all()
+    assert np.isinf(estimate.stderr).all()
+    found = estimate.ranges(np.array([[0, 0], [1, 0]]), np.array([[4, 5], [2, 5]]))
+    assert found.stderr.tolist() == [0.0, np.inf]
 
 
 def test_quantiles_and_cdf_on_one_axis() -> None:

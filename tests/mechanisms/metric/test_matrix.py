@@ -29,7 +29,7 @@ def test_prefix_sends_no_constant_row_and_gives_ranges_as_the_paper_says() -> No
     mechanism = survey(0.8)
     assert mechanism.layout.single.vector.length == 5
     np.testing.assert_allclose(mechanism.rates, 0.8, rtol=1e-9)
-    estimate = mechanism.estimate(mechanism.empty())
+    estimate = mechanism.estimate({**mechanism.empty(), "n": np.ones(1, dtype=np.int64)})
     low, high = np.array([[0], [2], [3], [0]]), np.array([[2], [4], [5], [5]])
     noise = float(variance(np.array(0.8)))
     np.testing.assert_allclose(estimate.ranges(low, high).stderr ** 2, [noise, 2 * noise, noise, 0], atol=1e-9)

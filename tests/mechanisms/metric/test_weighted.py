@@ -108,7 +108,8 @@ def check_statistics(weights: str, weight_axis: dict, runs: int, band: float) ->
         assert abs(values[:, query].mean() - truth[query]) < 5 * np.sqrt(exact[query] / runs)
         assert ((values[:, query] - truth[query]) ** 2).mean() / exact[query] == pytest.approx(1, abs=band)
         claimed = (stderrs[:, query] ** 2).mean() / exact[query]
-        assert 0.97 < claimed < (1.03 if weights == "public" else 1.3)
+        # Of private weights a lower limit is subtracted of what nobody sees.
+        assert 0.97 < claimed < (1.03 if weights == "public" else 1.4)
         covered = (np.abs(values[:, query] - truth[query]) <= 1.96 * stderrs[:, query]).mean()
         assert 0.92 < covered < (0.975 if weights == "public" else 0.99)
 

@@ -39,6 +39,16 @@ def uses_own_counts(least_seen: float, reports: int) -> bool:
     return reports * least_seen >= OWN_COUNT_FROM
 
 
+def spread_of_each(theta: Floats, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
+    """The standard error of every theta, given the devices' values: the diagonal alone, for all characters at once."""
+    held, n = np.clip(theta, -1.0, 1.0), max(reports, 1)
+    if own:
+        variance = (1 / correlation**2 - held**2) / seen * (1 + 1 / (n * seen)) - (1 - held**2)
+    else:
+        variance = 1 / (correlation**2 * seen) - 1
+    return np.sqrt(np.maximum(variance, 0.0) / n)
+
+
 def from_characters(
     code: Code,
     attributes: Attributes,

@@ -19,13 +19,18 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
-from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
+from hearsay.mechanisms.marginals.characters.reading import (
+    from_characters,
+    normalised,
+    spread_of_each,
+    uses_own_counts,
+)
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.table import Table
@@ -42,6 +47,13 @@ class InpOLHEstimate(MarginalEstimate):
     theta: Floats
     mechanism: "InpOLH"
     own: bool
+
+    @cached_property
+    def measured_coefficients(self) -> Measured:
+        seen = np.full(self.theta.size, self.mechanism.seen)
+        return Measured(
+            self.theta, spread_of_each(self.theta, seen, self.reports, self.mechanism.oracle.correlation, self.own)
+        )
 
     def _table(self, attributes: Attributes) -> Table:
         places = self.mechanism.coefficients.of(attributes)

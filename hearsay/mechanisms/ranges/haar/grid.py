@@ -146,15 +146,17 @@ class HaarGrid(FlippedSign):
             block = tuple(slice(start, start + count) for start, count in zip(first, shape, strict=True))
             d = walsh_hadamard(state[f"{number}/sum"] / (max(int(n), 1) * self.correlation))
             coefficients[block] = d.reshape(shape)
-        return HaarGridEstimate.of(self.domain, int(counts.sum()), self.axes, coefficients, *self._noise(counts))
+        noise, reported = self._noise(counts)
+        return HaarGridEstimate.of(
+            self.domain, int(counts.sum()), self.axes, coefficients, noise, reported, self.correlation
+        )
 
     def _noise(self, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """1/(n c^2) and 1/n of every tuple, by depth along every axis; nothing at the roots."""
+        """1/(n c^2) and n of every tuple, by depth along every axis; nothing at the roots."""
         shape = [axis.height + 1 for axis in self.axes]
         known, scale = counts > 0, 1 / np.maximum(counts, 1)
         noise = np.where(known, scale / self.correlation**2, UNKNOWN)
-        square = np.where(known, scale, 0.0)
-        return np.append(0.0, noise).reshape(shape), np.append(0.0, square).reshape(shape)
+        return np.append(0.0, noise).reshape(shape), np.append(0.0, counts).reshape(shape)
 
     def channel(self) -> NDArray[np.float64]:
         cells = np.stack(np.unravel_index(np.arange(self.domain.size), self.domain.shape), axis=1)
@@ -172,8 +174,10 @@ class HaarGrid(FlippedSign):
         coefficients = np.ones(())
         for axis in self.axes:
             coefficients = np.multiply.outer(coefficients, axis.even)
-        noise, square = self._noise(np.full(len(self.tuples), max(1, reports // len(self.tuples))))
+        noise, counts = self._noise(np.full(len(self.tuples), max(1, reports // len(self.tuples))))
         shares = np.full(self.domain.shape, 1 / self.domain.size)
         return expected_errors(
-            HaarGridEstimate(self.domain, reports, shares, shares, self.axes, coefficients, noise, square)
+            HaarGridEstimate(
+                self.domain, reports, shares, shares, self.axes, coefficients, noise, counts, self.correlation
+            )
         )

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import least_explained
 from hearsay.mechanisms.exact.counting import add_signs
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -31,7 +32,7 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
 from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM
-from hearsay.mechanisms.ranges.haar.estimate import HaarEstimate, HaarLevel
+from hearsay.mechanisms.ranges.haar.estimate import NEGLIGIBLE, HaarEstimate, HaarLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
 from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilities
 
@@ -95,7 +96,7 @@ class Haar(FlippedSign):
 
     def estimate(self, state: State) -> CellEstimate:
         levels = tuple(self._level(state, level) for level in range(1, self.height + 1))
-        return HaarEstimate.of(self.domain, self.reports(state), levels)
+        return HaarEstimate.of(self.domain, self.reports(state), levels, self.correlation)
 
     def _level(self, state: State, level: int) -> HaarLevel:
         """Differences of one level, and what their noise is made of."""
@@ -105,16 +106,19 @@ class Haar(FlippedSign):
             return HaarLevel(np.zeros(K), UNKNOWN, None)
         expected, c = n / K, self.correlation
         if expected < OWN_COUNT_FROM:
-            return HaarLevel(walsh_hadamard(total / (expected * c)) / K, 1 / (n * c * c), None, 1 / n)
+            d = walsh_hadamard(total / (expected * c)) / K
+            most = least_explained(max(float(d.max()), -float(d.min())) ** 2, n, 1 / c**2)
+            return HaarLevel(d, 1 / (n * c * c), None, n if c * c * most > NEGLIGIBLE else 0)
         theta = total / (np.maximum(count, 1) * c)
         noise = (1 + 1 / expected) / n
-        return HaarLevel(walsh_hadamard(theta) / K, noise / (c * c), self._explained(theta, expected) * noise)
+        return HaarLevel(walsh_hadamard(theta) / K, noise / (c * c), self._explained(theta, n) * noise)
 
-    def _explained(self, theta: Floats, expected: float) -> Floats:
+    def _explained(self, theta: Floats, reports: int) -> Floats:
         """T/K = WHT(theta^2)/K, with the noise in theta taken out; no pair explains more than a node with itself."""
+        expected = reports / theta.size
         noise = 1 / (self.correlation**2 * expected)
         explained = walsh_hadamard((theta**2 - noise) / (1 - 1 / expected)) / theta.size
-        limit = max(float(explained[0]), 0.0)
+        limit = float(least_explained(float(explained[0]), reports, 1 / self.correlation**2))
         return np.clip(explained, -limit, limit)
 
     def channel(self) -> NDArray[np.float64]:

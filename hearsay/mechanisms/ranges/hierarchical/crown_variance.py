@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.ranges.hierarchical.crown import Crown
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
@@ -48,12 +49,16 @@ class CrownVariance:
         return self.prefixes / self.crown.below[:, None]
 
     @cached_property
+    def held(self) -> Floats:
+        """The nearest shares there can be: what is below 0 must not take anything from a heavy unit."""
+        return project(self.f)
+
+    @cached_property
     def _of_windows(self) -> Floats:
         """The table of the variance of all partitions' estimates."""
         crown = self.crown
         weights = crown.precisions[:, None] * (crown.design @ self.prefixes)
-        f = np.maximum(self.f, 0.0)
-        f = crown.design @ (f / max(f.sum(), 1e-300))
+        f = crown.design @ self.held
         starts = np.cumsum([0, *crown.sizes])
         scale, a, b, c, d, mean, _ = (np.array(field)[:, None] for field in zip(*self.noise, strict=True))
         squares = np.repeat(scale * a, crown.sizes) + np.repeat(scale * b, crown.sizes) * f
@@ -77,7 +82,7 @@ class CrownVariance:
         if self.pairs is not None:
             numbers = np.arange(K.shape[0])
             paired = K.T @ self.pairs[numbers[:, None] ^ numbers[None, :]] @ K
-        return np.stack([self._of_windows, K.T @ K, (K.T * self.f) @ K, paired], axis=2)
+        return np.stack([self._of_windows, K.T @ K, (K.T * self.held) @ K, paired], axis=2)
 
     @cached_property
     def lines(self) -> Floats:

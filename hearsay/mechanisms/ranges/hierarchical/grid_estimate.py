@@ -67,13 +67,17 @@ class GridEstimate(GridRanges):
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)
         return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports), reports))
 
-    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats]:
+    @property
+    def few(self) -> bool:
+        return any(joint.noise.is_few() for joint in self.joints)
+
+    def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         weights = tuple(
             [level[after[:, axis]] - level[low[:, axis]] for level in levels]
             for axis, levels in enumerate(self.weights)
         )
         value = prod(axis[0][:, 0] for axis in weights)
-        variance = np.zeros(len(low))
+        variance, slope = np.zeros(len(low)), np.zeros(len(low))
         for joint in self.joints:
             rows = joint.of(weights)
             squares = [row**2 for row in rows]
@@ -81,13 +85,14 @@ class GridEstimate(GridRanges):
             square, total = prod(row.sum(axis=1) for row in squares), prod(row.sum(axis=1) for row in rows)
             value = value + mean
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)
-        return np.asarray(value), variance
+            slope += joint.noise.scale * joint.noise.steepest().a * square
+        return np.asarray(value), variance - spread(np.asarray(value), self.reports), slope
 
     def entries(self) -> int:
         shape = self.domain.shape
         return max(max(shape), prod(shape[1:]))
 
-    def combine(self, query: Floats) -> tuple[float, float]:
+    def combine(self, query: Floats) -> tuple[float, float, float]:
         value = float(_along([axis[0].T for axis in self._cell_weights], query).reshape(()))
         variance = 0.0
         for joint in self.joints:
@@ -95,7 +100,7 @@ class GridEstimate(GridRanges):
             mean, square_f = (w * joint.shares).sum(), (w**2 * joint.shares).sum()
             value += float(mean)
             variance += float(joint.noise.variance((w**2).sum(), square_f, mean, w.sum(), 0.0))
-        return value, variance
+        return value, variance, 0.0
 
     @cached_property
     def _cell_weights(self) -> Weights:

@@ -48,6 +48,14 @@ class TreeEstimate(RangeEstimate):
         cumulative = self.uncertainty.cumulative
         return cumulative[y] - cumulative[x], self.uncertainty.ranges(x, y)
 
+    @property
+    def few(self) -> bool:
+        return self.uncertainty.few
+
+    def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
+        slope = self.uncertainty.sensitivity(x, y)
+        return slope, slope / 2
+
     def prefix_values(self) -> Floats:
         return self.uncertainty.cumulative[1:]
 

@@ -12,7 +12,7 @@ import numpy as np
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, standard_error
-from hearsay.mechanisms.ranges.hierarchical.tree import Tree
+from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN, Tree
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 
 
@@ -58,6 +58,15 @@ class PartsEstimate(RangeEstimate):
             above_low, above_high = low, high
         value[whole] = 1.0
         return value, variance - self._one_level_only(value)
+
+    @property
+    def few(self) -> bool:
+        return any(level.is_few() for level in self.noise)
+
+    def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
+        """A node counts with weight 1 on whichever level it is."""
+        slope = max((each.scale * each.steepest().a for each in self.noise if each.scale < UNKNOWN), default=0.0)
+        return slope, slope / 2
 
     def _level_variance(self, level: int, count: Floats, share: Floats) -> Floats:
         """Of the sum of `count` nodes with the given share."""

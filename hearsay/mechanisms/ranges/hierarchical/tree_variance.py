@@ -17,7 +17,7 @@ with ' for the level above and [.] for the change from it; with 1 in the place o
 and the last sum vanishes. The edge of a ragged tree has its own w: its K is tracked, and the difference added.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,6 +89,23 @@ class TreeVariance:
         """f of a level's last node."""
         prefixes = self.prefixes(level)
         return float(prefixes[-1] - prefixes[-2])
+
+    @property
+    def few(self) -> bool:
+        """Whether some place has few reports."""
+        return any(level.is_few() for level in (*self.top.noise, *self.noise))
+
+    @cached_property
+    def _steepest(self) -> "TreeVariance":
+        """As if every level's noise were what it changes by."""
+        top_noise = tuple(level.steepest() for level in self.top.noise)
+        top = replace(self.top, noise=top_noise, spectra=(None,) * len(top_noise), pairs=None)
+        noise = tuple(level.steepest() for level in self.noise)
+        return replace(self, top=top, noise=noise, pairs=(None,) * len(self.pairs))
+
+    def sensitivity(self, x: Ends, y: Ends) -> Floats:
+        """How much the variance of the share of cells x..y-1 can change with it, at most."""
+        return range_variances(self._steepest, x, y)[0]
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
         """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""

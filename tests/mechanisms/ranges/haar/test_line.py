@@ -57,11 +57,19 @@ def level_variance(mechanism: Mechanism, coefficient: np.ndarray, level: HaarLev
     K, c = coefficient.size, mechanism.correlation  # type: ignore[attr-defined]
     if n < 20 * K:
         assert level.explained is None
-        return ((coefficient**2).sum() / c**2 - (coefficient @ level.differences) ** 2) / n
+        square = (coefficient**2).sum()
+        return (square / c**2 - least_mean(float(coefficient @ level.differences), square, c, n) ** 2) / n
     assert level.explained is not None
     w, once_more = walsh_hadamard(coefficient) / K, 1 + K / n
     theta_squared = walsh_hadamard(level.explained) * n / once_more
     return K * once_more / n * ((w**2).sum() / c**2 - (w**2 * theta_squared).sum())
+
+
+def least_mean(mean: float, square: float, c: float, n: int) -> float:
+    """The least m >= 0 with (|mean| - m)^2 <= 1.96^2 (square/c^2 - m^2)/n: what an estimate may be said to explain."""
+    k = 1.96**2 / n
+    low, _ = sorted(np.roots([1 + k, -2 * min(abs(mean), np.sqrt(square)), mean**2 - k * square / c**2]).real)
+    return max(low, 0.0)
 
 
 def test_what_reaches_the_end_of_a_padded_domain_is_known() -> None:

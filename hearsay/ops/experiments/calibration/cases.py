@@ -1,0 +1,99 @@
+"""What is measured: every mechanism on domains, data, numbers of reports and epsilons at the edges of use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = NDArray[np.int64]
+
+SIZES, RANGE_SIZES = (2, 3, 7, 255, 257, 1000), (2, 3, 7, 255, 257, 1000, 1 << 16)
+DATA = ("uniform", "zipf", "point", "peaks", "edge")
+REPORTS = (1, 10, 100, 1_000, 20_000)
+EPSILONS = (0.1, 1.0, 4.0, 8.0)
+ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr")
+RANGES = ("flat", "haar", "hierarchical", "metric-l1")
+CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
+LAPLACE = ("laplace-histogram", "matrix")
+MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES)
+_SIZES_OF = {
+    "binary": (2,),
+    "block-hr": (7, 255, 1000),
+    "highlow-hr": (3, 7, 255, 1000),
+    "channel": (2, 3, 7),
+    "laplace-histogram": (2, 3, 7),
+    "matrix": (2, 3, 7),
+    "metric-l1": SIZES,  # a bit a cell: 2^16 of them are no report
+    **dict.fromkeys(("flat", "haar", "hierarchical"), RANGE_SIZES),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One setting."""
+
+    mechanism: str
+    size: int
+    data: str
+    reports: int
+    epsilon: float
+
+    def table(self) -> dict[str, Any]:
+        """The mechanism as a survey has it."""
+        kind = "ordinal" if self.mechanism in (*RANGES, "matrix", "channel") else "categorical"
+        table: dict[str, Any] = {"mechanism": self.mechanism, "epsilon": self.epsilon}
+        domain: dict[str, Any] = {"kind": kind, "size": self.size}
+        if self.mechanism == "binary":
+            domain, table["options"] = {"kind": "binary"}, {"epsilon_12": "inf"}
+        elif self.mechanism == "block-hr":
+            domain["blocks"] = 3
+        elif self.mechanism == "highlow-hr":
+            domain["sensitive"] = list(range(max(1, self.size // 5)))
+        elif self.mechanism == "channel":
+            table |= {"epsilon": self.epsilon * (self.size - 1), "options": {"matrix": _geometric(self)}}
+        return {**table, "domain": domain}
+
+    def holders(self) -> Counts:
+        """How many hold each cell; the same in every run."""
+        shares = np.zeros(self.size)
+        if self.data == "uniform":
+            shares[:] = 1
+        elif self.data == "zipf":
+            shares[:] = 1 / np.arange(1, self.size + 1)
+        elif self.data == "point":
+            shares[self.size // 3] = 1
+        elif self.data == "peaks":
+            shares[[self.size // 8, -1 - self.size // 8]] = 1
+        else:
+            shares[-1] = 1
+        generator = np.random.default_rng([self.size, self.reports, DATA.index(self.data)])
+        return generator.multinomial(self.reports, shares / shares.sum()).astype(np.int64)
+
+
+def _geometric(case: Case) -> list[list[float]]:
+    """The truncated geometric channel, epsilon a step."""
+    a, cells = np.exp(-case.epsilon), np.arange(case.size)
+    rows = (1 - a) / (1 + a) * a ** np.abs(cells[:, None] - cells)
+    rows[:, 0], rows[:, -1] = a**cells / (1 + a), a ** (case.size - 1 - cells) / (1 + a)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return [[float(entry) for entry in row] for row in rows]
+
+
+def cases(mechanism: str, quick: bool) -> Iterator[Case]:
+    """All settings of a mechanism; the quick form has the worst of them."""
+    sizes: tuple[int, ...] = _SIZES_OF.get(mechanism, SIZES)
+    data: tuple[str, ...] = DATA
+    reports: tuple[int, ...] = REPORTS
+    epsilons: tuple[float, ...] = EPSILONS
+    if quick:
+        sizes = (
+            tuple(size for size in sizes if size in ((7,) if mechanism == "hierarchical" else (7, 255))) or sizes[:1]
+        )
+        data, reports, epsilons = ("zipf", "point"), (1, 10, 1_000), (1.0, 4.0, 8.0)
+    for size, name, n, epsilon in product(sizes, data, reports, epsilons):
+        if mechanism == "channel" and epsilon * (size - 1) > 40:
+            continue
+        yield Case(mechanism, size, name, n, epsilon)
