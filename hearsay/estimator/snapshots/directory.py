@@ -13,7 +13,7 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
@@ -32,6 +32,7 @@ from hearsay.mechanisms.queries.answer import Answer
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
 GENERATIONS = ".generations"
+OWNER = "owner"
 # What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
@@ -166,12 +167,33 @@ def remove_survey(root: str | Path, survey: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def own(root: str | Path, survey: str, deployment: str) -> None:
+    """Note whose snapshots these are: of several deployments that share a directory each removes its own."""
+    note = Path(root) / survey / GENERATIONS / OWNER
+    try:
+        if not note.exists():
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(deployment, encoding="utf-8")
+    except OSError as error:
+        raise SnapshotError(f"snapshot cannot be written to {note.parent}: {error.strerror or error}") from None
+
+
+def owned(root: str | Path, deployment: str) -> list[str]:
+    """Surveys whose snapshots this deployment has written."""
+    found = []
+    for note in sorted(Path(root).glob(f"*/{GENERATIONS}/{OWNER}")):
+        with suppress(OSError, ValueError):
+            if note.read_text(encoding="utf-8") == deployment:
+                found.append(note.parents[1].name)
+    return found
+
+
 def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
     try:
         metadata = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SnapshotError(f"{directory} is not a snapshot: it has no {JSON}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {JSON}: {_short(error)}") from None
     number = metadata.get("format") if isinstance(metadata, dict) else None
     if not isinstance(number, int) or number < 1:
