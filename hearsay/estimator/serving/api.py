@@ -138,7 +138,7 @@ class Interface:
         window = parameters.get("window", ALL)
         count, simultaneous = (_flag(name, parameters.get(name, "0")) for name in ("count", "simultaneous"))
         try:
-            estimate = self._estimates.get(registered, window)
+            estimate, left_out = self._estimates.get(registered, window)
         except QueryError as refusal:
             raise said_with(refusal, waiting_reports(registered)) from None
         answers = answer(
@@ -157,6 +157,7 @@ class Interface:
                 "window": window,
                 "reports": estimate.reports,
                 "waiting": waiting_reports(registered),
+                "left_out": left_out,
                 "answers": [each.table() for each in answers],
             }
         )

@@ -90,6 +90,9 @@ def command(
         current = live(registered, window or "all")
         survey, state = current.survey, current.state
         title = f"{survey.name} (window {current.window})"
+        if current.left_out:
+            few = f"fewer than {survey.minimum_reports} reports each"
+            click.echo(f"hearsay: left out, with {few}: {', '.join(current.left_out)}", err=True)
         waiting = waiting_reports(registered)
     verb = words[0] if words else ""
     if picture is not None and verb not in drawable():

@@ -99,9 +99,16 @@ class TestInterface:
 
     def test_an_answer_is_never_stale(self, http: httpx.Client, hourly: Registered) -> None:
         url = "/api/surveys/colours/query?q=point+red"
-        assert http.get(url).json()["reports"] == 450
-        deliver(hourly, 10, seed=9, at_ms=ONE + 4 * HOUR_MS)
-        assert http.get(url).json()["reports"] == 460
+        assert http.get(url).json()["reports"] == 350
+        deliver(hourly, 160, seed=9, at_ms=ONE + 4 * HOUR_MS)
+        assert http.get(url).json()["reports"] == 510
+
+    def test_a_sum_leaves_out_windows_below_the_minimum_and_names_them(self, http: httpx.Client) -> None:
+        """Else the difference of two sums would say what the small window alone must not."""
+        found = http.get("/api/surveys/colours/query?q=point+red").json()
+        assert (found["reports"], found["left_out"]) == (350, ["20250131T130000Z"])
+        found = http.get("/api/surveys/colours/query?q=point+red&window=last:2").json()
+        assert (found["reports"], found["left_out"]) == (350, [])
 
     @pytest.mark.parametrize(
         ("parameters", "says"),
