@@ -49,6 +49,7 @@ MUTANTS = (
     Mutant("publish", "the round is open", "at[1] ~= round or at[2] ~= '1'", "false", (ROUNDS,)),
     Mutant("publish", "a mark from the future is void", "now >= pressure_at and", "", (CLOCKS,)),
     Mutant("publish", "pressure is heeded", "if pressure and now", "if false and now", (ONCE,)),
+    Mutant("publish", "under pressure nothing is taken", "if cause then", "if false then", (ONCE, SHARD)),
     Mutant("publish", "the backlog is bounded", "redis.call('XLEN', stream) >= max_entries", "false", (SHARD, BOUNDS)),
     Mutant("publish", "memory is bounded", "limit > 0 and used >= memory_share * limit", "false", (SHARD,)),
     Mutant("publish", "who gets an answer is remembered", "if known and open then", "if false then", (CLOCKS, ONCE)),
