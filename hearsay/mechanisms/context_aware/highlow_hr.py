@@ -112,13 +112,13 @@ class HighLowHadamardResponse(CellMechanism):
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         hidden, place = self.places
+        own, secret = place[cells], hidden[cells]
+        # All is drawn for every value and then chosen from: a device's time must not tell whether it has a secret.
         output = random.below(self.positions, cells.size).astype(np.int64)
-        secret = np.flatnonzero(hidden[cells])
-        rows = place[cells[secret]].astype(np.uint64)
-        output[secret] = respond(rows, self.positions, self.keep, random).astype(np.int64)
-        open_ones = np.flatnonzero(~hidden[cells])
-        told = open_ones[random.bernoulli(self.tell, open_ones.size)]
-        output[told] = place[cells[told]]
+        rows = np.where(secret, own, 1).astype(np.uint64)
+        answer = respond(rows, self.positions, self.keep, random).astype(np.int64)
+        told = random.bernoulli(self.tell, cells.size)
+        output = np.where(secret, answer, np.where(told, own, output))
         return {"output": output.astype(smallest_unsigned(self.outputs))}
 
     def fold(self, state: State, reports: Reports) -> State:

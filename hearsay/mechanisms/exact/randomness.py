@@ -120,10 +120,31 @@ class Random(ABC):
 
 
 class SecureRandom(Random):
-    """The operating system's secure source: what a device uses."""
+    """The operating system's secure source: what a device uses.
+
+    A device draws for itself alone. Its coins each take a whole word, so that the time tells nothing about them: coins
+    that are settled early, or that need a second draw, have other odds than the rest. Batches stand for many devices.
+    """
 
     def words(self, count: int) -> Words:
         return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+
+    def bernoulli(self, threshold: int, count: int) -> NDArray[np.bool_]:
+        return self._whole_coins(threshold, count) if count == 1 else super().bernoulli(threshold, count)
+
+    def bits(self, threshold: int, rows: int, width: int) -> NDArray[np.uint8]:
+        if rows != 1:
+            return super().bits(threshold, rows, width)
+        parts = [
+            np.packbits(self._whole_coins(threshold, min(_WORDS_AT_ONCE, width - start)), bitorder="little")
+            for start in range(0, width, _WORDS_AT_ONCE)
+        ]
+        return np.concatenate(parts)[None, :]
+
+    def _whole_coins(self, threshold: int, count: int) -> NDArray[np.bool_]:
+        if not 0 <= threshold <= WORD:
+            raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
+        return np.ones(count, dtype=bool) if threshold == WORD else self.words(count) < np.uint64(threshold)
 
 
 class SeededRandom(Random):

@@ -19,24 +19,28 @@ _ONE = np.uint64(1)
 
 
 def uniform_subsets(
-    wanted: NDArray[np.int64], width: int, without: NDArray[np.int64], random: Random
-) -> NDArray[np.uint8]:
-    """For every row a uniform subset of `wanted` of the cells 0..width-1 that does not hold the cell `without`."""
-    density = float(wanted.max(initial=0)) / width
+    wanted: int, width: int, without: NDArray[np.int64], random: Random
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """For every row a uniform subset of `wanted` of the cells 0..width-1 that does not hold the cell `without`.
+
+    And one more such cell that is not in the subset: together they are a uniform subset of one more. So `wanted` is at
+    most width - 2.
+    """
+    count, density = len(without), wanted / width
     aim = max(0.0, density - _SPARE_DEVIATIONS * sqrt(density * (1 - density) / width))
     threshold = int(aim * (1 << _DIGITS)) << 64 - _DIGITS
     row_bytes = (width + 7) // 8
-    packed = np.zeros((len(wanted), -(-width // 64) * 8), dtype=np.uint8)
+    packed = np.zeros((count, -(-width // 64) * 8), dtype=np.uint8)
     words = packed.view(np.uint64)  # a row is so many whole words
-    own_word = np.arange(len(wanted)) * words.shape[1] + (without >> 6)
+    own_word = np.arange(count) * words.shape[1] + (without >> 6)
     allowed = ~(_ONE << (without & 63).astype(np.uint64))
 
     def missing(rows: NDArray[np.intp] | slice) -> NDArray[np.int64]:
         """How many cells the rows lack once the forbidden one is taken out."""
         words.reshape(-1)[own_word[rows]] &= allowed[rows]
-        return wanted[rows] - np.bitwise_count(words[rows]).sum(axis=1, dtype=np.int64)
+        return wanted - np.bitwise_count(words[rows]).sum(axis=1, dtype=np.int64)
 
-    packed[:, :row_bytes] = random.bits(threshold, len(wanted), width)
+    packed[:, :row_bytes] = random.bits(threshold, count, width)
     lack = missing(slice(None))
     while (full := np.flatnonzero(lack < 0)).size:
         packed[full, :row_bytes] = random.bits(threshold, full.size, width)
@@ -50,7 +54,20 @@ def uniform_subsets(
             place = rows * words.shape[1] + (cell >> np.uint64(6)).astype(np.intp)
             np.bitwise_or.at(words.reshape(-1), place, _ONE << (cell & np.uint64(63)))
             lack[short] = missing(short)
-    return np.ascontiguousarray(packed[:, :row_bytes])
+    return np.ascontiguousarray(packed[:, :row_bytes]), _one_more(words, width, without, random)
+
+
+def _one_more(words: NDArray[np.uint64], width: int, without: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+    """For every row a uniform cell that is neither in it nor forbidden."""
+    found = random.below(width, len(words)).astype(np.int64)
+    left = np.arange(len(words))
+    while True:
+        cell = found[left]
+        bit = words[left, cell >> 6] >> (cell & 63).astype(np.uint64) & _ONE
+        left = left[(bit == _ONE) | (cell == without[left])]
+        if not left.size:
+            return found
+        found[left] = random.below(width, left.size).astype(np.int64)
 
 
 def _fill_words(

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.intervals import ScoredCells, Spread, scored_cells
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.exact.counting import count_into
-from hearsay.mechanisms.exact.randomness import WORD, Random
+from hearsay.mechanisms.exact.randomness import WORD, Random, Words
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import standard_errors
@@ -134,13 +135,24 @@ class FiniteChannel(CellMechanism):
         return {"output": output}
 
     def _draw(self, cell: int, count: int, random: Random) -> NDArray[np.intp]:
-        # Outputs without probability are left out: the ends of the others then lie strictly inside a word.
-        possible = [output for output, weight in enumerate(self.weights[cell]) if weight]
-        ends, total = [], 0
-        for output in possible[:-1]:
-            total += self.weights[cell][output]
-            ends.append(total)
-        return np.array(possible)[random.choose(np.array(ends, dtype=np.uint64), count)]
+        outputs, ends = self._thresholds
+        return outputs[cell][random.choose(ends[cell], count)]
+
+    @cached_property
+    def _thresholds(self) -> tuple[NDArray[np.intp], Words]:
+        """For every value its outputs, and the words at which all but the last of them end.
+
+        Outputs without probability are left out: the ends of the others then lie strictly inside a word. In their place
+        stand outputs that end at 0, where no word falls, so that drawing takes the same steps for every value.
+        """
+        outputs = np.zeros((self.domain.size, self.outputs), dtype=np.intp)
+        ends = np.zeros((self.domain.size, self.outputs - 1), dtype=np.uint64)
+        for cell, weights in enumerate(self.weights):
+            possible = [output for output, weight in enumerate(weights) if weight]
+            outputs[cell, self.outputs - len(possible) :] = possible
+            inside = list(accumulate(weights[output] for output in possible[:-1]))
+            ends[cell, self.outputs - len(possible) :] = np.array(inside, dtype=np.uint64)
+        return outputs, ends
 
     def fold(self, state: State, reports: Reports) -> State:
         count_into(state["hist"], reports["output"])

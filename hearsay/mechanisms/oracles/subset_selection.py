@@ -1,6 +1,6 @@
 """Subset selection: w of the D cells, the true one among them with a raised probability.
 
-Device    With probability p the subset holds the true cell and w-1 others, else w others; the others are uniform.
+Device    Draw w-1 uniform others; add the true cell with probability p, else one more of the others.
 Privacy   A subset has probability p/C(D-1, w-1) if it holds the true cell and (1-p)/C(D-1, w) if not: the ratio
           p(D-w)/((1-p)w) <= e^eps with p = w e/(w e + D - w), rounded down to a multiple of 2^-64.
 Estimate  f = (hits/n - q)/(p - q), q = (p(w-1) + (1-p)w)/(D-1), the chance that another cell is in the subset.
@@ -62,9 +62,10 @@ class SubsetSelection(BitOracle):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
+        # w-1 others, and one more that the true cell takes the place of: the same steps whatever the coin shows.
+        bits, one_more = uniform_subsets(self.chosen - 1, self.domain.size, cells, random)
         include = random.bernoulli(self.include, cells.size)
-        bits = uniform_subsets(self.chosen - include.astype(np.int64), self.domain.size, cells, random)
-        set_bits(bits, cells, include)
+        set_bits(bits, np.where(include, cells, one_more), np.ones(cells.size, dtype=bool))
         return {"bits": bits}
 
     def valid(self, reports: Reports) -> NDArray[np.bool_]:

@@ -1,9 +1,11 @@
 """`hearsay audit`: attack a mechanism with its own device code, and compare what leaks with what is claimed.
 
-For several values many reports are drawn by the real `perturb`. For every ordered pair of them the event that tells the
-two values apart best is looked for in one half of the reports; the other half, which had no part in the choice, gives
-exact Clopper-Pearson limits for the event's two probabilities and so a lower bound on the loss. All bounds hold
-together with the confidence asked for: a bound above the claim proves that the mechanism breaks its promise.
+Where the channel can be listed, every value's reports are compared with it (`fit`). Beyond that several values, some of
+them random, are attacked with many reports from the real `perturb`, with single ones from the bytes of a device, and
+with their lengths. For every ordered pair the event that tells the two values apart best is looked for in one half of
+the reports; the other half, which had no part in the choice, gives exact Clopper-Pearson limits for the event's two
+probabilities and so a lower bound on the loss. All bounds hold together with the confidence asked for: a bound above
+the claim proves that the mechanism breaks its promise.
 """
 
 from collections.abc import Mapping
@@ -26,7 +28,10 @@ from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
-from hearsay.ops.audit.events import Distinguisher, best_event, half_confidence, rows_of, shown_loss
+from hearsay.ops.audit.attack import Attack, Lengths
+from hearsay.ops.audit.events import half_confidence, rows_of
+from hearsay.ops.audit.fit import Fit, worst_fit
+from hearsay.ops.audit.singles import draw_singles
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import json_option, seed_option, uses
@@ -34,9 +39,10 @@ from hearsay.ops.terminal.present import notes, print_json, print_table
 
 DRAWS, CONFIDENCE = 100_000, 0.9999
 MAXIMUM_CELLS = 1 << 10  # every pair of cells has a bound, and a report may be weighed for every cell
-_VALUES = 6  # so many values are drawn from: thirty ordered pairs
+_VALUES, _FURTHER = 6, 4  # values whose pairs are all attacked; random ones, against the first of them
+_SINGLES = 240  # reports of each value that are drawn one at a time
 _EXACT_CELLS, _EXACT_OUTCOMES = 64, 1 << 14  # a larger channel is not listed
-_COLUMNS = ("mechanism", "values", "claimed", "exact", "audited", "holds")
+_COLUMNS = ("mechanism", "values", "claimed", "exact", "audited", "fit", "microseconds", "holds")
 
 
 @dataclass(frozen=True)
@@ -56,16 +62,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class Audit:
-    """Every pair that was attacked."""
+    """Every pair that was attacked, the value that fits the channel worst, and the time of a report by value."""
 
     mechanism: str
     draws: int
     confidence: float
     pairs: tuple[Pair, ...]
+    fit: Fit | None
+    microseconds: dict[int, float]
+
+    @property
+    def fits(self) -> bool:
+        return self.fit is None or self.fit.chance >= 1 - self.confidence
 
     @property
     def holds(self) -> bool:
-        return all(pair.holds for pair in self.pairs)
+        return self.fits and all(pair.holds for pair in self.pairs)
 
     @property
     def worst(self) -> Pair:
@@ -80,6 +92,8 @@ class Audit:
             "draws": self.draws,
             "confidence": self.confidence,
             "holds": self.holds,
+            "fit": None if self.fit is None else asdict(self.fit),
+            "microseconds": {str(value): round(time, 1) for value, time in self.microseconds.items()},
             "pairs": pairs,
         }
 
@@ -98,20 +112,30 @@ def audit(
         raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {len(listed)}")
     bound = _bound(mechanism, len(listed))
     exact = _exact(mechanism, len(listed))
+    source = random or secure()
     values = _values_to_attack(bound, exact)
-    pairs = [pair for pair in permutations(values, 2) if not isinf(bound[pair])]
-    drawn = _draw(mechanism, values, draws, random or secure())
-    tail = half_confidence(confidence, len(pairs))
-    learn, judge = slice(0, draws // 2), slice(draws // 2, draws)
-    distinguisher = Distinguisher(mechanism, drawn, learn)
-    result = []
-    for one, other in pairs:
-        mine, theirs = distinguisher.classes(one, other)
-        event = best_event(mine[learn], theirs[learn], tail)
-        shown = shown_loss(event, mine[judge], theirs[judge], tail)
-        loss = None if exact is None else float(exact[one, other])
-        result.append(Pair(one, other, float(bound[one, other]), loss, shown))
-    return Audit(mechanism.ID, draws, confidence, tuple(result))
+    further = [int(value) for value in source.below(len(bound), _FURTHER) if int(value) not in values]
+    wanted = [*permutations(values, 2), *((one, values[0]) for one in further), *((values[0], one) for one in further)]
+    pairs = [pair for pair in dict.fromkeys(wanted) if not isinf(bound[pair])]
+    attacked = list(dict.fromkeys([*values, *further]))
+    singles = draw_singles(mechanism, attacked, _SINGLES, source)
+    looks: list[Attack | Lengths] = [
+        Attack(mechanism, _draw(mechanism, attacked, draws, source), draws),
+        Attack(mechanism, singles.reports, _SINGLES),
+        Lengths(singles.lengths, _SINGLES),
+    ]
+    tail = half_confidence(confidence, len(looks) * len(pairs))
+    result = [
+        Pair(
+            *pair,
+            float(bound[pair]),
+            None if exact is None else float(exact[pair]),
+            max(look.shown(*pair, tail) for look in looks),
+        )
+        for pair in pairs
+    ]
+    fit = worst_fit(mechanism, len(bound), draws, source)
+    return Audit(mechanism.ID, draws, confidence, tuple(result), fit, singles.microseconds)
 
 
 def _exact(mechanism: Mechanism, values: int) -> Floats | None:
@@ -193,7 +217,7 @@ def command(
         print_json([result.table() for _, result in audits])
     else:
         _print(audits, all_pairs)
-    broken = [f"{name}: {_words(result.worst)}" for name, result in audits if not result.holds]
+    broken = [f"{name}: {_words(result)}" for name, result in audits if not result.holds]
     if broken:
         raise CheckFailed("; ".join(broken))
 
@@ -240,19 +264,40 @@ def _shortened(axis: Axis, size: int) -> Axis:
 
 def _print(audits: list[tuple[str, Audit]], all_pairs: bool) -> None:
     rows = [
-        [name, f"{pair.one} against {pair.other}", pair.claimed, pair.exact, pair.audited, pair.holds]
+        [
+            name,
+            f"{pair.one} against {pair.other}",
+            pair.claimed,
+            pair.exact,
+            pair.audited,
+            None if result.fit is None else result.fit.chance,
+            _times(result),
+            pair.holds and result.fits,
+        ]
         for name, result in audits
         for pair in (result.pairs if all_pairs else [result.worst])
     ]
     first = audits[0][1]
     caption = (
         f"{first.draws:,} reports a value; audited is a lower bound on ln of the likelihood ratio that holds with "
-        f"confidence {first.confidence:g}; it must not exceed what is claimed"
+        f"confidence {first.confidence:g}; it must not exceed what is claimed. fit is the chance that reports differ "
+        f"so much from the channel; microseconds are the medians of single reports, by value"
     )
     print_table("audit", _COLUMNS, rows, caption)
 
 
-def _words(pair: Pair) -> str:
+def _times(result: Audit) -> str:
+    times = result.microseconds.values()
+    return f"{min(times):.0f}-{max(times):.0f}"
+
+
+def _words(result: Audit) -> str:
+    pair = result.worst
+    if pair.holds and result.fit is not None:
+        return (
+            f"{result.fit.way} of value {result.fit.value} must follow the channel, but the chance of what they show "
+            f"is {result.fit.chance:.2g}"
+        )
     exact = "" if pair.exact is None else f", the channel itself {pair.exact:.4g}"
     return (
         f"values {pair.one} and {pair.other} must not leak more than {pair.claimed:.4g}, but the reports prove "

@@ -70,8 +70,11 @@ class Distinguisher:
         return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))
 
 
-def rows_of(mechanism: Mechanism, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Values by row-major index, in the shape that `perturb` takes: a column where there is one axis, else rows."""
+def rows_of(mechanism: Mechanism, values: NDArray[np.int64]) -> Any:
+    """Values by index, as `perturb` takes them: those the mechanism lists itself, else cells, or rows of cells."""
+    listed = mechanism.listed_values()
+    if listed is not None:
+        return listed[values]
     domain: Any = mechanism.domain
     rows = np.stack(np.unravel_index(values, domain.shape), axis=1)
     return rows[:, 0] if isinstance(domain, Cells) and rows.shape[1] == 1 else rows

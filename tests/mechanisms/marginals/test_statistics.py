@@ -160,7 +160,7 @@ def test_a_bit_for_each_of_65536_combinations() -> None:
 def test_intervals_cover_from_seven_reports_a_character(epsilon: float, reports_each: int) -> None:
     mechanism = make(InpHT, (2,) * 8, 2, epsilon, weights="uniform", t=1)
     devices = reports_each * mechanism.subspaces.coefficients.count
-    found = Errors.of(mechanism, correlated((2,) * 8, devices), 400, 9, 28)
+    found = Errors.of(mechanism, correlated((2,) * 8, devices), 400, 9, 9)
     assert 0.935 <= found.inside.mean() <= 0.965
 
 
@@ -168,13 +168,13 @@ def test_intervals_cover_from_seven_reports_a_character(epsilon: float, reports_
 def test_few_reports_have_wide_intervals_that_cover(devices: int) -> None:
     """Below three reports a character the normal interval falls short; Bernstein's does not."""
     mechanism = make(InpHT, (2,) * 8, 2, 3.0, weights="uniform", t=1)
-    found = Errors.of(mechanism, correlated((2,) * 8, devices), 300, 10, 28)
+    found = Errors.of(mechanism, correlated((2,) * 8, devices), 150, 10, 9)
     assert found.inside.mean() >= 0.95
 
 
 def test_a_point_mass_is_covered() -> None:
     mechanism = make(InpHT, (2,) * 8, 2, 1.1)
-    found = Errors.of(mechanism, np.ones((5_000, 8), dtype=np.int64), 200, 11, 28)
+    found = Errors.of(mechanism, np.ones((5_000, 8), dtype=np.int64), 200, 11, 9)
     assert found.inside.mean() >= 0.94
 
 
