@@ -11,8 +11,8 @@ REPORTS = (10_000, 1_000_000)
 _NOISY_PREFIXES, _MANY_CELLS = ("haar", "hierarchical"), 64
 _RISING = (
     "The true cumulative share never falls, the estimated one does. Asked with postprocess isotonic, ranges come from "
-    "the nearest one that never falls: a quarter to nearly half of their error is saved, less with many reports for each "
-    "cell. Such values are biased, and say so; standard errors and intervals stay those of the raw values."
+    "the nearest one that never falls: a quarter to nearly half of their error is saved, less with many reports for "
+    "each cell. Such values are biased, and say so; standard errors and intervals stay those of the raw values."
 )
 
 
