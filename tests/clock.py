@@ -5,18 +5,20 @@ import pytest
 from hearsay.collector.store import scripts
 from hearsay.collector.store.connect import Client
 
-_OFFSET, _LAST = "test:clock:offset", "test:clock:last"
+_OFFSET = "test:clock:offset"
 _PRELUDE = f"""
 local function turned_time()
   local time = redis.call('TIME')
   return {{string.format('%.0f', time[1] + tonumber(redis.call('GET', '{_OFFSET}') or '0')), time[2]}}
 end
-local function turned_id() -- as the server does: ids follow the clock forward and never back
+local function turned_id(stream) -- as the server does: ids follow the clock forward and never back
   local time = turned_time()
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  now = math.max(now, tonumber(redis.call('GET', '{_LAST}') or '0'))
-  redis.call('SET', '{_LAST}', string.format('%.0f', now))
-  return string.format('%.0f-*', now)
+  local now, last = time[1] * 1000 + math.floor(time[2] / 1000), 0
+  local known = redis.pcall('XINFO', 'STREAM', stream)
+  for i = 1, #known - 1, 2 do
+    if known[i] == 'last-generated-id' then last = tonumber(string.match(known[i + 1], '^(%d+)')) end
+  end
+  return string.format('%.0f-*', math.max(now, last))
 end
 """
 
@@ -38,7 +40,7 @@ def turn_clocks(monkeypatch: pytest.MonkeyPatch, client: Client) -> Clock:
 
     def turned(name: str, shebang: bool) -> str:
         text = original(name, shebang).replace("redis.call('TIME')", "turned_time()")
-        text = text.replace("'XADD', stream, '*'", "'XADD', stream, turned_id()")
+        text = text.replace("'XADD', stream, '*'", "'XADD', stream, turned_id(stream)")
         head, newline, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
         return head + newline + _PRELUDE + rest
 

@@ -72,10 +72,16 @@ class Tail:
     """A server that loses its tail: everything goes back to what it was."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
-        self._held = {key: (client.dump(key), max(client.pttl(key), 0)) for key in client.keys("*")}
+        self._client, self._names = client, client.keys("*")
+        pipeline = client.pipeline(transaction=True)
+        for key in self._names:
+            pipeline.dump(key)
+            pipeline.pttl(key)
+        self._held = pipeline.execute()
 
     def lose(self) -> None:
-        self._client.flushall()
-        for key, (content, ttl_ms) in self._held.items():
-            self._client.restore(key, ttl_ms, content)
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.flushall()
+        for key, content, ttl_ms in zip(self._names, self._held[::2], self._held[1::2], strict=True):
+            pipeline.restore(key, max(ttl_ms, 0), content)
+        pipeline.execute()

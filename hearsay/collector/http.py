@@ -1,20 +1,65 @@
-"""An HTTP server in a thread of its own, beside the loop that does the work."""
+"""An HTTP server in a thread of its own, beside the loop that does the work.
 
+Whatever clients do, the process keeps files to work with and an event loop that answers: connections are bounded, and
+closed when a request does not come, or a response is not taken, in time.
+"""
+
+import asyncio
 import errno
 import logging
+import resource
 import socket
 import threading
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from hearsay.collector.errors import ServeError
 
 _LOG = logging.getLogger("hearsay.estimator")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 10.0, 3.0  # honcho kills what is left five seconds after SIGTERM
+
+MOST_CONNECTIONS = 512
+FILES_LEFT = 4  # connections take a quarter of the files that the process may open: snapshots need some too
+REQUEST_S = 10.0  # to send a whole request's head; also how often connections are looked at
+RESPONSE_S = 60.0  # for a request, from its head to the last byte that the client takes
+
+
+def most_connections() -> int:
+    """How many connections are held at once."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(files // FILES_LEFT, 8))
+
+
+class _Bounded(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # uvicorn chooses the class when it is imported
+    """A connection that ends when its client takes too long."""
+
+    _watched: Any = None  # the request seen at the last look
+    _looks = 0  # how often it was seen
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            transport.abort()
+        else:
+            self.loop.call_later(REQUEST_S, self._look)
+
+    def _look(self) -> None:
+        """Close a connection that has brought no request since the last look, or whose request takes for ever."""
+        if self.transport.is_closing():
+            return
+        request = self.cycle
+        self._looks = self._looks + 1 if request is self._watched else 0
+        busy = request is not None and not request.response_complete
+        if request is self._watched and (not busy or self._looks * REQUEST_S >= RESPONSE_S):
+            self.transport.abort()
+            return
+        self._watched = request
+        self.loop.call_later(REQUEST_S, self._look)
 
 
 class HttpServer:
@@ -26,6 +71,7 @@ class HttpServer:
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
+            http=_Bounded,
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -64,8 +110,9 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ServeError(f"host must be an address of this machine, got {host}: {error.strerror or error}") from None
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that no name can be, such as x..y
+        why = getattr(error, "strerror", None) or error
+        raise ServeError(f"host must be an address of this machine, got {host}: {why}") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

@@ -3,9 +3,14 @@
 import json
 import logging
 import sys
+import threading
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+LINES, WITHIN_S = 20, 10.0  # of one kind: a client or a server in trouble can ask for thousands a second
+KINDS = 1_000
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -31,8 +36,32 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+class Seldom(logging.Filter):
+    """Lets a few lines of one kind through in every stretch of time; the next one says how many were left out."""
+
+    def __init__(self, lines: int = LINES, within_s: float = WITHIN_S, clock: Callable[[], float] = time.monotonic):
+        super().__init__()
+        self._lines, self._within_s, self._clock = lines, within_s, clock
+        self._lock = threading.Lock()
+        self._begun: dict[tuple[str, str], tuple[float, int]] = {}  # logger, text: when the stretch began, lines since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind, now = (record.name, str(record.msg)), self._clock()
+        with self._lock:
+            began, count = self._begun.get(kind, (now, 0))
+            if now - began >= self._within_s:
+                left_out, began, count = max(count - self._lines, 0), now, 0
+                if left_out:
+                    record.left_out = left_out
+            if len(self._begun) > KINDS:
+                self._begun.clear()
+            self._begun[kind] = (began, count + 1)
+            return count < self._lines
+
+
 def configure(process: str, level: str = "info") -> None:
     """Send every logger's records to stderr as JSON lines, in place of whatever was set up before."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(process))
+    handler.addFilter(Seldom())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -5,7 +5,7 @@ Windows and shards are added as states, never as estimates: the estimate of a su
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hearsay.collector.store.reading import Reading, read
 from hearsay.collector.store.registry import Registered
@@ -31,6 +31,7 @@ class Live:
     final: bool
     state: State
     rejected: Rejections
+    left_out: tuple[str, ...] = ()  # windows below the survey's minimum, which a sum leaves out
 
     def estimate(self) -> Estimate:
         return self.survey.mechanism.estimate(self.state)
@@ -50,7 +51,25 @@ def live(registered: Registered, window: str = ALL) -> Live:
     # Before reading: then nothing is missed. All windows together are final only when no other can begin.
     ended = isinstance(survey.windows, Whole) or window != ALL or registered.closed
     final = ended and bool(pairs) and all(is_final(store, each) for store, each in pairs)
-    return add(survey, window, [read(store, each.name) for store, each in pairs], final)
+    readings = {each.name: [read(store, each.name) for store in registered.stores] for each in chosen}
+    left_out = _too_small(survey, readings)
+    if chosen and len(left_out) == len(chosen):
+        raise QueryError(
+            f"answers are withheld until a window has {survey.minimum_reports} reports, all {len(chosen)} have fewer"
+        )
+    kept = [reading for name, found in readings.items() if name not in left_out for reading in found]
+    return replace(add(survey, window, kept, final), left_out=left_out)
+
+
+def _too_small(survey: Survey, readings: Mapping[str, Sequence[Reading]]) -> tuple[str, ...]:
+    """Windows that a sum leaves out: with them, the difference of two sums would say what a small one alone must not.
+
+    Rounds are parts of one question and are never asked apart.
+    """
+    if len(readings) < 2 or survey.windows.cumulative:
+        return ()
+    held = {name: sum(reading.folded for reading in found) for name, found in readings.items()}
+    return tuple(name for name, reports in held.items() if reports < survey.minimum_reports)
 
 
 def live_estimate(registered: Registered, window: str = ALL) -> Estimate:

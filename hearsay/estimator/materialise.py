@@ -83,6 +83,7 @@ class Materialiser:
                 _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
         if retention_due:
             self._next_retention = time.monotonic() + RETENTION_EVERY_S
+            self._remove_deleted()
         self._drop_all_but(tags)
         return result
 
@@ -104,8 +105,12 @@ class Materialiser:
         self._births[tag] = birth
 
     def _materialise_survey(self, registered: Registered, result: Pass) -> None:
+        now_ms = registered.stores[0].now_ms()
         for window in registered.windows:
-            if (registered.survey.tag, window.name) not in self._settled:
+            key = (registered.survey.tag, window.name)
+            if window.end_ms is not None and now_ms < window.end_ms:
+                self._settled.discard(key)  # the clock went back: it was final for a while, and is open again
+            if key not in self._settled:
                 self._materialise_window(registered, window, result)
 
     def _materialise_window(self, registered: Registered, window: Window, result: Pass) -> None:
@@ -129,8 +134,9 @@ class Materialiser:
         result.merged += merged
         current = add(survey_in(registered, parts), name, readings, final)
         content = current.content()
-        published.put(registered, name, content.version, content.short_json())
+        published.put(registered, name, content.version, content.short_json(), self.root)
         if self.root is not None:
+            snapshot.own(self.root, survey.name, self.registry.deployment)
             snapshot.publish(self.root, content, lambda: published.held_version(registered, name) == content.version)
         if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
             self._done[key] = content.version
@@ -174,6 +180,15 @@ class Materialiser:
             self._done.pop(key, None)
             self._resting.pop(key, None)
             self._settled.discard(key)
+
+    def _remove_deleted(self) -> None:
+        """Remove snapshots of surveys that were deleted, from wherever that was done."""
+        if self.root is None:
+            return
+        for name in snapshot.owned(self.root, self.registry.deployment):
+            if name not in self.registry.names():
+                snapshot.remove_survey(self.root, name)
+                _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})
 
     def _drop_all_but(self, tags: set[str]) -> None:
         """Forget surveys that were deleted."""

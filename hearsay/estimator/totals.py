@@ -17,6 +17,11 @@ class Totals:
     merged: int = 0
     rejected: Rejections = field(default_factory=Rejections)
 
+    @property
+    def accounted(self) -> int:
+        """Reports that were looked at: folded or refused."""
+        return self.folded + self.rejected.reports
+
 
 def totals(store: Shard, windows: Iterable[str]) -> Totals:
     """Add a shard's windows up."""

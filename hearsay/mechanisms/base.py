@@ -27,6 +27,7 @@ from hearsay.mechanisms.options import Option, complete
 State = dict[str, NDArray[np.int64]]
 Values = Any  # what the domain's `check` takes: an array of cells, rows, sets of pairs
 EPSILON_LIMIT = 50.0
+EPSILON_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,10 @@ class Mechanism(ABC):
             raise SpecificationError(f"epsilon must be finite and > 0, got {epsilon!r}")
         if not 0 < epsilon <= EPSILON_LIMIT:
             raise SpecificationError(f"epsilon must be > 0 and at most {EPSILON_LIMIT:g}, got {epsilon!r}")
+        if epsilon < EPSILON_LEAST:
+            raise SpecificationError(
+                f"epsilon must be at least {EPSILON_LEAST:g}: below it no answer has any value, got {epsilon!r}"
+            )
         made = cls(float(epsilon), domain, complete(cls.OPTIONS, options))
         made.check()
         return made

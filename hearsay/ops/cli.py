@@ -38,7 +38,7 @@ COMMANDS = {
     "estimate": ("hearsay.ops.commands.estimate", "Materialise estimates, write snapshots, serve metrics and the API."),
     "query": ("hearsay.ops.commands.query", "Ask a live survey or a snapshot."),
     "snapshot": ("hearsay.ops.commands.snapshot", "Write a snapshot of a live survey now."),
-    "status": ("hearsay.ops.commands.status", "Show streams, backlog, ranges, rejects and rates."),
+    "status": ("hearsay.ops.commands.status", "Show what came in, what was folded, what waits and what stands still."),
     "redis": ("hearsay.ops.commands.redis", "Run the embedded server in the foreground."),
     "audit": ("hearsay.ops.audit.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
     "bench": ("hearsay.ops.commands.bench", "Measure speed, each figure against a ceiling in the same run."),

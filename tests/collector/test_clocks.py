@@ -63,6 +63,19 @@ def test_a_writer_that_was_silent_for_long_repeats_nothing(client: redis.Redis, 
     assert state_of(store)["hist"].tolist() == [1] * 20 + [0] * 20
 
 
+def test_a_writer_that_only_repeats_is_not_forgotten(client: redis.Redis, prefix: str) -> None:
+    """It hears from the server, and so believes that it is remembered."""
+    store = buckets(client, prefix, 10).store(0)
+    writer = Writer(store, clock=lambda: 0.0)
+    writer.publish(singles(store, range(10)), 10)
+    for _ in range(3):
+        watched(client, store, 0.6 * limits.DEDUP_WINDOW_S)
+        store.trim()
+        writer.check()
+    fold_all(store)
+    assert (state_of(store)["hist"] == 1).all()
+
+
 class Lossy:
     """A shard whose next reply is lost."""
 

@@ -41,7 +41,7 @@ def test_every_key_is_documented_with_its_type(
     assert compact(read(store, "all"))
     assert {fold(store, found) for found in others} == {"ok"}
     assert store.skip_range(last) > 0
-    published.put(registered, "all", 1, b"{}")
+    published.put(registered, "all", 1, b"{}", Path("var"))
     Writer(store).publish(singles(store, [1]), 1)  # waits to be cut
     Registry(client, prefix).add(parse(rounds_table(4)))
     Dispatcher(client, client, prefix, queue=prefix).chores()

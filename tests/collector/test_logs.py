@@ -44,3 +44,26 @@ def test_the_level_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("worker", "error")
     logging.getLogger().warning("quiet")
     assert capsys.readouterr().err == ""
+
+
+def test_a_flood_of_one_kind_is_cut_short_and_hides_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("estimator")
+    for number in range(5_000):
+        logging.getLogger("asyncio").error("socket.accept() out of system resource %d", number)
+    logging.getLogger("asyncio").error("something else")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == logs.LINES + 1
+    assert json.loads(lines[-1])["message"] == "something else"
+
+
+def test_what_was_left_out_is_counted() -> None:
+    now = [0.0]
+    seldom = logs.Seldom(lines=2, within_s=10.0, clock=lambda: now[0])
+
+    def let_through() -> int | None:
+        record = logging.makeLogRecord({"name": "a", "msg": "again"})
+        return getattr(record, "left_out", 0) if seldom.filter(record) else None
+
+    assert [let_through() for _ in range(7)] == [0, 0, None, None, None, None, None]
+    now[0] = 10.0
+    assert [let_through() for _ in range(3)] == [5, 0, None]

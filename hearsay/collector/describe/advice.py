@@ -1,16 +1,25 @@
-"""What a survey under metric privacy should consider: how many bins a continuous axis has."""
+"""What a survey should consider: how many bins a continuous axis has under metric privacy, and rising shares."""
 
 from typing import Any
 
 from hearsay.mechanisms import Mechanism
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC
 from hearsay.mechanisms.metric.bounds import advised_bins, range_error
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 
 REPORTS = (10_000, 1_000_000)
+_NOISY_PREFIXES, _MANY_CELLS = ("haar", "hierarchical"), 64
+_RISING = (
+    "The true cumulative share never falls, the estimated one does. Asked with postprocess isotonic, ranges come from "
+    "the nearest one that never falls: a quarter to nearly half of their error is saved, less with many reports for "
+    "each cell. Such values are biased, and say so; standard errors and intervals stay those of the raw values."
+)
 
 
-def advice(mechanism: Mechanism) -> dict[str, Any]:
-    """`advice`, sentences for every continuous axis of `metric-l1`; nothing for other surveys."""
+def advice(mechanism: Mechanism, postprocess: str) -> dict[str, Any]:
+    """`advice`: sentences for every continuous axis of `metric-l1`, and for ranges over many cells; else nothing."""
+    if mechanism.ID in _NOISY_PREFIXES and mechanism.domain.size >= _MANY_CELLS and postprocess != ISOTONIC:
+        return {"advice": [_RISING]}
     if not isinstance(mechanism, MetricL1Signs):
         return {}
     lines = []

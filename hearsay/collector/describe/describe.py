@@ -29,7 +29,7 @@ def describe(survey: Survey) -> dict[str, Any]:
         **({} if not mechanism.choices() else {"choices": mechanism.choices()}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
-        **advice(mechanism),
+        **advice(mechanism, survey.postprocess),
         **matrix(mechanism),
         "cells": mechanism.domain.size,
         "report_bytes": single_bytes(wire),

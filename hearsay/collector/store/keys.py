@@ -89,6 +89,11 @@ class ShardKeys:
         return self.base + "windows"
 
     @property
+    def places(self) -> str:
+        """Set: `host:directory` of every place where an estimator has written snapshots."""
+        return self.base + "places"
+
+    @property
     def rounds(self) -> str:
         """Hash: number of the newest round, whether it is open, and of each its parameters and boundaries."""
         return self.base + "rounds"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import OutOfMemoryError
 
 from hearsay.collector import limits
-from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, UnknownSurvey
+from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.counters import windows_of
@@ -124,7 +124,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
-        return sorted(name.decode() for name in self.client.hkeys(keys.surveys(self.prefix)))
+        return sorted(name.decode(errors="replace") for name in self.client.hkeys(keys.surveys(self.prefix)))
 
     def list(self) -> list[Registered]:
         """Every survey that this version can read, by name; one that it cannot must not hide the others."""
@@ -150,6 +150,19 @@ class Registry:
         deleted += sum(int(self.client.unlink(key)) for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*"))
         self.client.hdel(keys.surveys(self.prefix), name)
         return deleted
+
+    def places(self, name: str) -> tuple[str, ...]:
+        """Where estimators have written files of a survey, as `host:directory`."""
+        found: set[bytes] = set()
+        for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*:places", count=1_000):
+            found |= self.client.smembers(key)
+        return tuple(sorted(place.decode() for place in found))
+
+    @property
+    def deployment(self) -> str:
+        """What tells this server and prefix from others."""
+        to = self.client.connection_pool.connection_kwargs
+        return f"{to.get('path') or '{}:{}'.format(to.get('host'), to.get('port'))}/{to.get('db', 0)} {self.prefix}"
 
     def ping(self) -> None:
         """Raises where the server does not answer."""
@@ -203,11 +216,8 @@ class Registry:
     def _registered(self, record: bytes) -> Registered:
         found = self._parsed.get(record)
         if found is None:
-            table = json.loads(record)
-            survey = replace(parse(table["survey"]), reason=table.get("reason"))
-            stores = tuple(
-                Shard(self.client, self.scripts, self.prefix, survey, number) for number in range(table["shards"])
-            )
+            survey, shards = _parse_record(record)
+            stores = tuple(Shard(self.client, self.scripts, self.prefix, survey, number) for number in range(shards))
             found = self._parsed[record] = Registered(survey, stores)
         return found
 
@@ -218,6 +228,18 @@ def state_bytes(survey: Survey, shards: int) -> int:
     if survey.retain_s is not None and every_s:
         kept = 1 + survey.retain_s // every_s
     return (kept + 1) * 8 * cells_of(survey.mechanism) * shards
+
+
+def _parse_record(record: bytes) -> tuple[Survey, int]:
+    """What the registry holds; a record that nobody of ours wrote must not stop the other surveys."""
+    try:
+        table = json.loads(record)
+        survey, reason, shards = parse(table["survey"]), table.get("reason"), table["shards"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise SurveyError("the registry's record of this survey cannot be read") from None
+    if type(shards) is not int or not 1 <= shards <= MAXIMUM_SHARDS:
+        raise SurveyError(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards!r}")
+    return replace(survey, reason=reason if isinstance(reason, str) else None), shards
 
 
 def _record(survey: Survey, shards: int) -> bytes:

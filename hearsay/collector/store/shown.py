@@ -3,9 +3,11 @@
 from hearsay.collector.store.shard import Shard
 
 
-def show(shard: Shard, window: str, version: int, document: bytes) -> bool:
-    """Store a snapshot's JSON, if it is newer than the one held."""
-    return bool(shard.scripts("show", [shard.keys.snapshot(window), shard.keys.meta], [version, document]))
+def show(shard: Shard, window: str, version: int, document: bytes, place: str = "") -> bool:
+    """Store a snapshot's JSON, if it is newer than the one held; `place` is where its files are written."""
+    keys = shard.keys
+    names = [keys.snapshot(window), keys.meta, keys.places]
+    return bool(shard.scripts("show", names, [version, document, place]))
 
 
 def shown_version(shard: Shard, window: str) -> int | None:

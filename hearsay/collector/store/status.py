@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hearsay.collector import limits
+from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.windows import Window
 
@@ -21,6 +22,8 @@ class Status:
     backlog_entries: int
     backlog_age_s: float
     outstanding: int
+    oldest_range_s: float  # since the oldest report of a range that is not committed was stored
+    waiting_entries: int  # not cut, or in a range that is not committed
     quarantined: int
     reissued: int
     quarantines: int
@@ -53,9 +56,14 @@ def status(shard: Shard) -> Status:
     newest_round = int(rounds[0] or 0)
     now = shard.now_ms()
     numbers = {name.decode(): value.decode() for name, value in meta.items()}
-    quarantined = sum(record.endswith(b" quarantined") for record in records)
     # A batch by its mark: ids may run ahead of the clock.
     born = int(mark.split()[-1]) if mark else _id(waiting[0][0])[0] if waiting else now
+    ranges = [Range.parse(0, record) for record in records]
+    quarantined = sum(found.quarantined for found in ranges)
+    backlog = int(numbers.get("entries_in", 0)) - int(cut or 0)
+    oldest = min(
+        (min(_id(found.first.encode())[0], found.time_ms) for found in ranges if not found.quarantined), default=now
+    )
     backlog_bytes = int(numbers.get("bytes_in", 0)) - int(numbers.get("bytes_out", 0))
     pressure: str | None = None
     if "pressure" in numbers and 0 <= now - int(numbers["pressure_at"]) < limits.PRESSURE_TTL_S * 1_000:
@@ -68,9 +76,11 @@ def status(shard: Shard) -> Status:
         published_entries=int(numbers.get("entries_in", 0)),
         published_bytes=int(numbers.get("bytes_in", 0)),
         stream_entries=length,
-        backlog_entries=int(numbers.get("entries_in", 0)) - int(cut or 0),
+        backlog_entries=backlog,
         backlog_age_s=max(now - born, 0) / 1_000,
         outstanding=len(records) - quarantined,
+        oldest_range_s=max(now - oldest, 0) / 1_000,
+        waiting_entries=backlog + sum(found.entries for found in ranges),
         quarantined=quarantined,
         reissued=int(numbers.get("reissues", 0)),
         quarantines=int(numbers.get("quarantines", 0)),

@@ -68,11 +68,13 @@ TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers, "roun
 
 def checked(table: dict[str, Any]) -> File:
     """The file's fields; SurveyError names the one that is wrong, what is allowed and what was got."""
-    _check_integers(table, "")
     try:
+        _check_integers(table, "")
         return File.model_validate(table)
     except ValidationError as error:
         raise SurveyError(printable(_explain(error))) from None
+    except RecursionError:
+        raise SurveyError("survey is nested deeper than any survey can be") from None
 
 
 def with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -117,6 +117,8 @@ def parse(table: dict[str, Any]) -> Survey:
         _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle a level, are checked when first used
     except MechanismError as error:
         raise SurveyError(printable(str(error))) from None
+    except MemoryError:
+        raise SurveyError(f"mechanism {file.mechanism} needs more memory on this domain than there is") from None
     domain = mechanism.domain
     if file.answers.postprocess == ISOTONIC and not (isinstance(domain, Cells) and domain.is_line):
         raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {domain.kind!r}")

@@ -10,7 +10,7 @@
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -31,6 +31,7 @@ from hearsay.estimator.serving.cache import EstimateCache
 from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.estimator.serving.health import Health
 from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.standing import said_with, troubles, waiting_reports
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 
@@ -43,7 +44,7 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
     """The application. It reads Redis at every request and keeps nothing but a few estimates."""
     interface = Interface(registry, health, failures)
     survey = "/api/surveys/{name}"
-    routes: dict[str, Callable[[Request], Response]] = {
+    routes: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
         "/metrics": interface.metrics,
         "/healthz": interface.alive,
         "/readyz": interface.ready,
@@ -78,18 +79,20 @@ class Interface:
     def metrics(self, request: Request) -> Response:
         return Response(generate_latest(self._metrics), media_type=CONTENT_TYPE_LATEST)
 
-    def alive(self, request: Request) -> Response:
-        """Whether the process works; if not, restart it."""
+    async def alive(self, request: Request) -> Response:
+        """Whether the process works; if not, restart it. Answered by the event loop: it waits for no other request."""
         alive = self._health.alive()
         return JSONResponse({"status": "alive" if alive else "stuck"}, 200 if alive else 503)
 
     def ready(self, request: Request) -> Response:
-        """Whether answers are up to date; if not, wait."""
+        """Whether answers are up to date; if not, wait, or look after what stands still."""
         trouble = self._health.trouble()
-        if trouble is None:
-            self._registry.ping()
-            return JSONResponse({"status": "ready"})
-        return JSONResponse({"status": "not ready", "error": trouble}, 503)
+        if trouble is not None:
+            return JSONResponse({"status": "not ready", "error": trouble}, 503)
+        held_up = [found.words for found in troubles(self._registry) if found.holds_up]
+        if held_up:
+            return JSONResponse({"status": "not ready", "error": "; ".join(held_up)}, 503)
+        return JSONResponse({"status": "ready"})
 
     def surveys(self, request: Request) -> Response:
         return JSONResponse([_summary(registered) for registered in self._registry.list()])
@@ -134,7 +137,10 @@ class Interface:
         question = parse_text(parameters.get("q", ""))
         window = parameters.get("window", ALL)
         count, simultaneous = (_flag(name, parameters.get(name, "0")) for name in ("count", "simultaneous"))
-        estimate = self._estimates.get(registered, window)
+        try:
+            estimate, left_out = self._estimates.get(registered, window)
+        except QueryError as refusal:
+            raise said_with(refusal, waiting_reports(registered)) from None
         answers = answer(
             question,
             estimate,
@@ -150,6 +156,8 @@ class Interface:
                 "survey": registered.survey.name,
                 "window": window,
                 "reports": estimate.reports,
+                "waiting": waiting_reports(registered),
+                "left_out": left_out,
                 "answers": [each.table() for each in answers],
             }
         )

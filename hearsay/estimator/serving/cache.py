@@ -2,6 +2,7 @@
 
 import threading
 from collections import OrderedDict
+from typing import NamedTuple
 
 from hearsay.collector.store.counters import counters_of
 from hearsay.collector.store.registry import Registered
@@ -15,6 +16,13 @@ HELD = 8
 HELD_CELLS = 1 << 22  # of all estimates together: one of so many cells takes 200 MB or more
 
 
+class Known(NamedTuple):
+    """An estimate, and the windows that its sum leaves out."""
+
+    estimate: Estimate
+    left_out: tuple[str, ...]
+
+
 class EstimateCache:
     """The last few estimates that were asked for, as many as fit. One is made at a time.
 
@@ -24,9 +32,9 @@ class EstimateCache:
     def __init__(self, entries: int = HELD, cells: int = HELD_CELLS) -> None:
         self._entries, self._cells = entries, cells
         self._lock = threading.Lock()
-        self._held: OrderedDict[Key, tuple[Key, Estimate]] = OrderedDict()
+        self._held: OrderedDict[Key, tuple[Key, Known]] = OrderedDict()
 
-    def get(self, registered: Registered, window: str) -> Estimate:
+    def get(self, registered: Registered, window: str) -> Known:
         """The estimate of a window (its name, `all`, or `last:N`) as it is now; QueryError where it is withheld."""
         with self._lock:
             chosen = choose(registered, window)
@@ -46,12 +54,12 @@ class EstimateCache:
             self._held.popitem(last=False)
 
     def _total(self) -> int:
-        return sum(estimate.cost for _, estimate in self._held.values())
+        return sum(known.estimate.cost for _, known in self._held.values())
 
-    def _make(self, registered: Registered, window: str) -> Estimate:
+    def _make(self, registered: Registered, window: str) -> Known:
         current = live(registered, window)
         check_reports(current.survey.mechanism.reports(current.state), current.survey.minimum_reports)
-        return current.estimate()
+        return Known(current.estimate(), current.left_out)
 
     def _counters(self, registered: Registered, chosen: list[Window]) -> Key:
         """All counters of all windows meant: they change with every commit."""

@@ -4,6 +4,7 @@ Workers count inside COMMIT, so a count is as exact as the state itself, whichev
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import CAUSES, status
 from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.standing import troubles
 from hearsay.estimator.totals import totals
 
 SHARD = ("survey", "shard")
@@ -65,8 +67,16 @@ class PipelineMetrics(Collector):
         now = time.time()
         for found in alive(self._registry):
             beats.add_metric([found.role, found.process], now - found.age_s)
+        standing = GaugeMetricFamily(
+            "hearsay_standing_still",
+            "How many things stand still or are missing, by kind; `hearsay status` says each in a line.",
+            labels=["kind"],
+        )
+        for kind, count in sorted(Counter(trouble.code for trouble in troubles(self._registry)).items()):
+            standing.add_metric([kind], count)
         return [
             beats,
+            standing,
             self._summary("hearsay_fold_duration_seconds", "Time to read, fold and commit a range.", "fold", "folds"),
             self._summary(
                 "hearsay_materialise_duration_seconds",
@@ -105,6 +115,10 @@ class _Families:
         self.stream = self._gauge("stream_entries", "Entries in the stream, not trimmed yet.", *SHARD)
         self.backlog = self._gauge("backlog_entries", "Entries that are not cut into ranges yet.", *SHARD)
         self.age = self._gauge("backlog_age_seconds", "Age of the oldest entry that is not cut yet.", *SHARD)
+        self.waiting = self._gauge("reports_waiting", "Reports published and neither folded nor refused yet.", *SHARD)
+        self.oldest_range = self._gauge(
+            "oldest_range_age_seconds", "Age of the oldest report in a range that is not committed.", *SHARD
+        )
         self.outstanding = self._gauge("ranges_outstanding", "Ranges cut and not committed yet.", *SHARD)
         self.quarantined = self._gauge("ranges_quarantined", "Ranges put aside after too many attempts.", *SHARD)
         self.reissued = self._counter("ranges_reenqueued", "Overdue ranges that were enqueued again.", *SHARD)
@@ -160,12 +174,14 @@ class _Families:
             (self.published, seen.published_reports),
             (self.entries, seen.published_entries),
             (self.bytes, seen.published_bytes),
-            (self.accepted, total.folded + total.rejected.reports),
+            (self.accepted, total.accounted),
             (self.folded, total.folded),
             (self.merged, total.merged),
             (self.stream, seen.stream_entries),
             (self.backlog, seen.backlog_entries),
             (self.age, seen.backlog_age_s),
+            (self.waiting, max(seen.published_reports - total.accounted, 0) if seen.waiting_entries else 0),
+            (self.oldest_range, seen.oldest_range_s),
             (self.outstanding, seen.outstanding),
             (self.quarantined, seen.quarantined),
             (self.reissued, seen.reissued),

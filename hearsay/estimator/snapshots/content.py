@@ -41,13 +41,14 @@ class Content:
         return self.estimate is None
 
     def arrays(self) -> dict[str, Any]:
-        """Every array of `arrays.npz`: the exact state and, unless withheld, what the estimate stores.
+        """Every array of `arrays.npz`: the exact state and what the estimate stores; none where it is withheld.
 
-        That is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
+        The estimate is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
         """
+        if self.estimate is None:
+            return {}  # the state says all that the answers would
         arrays: dict[str, Any] = {f"state/{name}": array for name, array in self.state.items()}
-        if self.estimate is not None:
-            arrays |= self.estimate.arrays()
+        arrays |= self.estimate.arrays()
         if self.processed is not None:
             arrays["processed"] = self.processed.values
         return arrays

@@ -7,33 +7,40 @@ A directory cannot be replaced by rename when it is not empty; a link can, and a
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.collector.errors import SurveyError
+from hearsay.collector.errors import CollectorError
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import FORMAT, Content
 from hearsay.mechanisms import State
+from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
 GENERATIONS = ".generations"
+OWNER = "owner"
+CHECKSUM = "checksum"
+_NPY_HEAD = 1_024  # what an array's own description takes at most
+_JSON_BYTES = 64 << 20
 # What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
-_DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,10 @@ def write(directory: str | Path, content: Content) -> Path:
         with _replacing(directory / ARRAYS) as temporary, temporary.open("wb") as file:
             _save_arrays(file, content.arrays())
             _to_disk(file)
+            document = content.document()
+            document[CHECKSUM] = checksum(document, temporary)
         with _replacing(directory / JSON) as temporary, temporary.open("w", encoding="utf-8") as text:
-            json.dump(content.document(), text, indent=1, allow_nan=False)
+            json.dump(document, text, indent=1, allow_nan=False)
             _to_disk(text)
     except OSError as error:
         raise SnapshotError(f"snapshot cannot be written to {directory}: {error.strerror or error}") from None
@@ -121,15 +130,63 @@ def load(directory: str | Path) -> Snapshot:
     generation = Path(directory).resolve()  # once, so that both files come from the same generation
     metadata = _read_json(generation / JSON, directory)
     try:
-        survey, _ = parse(metadata["definition"]).in_round(metadata.get("rounds", [])), metadata["window"]
-        state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in survey.mechanism.arrays})
-    except (*_DAMAGED, SurveyError) as error:
+        survey = parse(metadata["definition"]).in_round(metadata.get("rounds", []))
+        _check_metadata(metadata, survey)
+        if metadata["withheld"]:
+            least, held = survey.minimum_reports, metadata["reports"]
+            raise SnapshotError(f"{directory} is withheld: answers need at least {least} reports, it has {held}")
+        shapes = survey.mechanism.arrays
+        _check_sizes(generation / ARRAYS, {f"state/{name}": 8 * prod(shape) for name, shape in shapes.items()})
+        if checksum(metadata, generation / ARRAYS) != metadata[CHECKSUM]:
+            raise ValueError("its checksum is another one: a file was changed, or is damaged")
+        state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
+    except (*_DAMAGED, CollectorError, MechanismError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
-    for name, shape in survey.mechanism.arrays.items():
+    for name, shape in shapes.items():
         if state[name].shape != shape or state[name].dtype != np.int64:
             got = f"{state[name].dtype} {list(state[name].shape)}"
             raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+    reports = survey.mechanism.reports(state)
+    if reports != metadata["reports"]:
+        raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
     return Snapshot(survey, state, metadata)
+
+
+def checksum(document: Mapping[str, Any], arrays: Path) -> str:
+    """SHA-256 over all that a snapshot says, and over its arrays."""
+    said = {name: value for name, value in document.items() if name != CHECKSUM}
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True, allow_nan=False).encode())
+    with arrays.open("rb") as file:
+        digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
+    """Compare what is said twice: what was changed in one place only is not believed."""
+    said = {name: metadata[name] for name in ("survey", "tag", "mechanism", "epsilon", "minimum_reports")}
+    defined = {
+        "survey": survey.name,
+        "tag": survey.tag,
+        "mechanism": survey.mechanism.ID,
+        "epsilon": survey.epsilon,
+        "minimum_reports": survey.minimum_reports,
+    }
+    for name, value in said.items():
+        if value != defined[name]:
+            raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
+    if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
+        raise ValueError("its window or its checksum is missing")
+
+
+def _check_sizes(path: Path, expected: dict[str, int]) -> None:
+    """Refuse an archive that would unpack to more than its file holds, or than its survey needs, before it is read."""
+    with zipfile.ZipFile(path) as archive:
+        for name, size in expected.items():
+            member = archive.getinfo(f"{name}.npy")
+            if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+                raise ValueError(f"array {name} is compressed; snapshots are not")
+            if not size <= member.file_size <= size + _NPY_HEAD:
+                raise ValueError(f"array {name} must have {size} bytes, got {member.file_size}")
 
 
 def holds(root: str | Path, survey: Survey, window: str, version: int, final: bool) -> bool:
@@ -166,12 +223,35 @@ def remove_survey(root: str | Path, survey: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def own(root: str | Path, survey: str, deployment: str) -> None:
+    """Note whose snapshots these are: of several deployments that share a directory each removes its own."""
+    note = Path(root) / survey / GENERATIONS / OWNER
+    try:
+        if not note.exists():
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(deployment, encoding="utf-8")
+    except OSError as error:
+        raise SnapshotError(f"snapshot cannot be written to {note.parent}: {error.strerror or error}") from None
+
+
+def owned(root: str | Path, deployment: str) -> list[str]:
+    """Surveys whose snapshots this deployment has written."""
+    found = []
+    for note in sorted(Path(root).glob(f"*/{GENERATIONS}/{OWNER}")):
+        with suppress(OSError, ValueError):
+            if note.read_text(encoding="utf-8") == deployment:
+                found.append(note.parents[1].name)
+    return found
+
+
 def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
     try:
+        if path.stat().st_size > _JSON_BYTES:
+            raise ValueError(f"more than {_JSON_BYTES} bytes")
         metadata = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SnapshotError(f"{directory} is not a snapshot: it has no {JSON}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {JSON}: {_short(error)}") from None
     number = metadata.get("format") if isinstance(metadata, dict) else None
     if not isinstance(number, int) or number < 1:
@@ -184,7 +264,8 @@ def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
 def _says_the_same(link: Path, content: Content) -> bool:
     """By all it says, not by the version alone: a server that lost its last second counts versions again."""
     held, fresh = _document(link), json.loads(json.dumps(content.document()))
-    return held | {"generated_at": None} == fresh | {"generated_at": None}
+    apart = {"generated_at": None, CHECKSUM: None}
+    return held | apart == fresh | apart
 
 
 def _document(link: Path) -> dict[str, Any]:

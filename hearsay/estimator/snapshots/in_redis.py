@@ -4,15 +4,18 @@ It also decides which of two estimators was later: a snapshot is stored only ove
 """
 
 import json
+import socket
+from pathlib import Path
 from typing import Any
 
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.store.shown import show, shown, shown_version
 
 
-def put(registered: Registered, window: str, version: int, document: bytes) -> bool:
-    """Store a snapshot's JSON, if it is newer than the one held."""
-    return show(registered.stores[0], window, version, document)
+def put(registered: Registered, window: str, version: int, document: bytes, root: Path | None = None) -> bool:
+    """Store a snapshot's JSON, if it is newer than the one held, and under which directory its files are."""
+    place = "" if root is None else f"{socket.gethostname()}:{root.resolve()}"
+    return show(registered.stores[0], window, version, document, place)
 
 
 def held_version(registered: Registered, window: str) -> int | None:

@@ -61,7 +61,10 @@ class BinEstimate(KeyEstimate, KeyQuantiles):
             stderr[place] = error[at] / slope if slope > 0 else np.nan
             low[place] = crossing(edges, np.maximum.accumulate(mean + Z95 * error))
             high[place] = crossing(edges, np.minimum.accumulate((mean - Z95 * error)[::-1])[::-1])
-        return Measured(value, stderr, np.minimum(low, value), np.maximum(high, value))
+        # Inside a bin nothing is known, many values may be equal: the band takes whole bins.
+        low = edges[np.clip(np.searchsorted(edges, np.minimum(low, value), side="right") - 1, 0, self.bins)]
+        high = edges[np.clip(np.searchsorted(edges, np.maximum(high, value)), 0, self.bins)]
+        return Measured(value, stderr, low, high)
 
 
 def crossing(edges: Floats, rising: Floats) -> float:

@@ -29,6 +29,7 @@ class Table:
     value: Floats
     covariance: Floats  # NaN where a model has none
     largest: float = 0.0  # most that one report can move a cell, times n; 0: the normal interval holds
+    cautious: float = 0.0  # a standard error that no table exceeds, where few reports cannot say theirs
     method: str = ""  # the name of the model, where the value is one and not an unbiased estimate
     model: str = ""  # the same in words
 
@@ -52,7 +53,9 @@ class Table:
         """Values and standard errors; with an interval where the normal one does not hold (Bernstein's inequality)."""
         if not self.largest:
             return Measured(self.value, self.stderr)
-        far = np.sqrt(2 * BERNSTEIN) * self.stderr + 2 * BERNSTEIN * self.largest / (3 * max(self.reports, 1))
+        far = np.sqrt(2 * BERNSTEIN) * np.maximum(self.stderr, self.cautious) + 2 * BERNSTEIN * self.largest / (
+            3 * max(self.reports, 1)
+        )
         low, high = np.clip(self.value - far, 0.0, 1.0), np.clip(self.value + far, 0.0, 1.0)
         return Measured(self.value, self.stderr, low, high)
 

@@ -10,8 +10,10 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.asking import ask
 from hearsay.estimator.live import live
 from hearsay.estimator.snapshots import directory as snapshots
+from hearsay.estimator.standing import said_with, waiting_reports
 from hearsay.mechanisms import State
 from hearsay.mechanisms.asking import grammar
+from hearsay.mechanisms.errors import QueryError
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
@@ -75,6 +77,7 @@ def command(
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
             raise click.UsageError(f"No such option: {word}")
+    waiting = 0
     if snapshot is not None:
         survey, state = _from_snapshot(snapshot, window)
         title = f"{survey.name} ({snapshot})"
@@ -83,19 +86,30 @@ def command(
             raise click.UsageError("name a survey, or a snapshot with --snapshot DIR")
         name, *words_left = words
         words = tuple(words_left)
-        current = live(open_registry(settings).get(name), window or "all")
+        registered = open_registry(settings).get(name)
+        current = live(registered, window or "all")
         survey, state = current.survey, current.state
         title = f"{survey.name} (window {current.window})"
+        if current.left_out:
+            few = f"fewer than {survey.minimum_reports} reports each"
+            click.echo(f"hearsay: left out, with {few}: {', '.join(current.left_out)}", err=True)
+        waiting = waiting_reports(registered)
     verb = words[0] if words else ""
     if picture is not None and verb not in drawable():
         raise click.UsageError(f"--picture goes with {' or '.join(drawable())}, got {verb or 'nothing'}")
-    answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
+    try:
+        answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
+    except QueryError as refusal:
+        if survey.mechanism.reports(state) >= survey.minimum_reports:
+            raise
+        raise said_with(refusal, waiting) from None
     if picture is not None:
         save_picture(verb, answers, picture)
     if as_json:
         print_json([each.table() for each in answers])
         return
-    print_answers(f"{title}: {survey.mechanism.reports(state):,} reports", answers)
+    late = f"; {waiting:,} more are waiting to be folded" if waiting else ""
+    print_answers(f"{title}: {survey.mechanism.reports(state):,} reports{late}", answers)
     if verb == "tree":
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 

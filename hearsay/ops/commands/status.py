@@ -1,69 +1,91 @@
-"""`hearsay status`: what is going on."""
+"""`hearsay status`: what is going on, and what stands still."""
 
 from typing import Any
 
 import click
 
-from hearsay.collector.heartbeats import roles
+from hearsay.collector.heartbeats import BEAT_S, alive
 from hearsay.collector.store.registry import Registry
+from hearsay.estimator.standing import ROLES, troubles
 from hearsay.ops.config import Settings
+from hearsay.ops.errors import CheckFailed
 from hearsay.ops.operate.overview import overview
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses
-from hearsay.ops.terminal.present import notes, print_json, print_table
+from hearsay.ops.terminal.present import notes, print_json
 
-COLUMNS = {
-    "survey": "survey",
-    "shard": "shard",
-    "published": "published_reports",
-    "folded": "folded_reports",
-    "in/s": "published_per_s",
-    "folded/s": "folded_per_s",
-    "stream": "stream_entries",
-    "backlog": "backlog_entries",
-    "age s": "backlog_age_s",
-    "ranges": "outstanding",
-    "quarantined": "quarantined",
-    "re-enqueued": "reissued",
-    "deltas": "deltas",
-    "pressure": "pressure",
-}
+SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
 
 @click.command()
 @click.option("--interval", type=click.FloatRange(0, 60), default=1.0, show_default=True,
               help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
+@click.option("--check", is_flag=True, help="Exit with 1 where something stands still or is missing, a line each why.")
 @json_option
 @uses(*SERVER)
-def command(settings: Settings, interval: float, as_json: bool) -> None:
-    """Show streams, backlog, ranges, rejects and rates."""
+def command(settings: Settings, interval: float, check: bool, as_json: bool) -> None:
+    """Show what came in, what was folded, what waits and what stands still.
+
+    A process is remembered for 30 s after it died, and counted apart once it missed a sign of life.
+    """
     registry = open_registry(settings)
     rows = overview(registry, interval)
+    found = troubles(registry)
     if as_json:
         print_json(rows)
-        return
-    cells = [[*(_whole(row[key]) for key in COLUMNS.values()), _round(row), _rejects(row)] for row in rows]
-    caption = f"rejected: entries/reports by reason; seen lately: {_alive(registry)}"
-    print_table("status", [*COLUMNS, "round", "rejected"], cells, caption)
+    else:
+        for row in rows:
+            click.echo("\n".join(_block(row)))
+        click.echo(f"at work    {_processes(registry)}")
+        if not check:
+            for trouble in found:
+                click.echo(f"warning    {trouble.words}")
     for line in dict.fromkeys(f"{row['survey']}: {warning}" for row in rows for warning in row["warnings"]):
         notes().print(line, markup=False)
+    if check and found:
+        raise CheckFailed("; ".join(trouble.words for trouble in found))
 
 
-def _alive(registry: Registry) -> str:
-    """Which processes were seen lately."""
-    return ", ".join(f"{count} {role}" for role, count in sorted(roles(registry).items())) or "no process"
-
-
-def _whole(value: Any) -> Any:
-    return round(value) if isinstance(value, float) else value
-
-
-def _round(row: dict[str, Any]) -> str | None:
-    return None if row["round"] is None else f"{row['round']} {'open' if row['round_open'] else 'closed'}"
-
-
-def _rejects(row: dict[str, Any]) -> str | None:
-    return (
-        ", ".join(f"{reason} {counts['entries']}/{counts['reports']}" for reason, counts in row["rejected"].items())
-        or None
+def _block(row: dict[str, Any]) -> list[str]:
+    """A shard in a few short lines."""
+    shard = f", shard {row['shard']}" if row["shards"] > 1 else ""
+    state = "open" if row["open"] else "closed"
+    if row["round"] is not None:
+        state += f", round {row['round']} {'open' if row['round_open'] else 'closed'}"
+    lines = [
+        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {state})",
+        f"  published  {row['published_reports']:,} reports{_rate(row['published_per_s'])}",
+        f"  folded     {row['folded_reports']:,} reports{_rate(row['folded_per_s'])}",
+        f"  waiting    {row['waiting_reports']:,} reports",
+    ]
+    if row["backlog_entries"]:
+        lines.append(f"             {row['backlog_entries']:,} entries not cut, for {row['backlog_age_s']:.0f} s")
+    if row["outstanding"]:
+        lines.append(f"             {row['outstanding']:,} ranges out, for {row['oldest_range_s']:.0f} s")
+    if row["quarantined"]:
+        lines.append(f"             {row['quarantined']:,} ranges put aside")
+    lines.append(
+        f"  held       {row['deltas']:,} deltas, {row['stream_entries']:,} entries, {row['windows']:,} windows"
     )
+    for reason, counts in row["rejected"].items():
+        lines.append(f"  rejected   {reason}: {counts['entries']:,} entries, {counts['reports']:,} reports")
+    if row["reissued"]:
+        lines.append(f"  repeated   {row['reissued']:,} ranges enqueued again")
+    if row["pressure"] is not None:
+        lines.append(f"  pressure   {row['pressure']}")
+    return lines
+
+
+def _rate(rate: float | None) -> str:
+    return "" if rate is None else f", {rate:,.0f}/s"
+
+
+def _processes(registry: Registry) -> str:
+    """Which processes were seen lately, by role; those that missed a sign of life apart."""
+    seen = alive(registry)
+    words = []
+    for role in (*ROLES, *sorted({found.role for found in seen} - set(ROLES))):
+        silent = [found for found in seen if found.role == role and found.age_s > SILENT_S]
+        count = sum(found.role == role for found in seen) - len(silent)
+        words.append(f"{count} {role}" + (f" ({len(silent)} not seen for {SILENT_S:.0f} s)" if silent else ""))
+    return ", ".join(words)

@@ -10,11 +10,12 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey, load
 from hearsay.estimator.rounds import drive
-from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.ops.config import Settings
-from hearsay.ops.errors import OperationError
+from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.operate import skipping as giving_up
+from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.ops.operate.jobs import forget_jobs
+from hearsay.ops.operate.refusals import refusals
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, json_option, uses
@@ -143,11 +144,17 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
         survey = registry.get(name).survey
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
+    places = registry.places(name)
     jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
     jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
-    snapshot.remove_survey(settings.snapshots_dir, name)
+    left = remove_snapshots(name, settings.snapshots_dir, places)
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
+    if left:
+        raise CheckFailed(
+            f"snapshots of {name} could not be reached and are left in {', '.join(left)}; an estimator that runs there "
+            "removes them"
+        )
 
 
 @command.command()
@@ -171,6 +178,30 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
         print_json(outcome)
     else:
         click.echo(f"survey {name}: {', '.join(f'{count} {what}' for what, count in outcome.items())}")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
+@json_option
+@uses(*SERVER)
+def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
+    """Show what was refused: why, when, how long it was, and its hash.
+
+    First the totals by reason, then the newest dead letters. Of every range the first hundred are kept, and of those
+    the last ten thousand or so. The payload is kept only where HEARSAY_DEAD_LETTER_PAYLOAD says so.
+    """
+    registered = open_registry(settings).get(name)
+    total, letters = refusals(registered, limit)
+    if as_json:
+        print_json({"rejected": total.table(), "letters": letters})
+        return
+    for reason, counts in total.table().items():
+        click.echo(f"{reason}: {counts['entries']:,} entries, {counts['reports']:,} reports")
+    if not total:
+        click.echo(f"survey {name} has refused nothing")
+    for letter in letters:
+        click.echo(f"{letter['time']}  {letter['reason']:<15} {letter['length']:>9,} bytes  {letter['sha256'][:16]}")
 
 
 @command.command("next-round")

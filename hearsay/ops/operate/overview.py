@@ -15,6 +15,7 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
     surveys = registry.list()
     warnings = {registered.survey.name: _warnings(registered) for registered in surveys}
     shards = [shard for registered in surveys for shard in registered.stores]
+    numbers = {registered.survey.name: registered.shards for registered in surveys}
     earlier = [_look(shard) for shard in shards] if interval_s else []
     started = time.monotonic()
     if shards:
@@ -27,6 +28,7 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
             if earlier:
                 rate = (row[f"{name}_reports"] - earlier[number][f"{name}_reports"]) / (time.monotonic() - started)
             row[f"{name}_per_s"] = rate
+        row["shards"] = numbers[row["survey"]]
         rows.append(row)
     return rows
 
@@ -43,6 +45,8 @@ def _look(shard: Shard) -> dict[str, Any]:
     total = totals(shard, seen.windows)
     return {
         "survey": shard.survey.name,
+        "tag": shard.survey.tag8,
+        "mechanism": shard.survey.mechanism.ID,
         "shard": shard.shard,
         "open": seen.open,
         "published_reports": seen.published_reports,
@@ -51,7 +55,9 @@ def _look(shard: Shard) -> dict[str, Any]:
         "stream_entries": seen.stream_entries,
         "backlog_entries": seen.backlog_entries,
         "backlog_age_s": seen.backlog_age_s,
+        "waiting_reports": max(seen.published_reports - total.accounted, 0) if seen.waiting_entries else 0,
         "outstanding": seen.outstanding,
+        "oldest_range_s": seen.oldest_range_s,
         "quarantined": seen.quarantined,
         "reissued": seen.reissued,
         "deltas": seen.deltas,

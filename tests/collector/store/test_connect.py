@@ -1,8 +1,14 @@
 """Connecting: a server that cannot be used is one line, and no password is ever shown."""
 
+import shutil
+import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import redis
@@ -45,10 +51,19 @@ def test_a_lost_reply_is_never_repeated_by_the_client(server: EmbeddedServer) ->
 
 
 @pytest.mark.parametrize(
-    "url", [f"redis://:{SECRET}", f"redis://{SECRET}:{SECRET}", f"http://user:{SECRET}@localhost:6379", "", SECRET]
+    "url",
+    [
+        f"redis://:{SECRET}",
+        f"redis://{SECRET}:{SECRET}",
+        f"http://user:{SECRET}@localhost:6379",
+        "",
+        SECRET,
+        f"redis://x..y/?password={SECRET}",
+        f"redis://127.0.0.1:6379/?bogus={SECRET}",
+    ],
 )
 def test_what_is_no_url_is_told_how_one_looks(url: str) -> None:
-    assert error_of(url) == "Redis URL must be like redis://[user:password@]host:port[/number], or unix://path"
+    assert error_of(url).startswith("Redis URL must be like redis://[user:password@]host:port[/number], or unix://path")
 
 
 def test_nobody_at_the_door(unused_port: int) -> None:
@@ -125,3 +140,44 @@ def test_servers_from_6_2_on_are_accepted(version: str) -> None:
 def test_older_servers_are_refused(version: str) -> None:
     with pytest.raises(ServerError, match=rf"^Redis server must be at least 6\.2, got {version}$"):
         check_server(Reporting(version))
+
+
+def test_tls_against_a_plain_port_is_told_so(server: EmbeddedServer) -> None:
+    message = error_of(server.url.replace("redis://", "rediss://"))
+    assert "does not answer in TLS; is it a plain port? Then the URL starts with redis://" in message
+
+
+@pytest.fixture
+def tls_url(tmp_path: Path) -> Iterator[str]:
+    """A server that speaks TLS with a certificate of its own making: one that nobody trusts."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("makes a certificate with openssl")
+    asked = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=a"]
+    subprocess.run([openssl, *asked, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with suppress(OSError), context.wrap_socket(connection, server_side=True) as wrapped:
+                        wrapped.recv(1)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"rediss://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_certificate_that_nobody_trusts_is_the_reason_given(tls_url: str) -> None:
+    assert "has a certificate that cannot be trusted: self" in error_of(tls_url)
+
+
+def test_a_cluster_is_refused(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path, extra=["--cluster-enabled", "yes"]) as running:
+        assert error_of(running.url) == (
+            "Redis Cluster is not supported yet: name one server that is not in cluster mode"
+        )

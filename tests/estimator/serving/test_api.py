@@ -12,6 +12,7 @@ from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
+from hearsay.estimator import standing
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.health import STUCK_AFTER_S, Health
 from hearsay.estimator.serving.service import loop, serve
@@ -21,6 +22,7 @@ from hearsay.ops.server.embedded import EmbeddedServer
 from tests.estimator.running import estimator, wait_until
 from tests.estimator.snapshots.test_directory import VALIDATOR
 from tests.estimator.surveys import colours, deliver
+from tests.pipeline import cut_all, singles
 
 HOUR_MS = 3_600_000
 ONE = 1_738_328_400_000  # 2025-01-31 13:00 UTC
@@ -97,9 +99,16 @@ class TestInterface:
 
     def test_an_answer_is_never_stale(self, http: httpx.Client, hourly: Registered) -> None:
         url = "/api/surveys/colours/query?q=point+red"
-        assert http.get(url).json()["reports"] == 450
-        deliver(hourly, 10, seed=9, at_ms=ONE + 4 * HOUR_MS)
-        assert http.get(url).json()["reports"] == 460
+        assert http.get(url).json()["reports"] == 350
+        deliver(hourly, 160, seed=9, at_ms=ONE + 4 * HOUR_MS)
+        assert http.get(url).json()["reports"] == 510
+
+    def test_a_sum_leaves_out_windows_below_the_minimum_and_names_them(self, http: httpx.Client) -> None:
+        """Else the difference of two sums would say what the small window alone must not."""
+        found = http.get("/api/surveys/colours/query?q=point+red").json()
+        assert (found["reports"], found["left_out"]) == (350, ["20250131T130000Z"])
+        found = http.get("/api/surveys/colours/query?q=point+red&window=last:2").json()
+        assert (found["reports"], found["left_out"]) == (350, [])
 
     @pytest.mark.parametrize(
         ("parameters", "says"),
@@ -219,3 +228,27 @@ def test_weighted_ranges_over_http_say_what_the_state_says(registry: Registry, t
         deliver(registry.get("colours"), 50)
         refused = http.get("/api/surveys/colours/query", params={"q": "weighted 1 3"})
         assert "query weighted needs an ordered domain" in error_of(refused, 400)
+
+
+def test_an_estimator_without_workers_is_not_ready(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = registry.add(colours())
+    with estimator(registry, tmp_path) as http:
+        assert http.get("/readyz").status_code == 200  # nothing waits
+        store = registered.store(0)
+        store.publish("w", 1, singles(store, range(3)), 3)
+        cut_all(store)
+        monkeypatch.setattr(standing, "ALONE_S", 0.0)
+        answer = http.get("/readyz")
+        assert answer.status_code == 503
+        assert "survey colours: a range waits for" in answer.json()["error"]
+        assert "and no worker was seen lately" in answer.json()["error"]
+        assert http.get("/healthz").status_code == 200  # a restart would not help
+        text = http.get("/metrics").text
+        assert 'hearsay_standing_still{kind="ranges"} 1.0' in text
+        assert 'hearsay_standing_still{kind="no-worker"} 1.0' in text
+        assert 'hearsay_reports_waiting{shard="0",survey="colours"} 3.0' in text
+        refusal = http.get("/api/surveys/colours/query", params={"q": "top 3"})
+        assert refusal.status_code == 400
+        assert "no reports yet; 3 reports are waiting to be folded" in refusal.json()["error"]

@@ -17,7 +17,7 @@ def test_an_estimate_is_made_once_until_something_changes(registry: Registry) ->
     first = cache.get(registered, "all")
     assert cache.get(registered, "all") is first
     deliver(registered, 50, seed=2)
-    assert cache.get(registered, "all").reports == 250
+    assert cache.get(registered, "all").estimate.reports == 250
 
 
 def test_what_has_changed_is_let_go(registry: Registry) -> None:
@@ -25,7 +25,7 @@ def test_what_has_changed_is_let_go(registry: Registry) -> None:
     registered, cache, past = registry.add(colours()), EstimateCache(), []
     for seed in range(5):
         deliver(registered, 100, seed=seed)
-        past.append(weakref.ref(cache.get(registered, "all")))
+        past.append(weakref.ref(cache.get(registered, "all").estimate))
     gc.collect()
     assert [reference() is not None for reference in past] == [False] * 4 + [True]
 
@@ -52,4 +52,4 @@ def test_what_is_withheld_is_not_kept(registry: Registry) -> None:
     with pytest.raises(QueryError, match="withheld"):
         cache.get(registered, "all")
     deliver(registered, 100, seed=2)
-    assert cache.get(registered, "all").reports == 200
+    assert cache.get(registered, "all").estimate.reports == 200

@@ -1,5 +1,6 @@
 import json
 import pickle
+import tracemalloc
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.rejections import Refused, Rejections
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import Content, compose
-from hearsay.estimator.snapshots.directory import load, publish, remove_survey, remove_window, windows, write
+from hearsay.estimator.snapshots.directory import checksum, load, publish, remove_survey, remove_window, windows, write
 from hearsay.mechanisms.asking import answer, parse_text
 from tests.estimator.surveys import colours, state_of
 
@@ -63,14 +64,15 @@ class TestDirectory:
         assert document["window_end"] == "2025-01-31T14:00:00.000Z"
         assert document["status"] == "partial"
 
-    def test_withheld_says_nothing_but_keeps_the_state(self, tmp_path: Path) -> None:
+    def test_withheld_says_nothing_and_holds_no_state(self, tmp_path: Path) -> None:
         written = content(colours(answers={"minimum_reports": 501}))
         document = snapshot_json(write(tmp_path, written))
         assert document["withheld"] is True
-        assert document["answers"] == []
+        assert (document["answers"], document["arrays"]) == ([], [])
         with np.load(tmp_path / "arrays.npz", allow_pickle=False) as arrays:
-            assert set(arrays) == {"state/sum", "state/count"}
-        assert load(tmp_path).survey.minimum_reports == 501
+            assert set(arrays) == set()
+        with pytest.raises(SnapshotError, match="is withheld: answers need at least 501 reports, it has 500"):
+            load(tmp_path)
 
     def test_no_reports_is_withheld(self) -> None:
         assert content(reports=0).withheld
@@ -196,7 +198,72 @@ class TestRefusals:
         (tmp_path / "arrays.npz").write_bytes(pickle.dumps({"state/sum": 1}))
         self.refuse(tmp_path, "is not a snapshot")
 
-    def test_a_state_of_another_shape(self, tmp_path: Path) -> None:
-        survey = colours()
-        write(tmp_path, compose(survey, "all", {name: a[:-1] for name, a in survey.mechanism.empty().items()}))
-        self.refuse(tmp_path, r"state/sum must be int64 \[4\], got int64 \[3\]")
+    def test_a_state_of_another_size(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        self.repack(tmp_path, {name: np.tile(array, 1_000) for name, array in content().arrays().items()})
+        self.refuse(tmp_path, "array state/sum must have 32 bytes, got 32128")
+
+    def test_a_state_of_another_shape_or_kind(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        changed = {name: array.reshape(2, -1) for name, array in content().arrays().items() if name.startswith("state")}
+        self.repack(tmp_path, changed, keep_checksum=False)
+        self.refuse(tmp_path, r"array state/sum must be int64 \[4\], got int64 \[2, 2\]")
+
+    def repack(self, directory: Path, arrays: dict[str, Any], keep_checksum: bool = True) -> None:
+        """Other arrays, with or without the checksum that belongs to them."""
+        with zipfile.ZipFile(directory / "arrays.npz", "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w") as member:
+                    np.lib.format.write_array(member, array)
+        if not keep_checksum:
+            document = json.loads((directory / "snapshot.json").read_text())
+            document["checksum"] = checksum(document, directory / "arrays.npz")
+            (directory / "snapshot.json").write_text(json.dumps(document))
+
+    def test_a_small_file_that_unpacks_to_much(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        with zipfile.ZipFile(tmp_path / "arrays.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("state/sum.npy", bytes(300 << 20))
+            archive.writestr("state/count.npy", bytes(300 << 20))
+        assert (tmp_path / "arrays.npz").stat().st_size < 2 << 20
+        tracemalloc.start()
+        self.refuse(tmp_path, "array state/[a-z]+ is compressed; snapshots are not")
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+        tracemalloc.stop()
+
+    @pytest.mark.parametrize(
+        ("name", "value", "says"),
+        [
+            ("epsilon", 0.1, "epsilon is 0.1, and 2.0 by its definition"),
+            ("tag", "0" * 64, "tag is '0000"),
+            ("mechanism", "grr", "mechanism is 'grr', and 'hrr' by its definition"),
+            ("minimum_reports", 0, "minimum_reports is 0, and 1"),
+            ("reports", 5_000, "its checksum is another one"),
+            ("answers", [], "its checksum is another one"),
+            ("checksum", "sha256:0", "its checksum is another one"),
+        ],
+    )
+    def test_what_was_changed_is_not_believed(self, tmp_path: Path, name: str, value: object, says: str) -> None:
+        write(tmp_path, content())
+        document = json.loads((tmp_path / "snapshot.json").read_text())
+        (tmp_path / "snapshot.json").write_text(json.dumps({**document, name: value}))
+        self.refuse(tmp_path, says)
+
+    def test_a_changed_definition_has_another_tag(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        document = json.loads((tmp_path / "snapshot.json").read_text())
+        document["definition"]["epsilon"] = document["epsilon"] = 0.1
+        (tmp_path / "snapshot.json").write_text(json.dumps(document))
+        self.refuse(tmp_path, "tag is ")
+
+    def test_reports_that_the_state_does_not_hold(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        document = json.loads((tmp_path / "snapshot.json").read_text()) | {"reports": 5_000}
+        document["checksum"] = checksum(document, tmp_path / "arrays.npz")
+        (tmp_path / "snapshot.json").write_text(json.dumps(document))
+        self.refuse(tmp_path, "says 5000 reports, its state holds 500")
+
+    def test_a_changed_state(self, tmp_path: Path) -> None:
+        write(tmp_path, content())
+        self.repack(tmp_path, {name: array + 1 for name, array in content().arrays().items()})
+        self.refuse(tmp_path, "its checksum is another one")

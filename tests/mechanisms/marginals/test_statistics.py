@@ -172,6 +172,14 @@ def test_few_reports_have_wide_intervals_that_cover(devices: int) -> None:
     assert found.inside.mean() >= 0.95
 
 
+@pytest.mark.parametrize("method", [MargRR, MargPS, Calm])
+@pytest.mark.parametrize("devices", [1, 10, 100])
+def test_few_reports_a_view_have_intervals_that_cover(method: type[AttributeMechanism], devices: int) -> None:
+    mechanism = make(method, (2,) * 4, 2, 4.0)
+    found = Errors.of(mechanism, correlated((2,) * 4, devices), 60, 12, 6)
+    assert found.inside.mean() >= 0.95
+
+
 def test_a_point_mass_is_covered() -> None:
     mechanism = make(InpHT, (2,) * 8, 2, 1.1)
     found = Errors.of(mechanism, np.ones((5_000, 8), dtype=np.int64), 200, 11, 9)

@@ -3,46 +3,30 @@
 import json
 from collections.abc import Callable
 
-import pytest
 import redis
 
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.ops.cli import run
-from hearsay.ops.server.embedded import EmbeddedServer
 from tests.identity import known_to_this_process, survey_table
 from tests.rounds import rounds_table, two_rounds_known
 
 __all__ = ["known_to_this_process", "two_rounds_known"]
+Hearsay = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def hearsay(
-    server: EmbeddedServer, prefix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
-    """A command's output, or what it says when it fails."""
-    monkeypatch.setenv("HEARSAY_REDIS_URL", server.url)
-    monkeypatch.setenv("HEARSAY_PREFIX", prefix)
-
-    def call(*words: str) -> str:
-        code = run(list(words))
-        out, err = capsys.readouterr()
-        return err if code else out
-
-    return call
-
-
-def test_rounds_by_hand(client: redis.Redis, prefix: str, hearsay: Callable[..., str]) -> None:
+def test_rounds_by_hand(client: redis.Redis, prefix: str, hearsay: Hearsay) -> None:
     Registry(client, prefix).add(parse(rounds_table(8)))
-    (row,) = json.loads(hearsay("status", "--interval", "0", "--json"))
+    (row,) = json.loads(hearsay("status", "--interval", "0", "--json")[1])
     assert (row["round"], row["round_open"]) == (1, True)
-    assert "round 2 is open" in hearsay("survey", "next-round", "turns")
-    (row,) = json.loads(hearsay("status", "--interval", "0", "--json"))
+    assert "round 1 open" in hearsay("status", "--interval", "0")[1]
+    assert "round 2 is open" in hearsay("survey", "next-round", "turns")[1]
+    (row,) = json.loads(hearsay("status", "--interval", "0", "--json")[1])
     assert (row["round"], row["round_open"]) == (2, True)
-    assert "round 2 was the last one" in hearsay("survey", "next-round", "turns")
-    assert json.loads(hearsay("survey", "next-round", "turns", "--json"))["state"] == "over"
+    assert "round 2 was the last one" in hearsay("survey", "next-round", "turns")[1]
+    assert json.loads(hearsay("survey", "next-round", "turns", "--json")[1])["state"] == "over"
 
 
-def test_a_survey_without_rounds_has_no_next_one(client: redis.Redis, prefix: str, hearsay: Callable[..., str]) -> None:
+def test_a_survey_without_rounds_has_no_next_one(client: redis.Redis, prefix: str, hearsay: Hearsay) -> None:
     Registry(client, prefix).add(parse(survey_table("identity", 4)))
-    assert "survey buckets has no rounds" in hearsay("survey", "next-round", "buckets")
+    code, _, complaint = hearsay("survey", "next-round", "buckets")
+    assert (code, complaint) == (2, "hearsay: survey buckets has no rounds\n")

@@ -47,10 +47,18 @@ def test_a_continuous_axis_gets_advice_on_its_bins(write, capsys: pytest.Capture
 
 
 def test_other_surveys_get_none(write, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in (write("steps", 0.5, "size = 80\n"), write("levels", 0.5, METRES, "haar")):
+    for name in (write("steps", 0.5, "size = 80\n"), write("levels", 0.5, "size = 16\n", "haar")):
         text, data = shown(capsys, name)
         assert "advice" not in data
         assert "bin's edge" not in text
+
+
+def test_ranges_over_many_cells_are_told_of_rising_shares(write, capsys: pytest.CaptureFixture[str]) -> None:
+    text, data = shown(capsys, write("levels", 0.5, METRES, "haar"))
+    (line,) = data["advice"]
+    assert line in text
+    assert "isotonic" in line
+    assert "biased" in line
 
 
 def test_surveys_about_one_value_add_up(write, capsys: pytest.CaptureFixture[str]) -> None:

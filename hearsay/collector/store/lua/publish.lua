@@ -18,7 +18,12 @@ local memory_share = tonumber(held[8]) or 1
 local pressure, pressure_at, pressure_ttl_ms = held[9], tonumber(held[10]), tonumber(held[11])
 local last, known = 0, redis.call('HGET', writers, writer)
 if known then last = tonumber(string.match(known, '^(%d+)')) end
-local function answer(status, cause) return {status, last, cause or '', observed} end
+-- Whoever gets an answer is not silent: the server must remember it for as long as `observed` in the answer lets it
+-- believe. One that waits, or only repeats, is remembered too.
+local function answer(status, cause)
+  if known and open then redis.call('HSET', writers, writer, string.format('%.0f %.0f', last, observed)) end
+  return {status, last, cause or '', observed}
+end
 
 if number == 0 then return answer(open and 'hello' or 'unknown') end
 if number <= last then return answer('duplicate') end
@@ -47,11 +52,7 @@ else
   local used = tonumber(string.match(memory, '\nused_memory:(%d+)') or '0')
   if limit > 0 and used >= memory_share * limit then cause = 'memory' end
 end
-if cause then
-  -- A writer that waits is not silent: forgotten, it could not tell what is stored.
-  if known then redis.call('HSET', writers, writer, string.format('%.0f %.0f', last, observed)) end
-  return answer('pressure', cause)
-end
+if cause then return answer('pressure', cause) end
 local first_id, last_id, frames, singles, bytes = nil, nil, 0, 0, 0
 for i = FIRST, #ARGV, 2 do
   local field, payload = ARGV[i], ARGV[i + 1]
@@ -69,9 +70,8 @@ end
 if first_id then
   redis.call('RPUSH', marks, string.format('%s %s %d %d %.0f %.0f', first_id, last_id, frames, singles, bytes, now))
 end
-redis.call('HSET', writers, writer, string.format('%.0f %.0f', number, observed))
 redis.call('HINCRBY', meta, 'entries_in', frames + singles)
 redis.call('HINCRBY', meta, 'reports_in', string.format('%.0f', reports))
 redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', bytes))
-last = number
+last, known = number, true
 return answer('ok')

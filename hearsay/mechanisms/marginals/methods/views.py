@@ -21,6 +21,7 @@ from hearsay.mechanisms.marginals.methods.hits import Chances, sampling, shares
 from hearsay.mechanisms.marginals.table import Table
 
 Covariance = Callable[[Floats, int, Chances], Floats]
+NORMAL_FROM = 60  # reports of a marginal below which its own spread cannot be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,21 @@ class Pooled:
         for view, share in zip(useful, weight, strict=True):
             noise = self.covariance(held, self._each(view, cells), self.chances[view]) + sampling(held)
             covariance += share**2 / max(int(counts[view]), 1) * noise
-        return Table(attributes, code.shape(attributes), reports, value, covariance)
+        few = self._few(weight, counts[useful], reports)
+        return Table(attributes, code.shape(attributes), reports, value, covariance, *few)
+
+    def _few(self, weight: Floats, counts: NDArray[np.int64], reports: int) -> tuple[float, float]:
+        """Where a marginal has few reports: how far one of them can move it, times n, and a safe standard error."""
+        seen = counts > 0
+        share = float((weight[seen] ** 2 / counts[seen]).sum())  # one over the reports that the marginal counts as
+        if not share:
+            return np.inf, 0.0
+        if 1 / share >= NORMAL_FROM:
+            return 0.0, 0.0
+        hit = float(np.max(self.views.cells)) * max(chances.q for chances in self.chances)
+        bound = (1 + hit) / min(chances.gap for chances in self.chances)
+        spread = max((chances.p * (1 - chances.p)) / chances.gap**2 for chances in self.chances) + hit * bound
+        return bound * share * reports, float(np.sqrt((spread + 0.25) * share))
 
     def _each(self, view: int, cells: int) -> int:
         return int(self.views.cells[view]) // cells

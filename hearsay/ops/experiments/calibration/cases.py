@@ -18,7 +18,8 @@ ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr")
 RANGES = ("flat", "haar", "hierarchical", "metric-l1")
 CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
 LAPLACE = ("laplace-histogram", "matrix")
-MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES)
+COUNTS = ("gm", "em", "wm")
+MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS)
 _SIZES_OF = {
     "binary": (2,),
     "block-hr": (7, 255, 1000),
@@ -26,6 +27,8 @@ _SIZES_OF = {
     "channel": (2, 3, 7),
     "laplace-histogram": (2, 3, 7),
     "matrix": (2, 3, 7),
+    **dict.fromkeys(("gm", "em"), (2, 3, 7, 65)),
+    "wm": (3, 7),
     "metric-l1": SIZES,  # a bit a cell: 2^16 of them are no report
     **dict.fromkeys(("flat", "haar", "hierarchical"), RANGE_SIZES),
 }
@@ -46,7 +49,9 @@ class Case:
         kind = "ordinal" if self.mechanism in (*RANGES, "matrix", "channel") else "categorical"
         table: dict[str, Any] = {"mechanism": self.mechanism, "epsilon": self.epsilon}
         domain: dict[str, Any] = {"kind": kind, "size": self.size}
-        if self.mechanism == "binary":
+        if self.mechanism in COUNTS:
+            domain = {"kind": "count", "max": self.size - 1}
+        elif self.mechanism == "binary":
             domain, table["options"] = {"kind": "binary"}, {"epsilon_12": "inf"}
         elif self.mechanism == "block-hr":
             domain["blocks"] = 3

@@ -12,8 +12,8 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 
 LEAST = 0.93
 _DEVIATIONS = 5  # of a coverage that are put down to chance: the answers of one run hold or miss together
-_SLOW = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much
-_LARGE, _AT_LARGE = 1 << 14, 4  # and by so much more on large domains
+_SLOW = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
+_FEW_CELLS, _LARGE, _AT_LARGE = 64, 1 << 14, 4  # and by so much more on large ones
 
 
 @click.command()
@@ -52,6 +52,8 @@ def results(mechanisms: tuple[str, ...], runs: int, quick: bool, seed: int) -> I
 
 
 def _runs(mechanism: str, size: int, runs: int) -> int:
+    if size < _FEW_CELLS:
+        return runs
     fewer = _SLOW.get(mechanism, 1) * (_AT_LARGE if size >= _LARGE else 1)
     return max(2, runs // fewer)
 

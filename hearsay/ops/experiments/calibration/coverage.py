@@ -92,10 +92,10 @@ def measure(case: Case, runs: int, seed: int) -> Measurement:
         result.tallies["quantile"] = Tally(runs=runs)
     for _ in range(runs):
         estimate: Any = mechanism.estimate(draw(mechanism, holders, generator))
-        for kind, low, high, truth in asked:
-            points = kind in ("heavy", "rare", "empty")
+        for question, low, high, truth in asked:
+            points = question in ("heavy", "rare", "empty")
             found = estimate.points(low) if points else estimate.ranges(low[:, None], high[:, None])
-            result.tallies[kind].add(found, truth)
+            result.tallies[question].add(found, truth)
         if line:
             _quantiles(estimate, cumulative, result.tallies["quantile"])
     return result

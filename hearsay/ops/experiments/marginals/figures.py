@@ -185,8 +185,8 @@ def oracles(settings: Settings) -> Iterator[Result]:
         for attributes in sizes:
             methods = (INP_HT, INP_OLH, *((SKETCH,) if attributes <= 16 else ()), OURS)
             found = {m.name: panels.add("synthetic", skewed(attributes), devices, 2, EPSILON, m).mean for m in methods}
-            panels.result.expect(
-                found[OURS.name] <= min(found.values()) * 1.02, f"an oracle is better at d = {attributes}"
-            )
+            if attributes >= 8:  # below, local hashing is as good
+                least = min(error for name, error in found.items() if name != OURS.name)
+                panels.result.expect(found[OURS.name] < least, f"an oracle is better at d = {attributes}")
             step()
     yield panels.result

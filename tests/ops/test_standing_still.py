@@ -1,0 +1,203 @@
+"""A pipeline that stands still must not look healthy; what is deleted is gone; what was refused is shown."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.writer import Writer
+from hearsay.estimator import standing
+from hearsay.estimator.materialise import Materialiser
+from hearsay.ops.operate import forgetting
+from tests.identity import known_to_this_process
+from tests.pipeline import buckets, cut_all, fold_all, singles
+
+__all__ = ["known_to_this_process"]
+Hearsay = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def at_work(client: redis.Redis, prefix: str) -> None:
+    """All roles were seen lately."""
+    for role in standing.ROLES:
+        Heartbeat(Registry(client, prefix), role).beat()
+
+
+@pytest.fixture
+def registered(client: redis.Redis, prefix: str) -> Registered:
+    return buckets(client, prefix, 100)
+
+
+def publish(registered: Registered, count: int = 50) -> None:
+    Writer(registered.store(0)).publish(singles(registered.store(0), range(count)), count)
+
+
+def check(hearsay: Hearsay) -> tuple[int, str]:
+    code, _, complaint = hearsay("status", "--interval", "0", "--check")
+    return code, complaint
+
+
+def test_all_is_well(hearsay: Hearsay, registered: Registered, at_work: None) -> None:
+    publish(registered)
+    fold_all(registered.store(0))
+    assert check(hearsay) == (0, "")
+
+
+def test_a_server_without_surveys_needs_nobody(hearsay: Hearsay, client: redis.Redis) -> None:
+    assert check(hearsay) == (0, "")
+
+
+def test_missing_roles_are_named(hearsay: Hearsay, registered: Registered) -> None:
+    code, complaint = check(hearsay)
+    assert code == 1
+    for role, command in (("collector", "collect"), ("worker", "work"), ("estimator", "estimate")):
+        assert f"no {role} was seen lately; start one with: hearsay {command}" in complaint
+    code, out, _ = hearsay("status", "--interval", "0")
+    assert code == 0
+    assert "warning    no worker was seen lately" in out
+    assert "at work    0 collector, 0 worker, 0 estimator" in out
+
+
+def test_no_workers_is_trouble_though_the_backlog_is_empty(
+    hearsay: Hearsay, registered: Registered, client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is cut, so backlog and age are 0; what waits is in ranges that nobody folds."""
+    for role in ("collector", "estimator"):
+        Heartbeat(Registry(client, prefix), role).beat()
+    monkeypatch.setattr(standing, "ALONE_S", 0.0)
+    publish(registered)
+    cut_all(registered.store(0))
+    code, complaint = check(hearsay)
+    assert code == 1
+    assert "survey buckets: a range waits for 0 s to be folded, and no worker was seen lately" in complaint
+    (row,) = json.loads(hearsay("status", "--interval", "0", "--json")[1])
+    assert (row["backlog_entries"], row["waiting_reports"], row["outstanding"]) == (0, 50, 1)
+    code, _, complaint = hearsay("query", "buckets", "top", "3")
+    assert code == 2
+    assert "no reports yet; 50 reports are waiting to be folded (see hearsay status)" in complaint
+
+
+def test_workers_on_another_queue_are_found_out(
+    hearsay: Hearsay, registered: Registered, at_work: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(registered)
+    cut_all(registered.store(0))
+    assert check(hearsay)[0] == 0  # young enough
+    monkeypatch.setattr(standing, "OLD_RANGE_S", 0.0)
+    code, complaint = check(hearsay)
+    assert code == 1
+    assert "are the workers on this queue, and are they enough?" in complaint
+
+
+def test_entries_that_nobody_cuts(
+    hearsay: Hearsay, registered: Registered, at_work: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "OLD_BACKLOG_S", 0.0)
+    publish(registered)
+    assert "entries wait for 0 s to be cut into ranges" in check(hearsay)[1]
+
+
+def test_answers_say_what_they_do_not_know_yet(hearsay: Hearsay, registered: Registered) -> None:
+    publish(registered)
+    fold_all(registered.store(0))
+    publish(registered, 30)
+    code, out, _ = hearsay("query", "buckets", "top", "3")
+    assert code == 0
+    assert "50 reports; 30 more are waiting to be folded" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_status_can_be_read_at_any_width(
+    hearsay: Hearsay, registered: Registered, at_work: None, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    publish(registered)
+    Writer(registered.store(0)).publish([(b"r", b"\xc1")], 1)
+    _, out, _ = hearsay("status", "--interval", "0.01")
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert "published  51 reports, " in out
+    assert "waiting    51 reports" in out
+
+
+def test_a_process_that_missed_a_beat_is_told_apart(
+    hearsay: Hearsay, registered: Registered, client: redis.Redis, prefix: str
+) -> None:
+    registry = Registry(client, prefix)
+    Heartbeat(registry, "worker", "alive").beat()
+    registry.mark("worker", "dead", 5)  # 25 of its 30 seconds are gone
+    _, out, _ = hearsay("status", "--interval", "0")
+    assert "1 worker (1 not seen for 15 s)" in out
+    Heartbeat(registry, "worker", "alive").stop()
+    assert "0 worker (1 not seen for 15 s)" in hearsay("status", "--interval", "0")[1]
+
+
+def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:
+    store = registered.store(0)
+    Writer(store).publish([(b"r", b"\xc1"), (b"f", b"garbage"), *singles(store, [1])], 3)
+    fold_all(store)
+    found = json.loads(hearsay("survey", "rejects", "buckets", "--json")[1])
+    assert found["rejected"]["not-msgpack"] == {"entries": 2, "reports": 1}
+    assert sorted((letter["reason"], letter["length"]) for letter in found["letters"]) == [
+        ("not-msgpack", 1),
+        ("not-msgpack", 7),
+    ]
+    assert all(len(letter["sha256"]) == 64 and "payload" not in letter for letter in found["letters"])
+    code, out, _ = hearsay("survey", "rejects", "buckets", "--limit", "1")
+    assert code == 0
+    assert "not-msgpack: 2 entries, 1 reports" in out
+    assert len(out.splitlines()) == 2
+    assert "buckets has refused nothing" not in out
+
+
+class TestDelete:
+    def snapshots(self, registered: Registered, client: redis.Redis, prefix: str, root: Path) -> Materialiser:
+        publish(registered)
+        fold_all(registered.store(0))
+        materialiser = Materialiser(Registry(client, prefix), root)
+        materialiser.run_once()
+        assert (root / "buckets" / "all" / "snapshot.json").exists()
+        return materialiser
+
+    def test_from_another_folder_too(
+        self, hearsay: Hearsay, registered: Registered, client: redis.Redis, prefix: str, tmp_path: Path
+    ) -> None:
+        self.snapshots(registered, client, prefix, tmp_path / "elsewhere")
+        code, out, _ = hearsay("survey", "delete", "buckets", "--yes")
+        assert (code, "is deleted" in out) == (0, True)
+        assert not (tmp_path / "elsewhere" / "buckets").exists()
+
+    def test_what_cannot_be_reached_is_named(
+        self,
+        hearsay: Hearsay,
+        registered: Registered,
+        client: redis.Redis,
+        prefix: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        self.snapshots(registered, client, prefix, tmp_path / "there")
+        monkeypatch.setattr(forgetting.socket, "gethostname", lambda: "another")
+        code, _, complaint = hearsay("survey", "delete", "buckets", "--yes")
+        assert code == 1
+        assert (
+            f"could not be reached and are left in vm:{tmp_path / 'there'}" in complaint or "are left in" in complaint
+        )
+        assert str(tmp_path / "there") in complaint
+
+    def test_an_estimator_removes_what_its_registry_no_longer_has(
+        self, registered: Registered, client: redis.Redis, prefix: str, tmp_path: Path
+    ) -> None:
+        self.snapshots(registered, client, prefix, tmp_path)
+        foreign = tmp_path / "foreign"  # of another deployment, and somebody's own folder
+        (foreign / ".generations").mkdir(parents=True)
+        (foreign / ".generations" / "owner").write_text("another server hs")
+        (tmp_path / "mine").mkdir()
+        Registry(client, prefix).delete("buckets")
+        Materialiser(Registry(client, prefix), tmp_path).run_once()
+        assert not (tmp_path / "buckets").exists()
+        assert foreign.exists()
+        assert (tmp_path / "mine").exists()
