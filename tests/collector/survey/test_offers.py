@@ -96,7 +96,7 @@ def test_what_is_no_good_offer_is_refused(table: dict, answered: int, message: s
 
 def test_missing_a_round_is_allowed_and_joining_late_too() -> None:
     device = Device(survey(), seeded(1))
-    device.report(DRINKS, Offer.of(in_round(3), seeded(1)).table())
+    assert device.report(DRINKS, Offer.of(in_round(3), seeded(1)).table())
 
 
 def test_a_survey_that_asks_a_device_once_is_not_answered_twice() -> None:
