@@ -24,7 +24,7 @@ from hearsay.ops.terminal.present import console, print_json, print_table
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def command() -> None:
     """Register, list, show, close and delete surveys."""
 
