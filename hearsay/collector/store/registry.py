@@ -73,12 +73,16 @@ class Registry:
         self.scripts = Scripts(client)
         self._parsed: dict[bytes, Registered] = {}
 
-    def add(self, survey: Survey, shards: int = 1) -> Registered:
-        """Register a survey; the same definition again is welcome, another one under the same name is not."""
-        if not 1 <= shards <= MAXIMUM_SHARDS:
-            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
-        self._check_capacity(survey, shards)
-        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, shards)):
+    def add(self, survey: Survey, shards: int | None = None) -> Registered:
+        """Register a survey; the same definition again is welcome, another one under the same name is not.
+
+        Where no number of shards is given, a survey that is there keeps those it has, and a new one has one.
+        """
+        number = 1 if shards is None else shards
+        if not 1 <= number <= MAXIMUM_SHARDS:
+            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {number}")
+        self._check_capacity(survey, number)
+        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, number)):
             known = self.get(survey.name)
             if survey.mechanism.asks_the_same(known.survey.mechanism):
                 # What another machine chose where this file leaves a choice stays: devices may have it already.
@@ -88,10 +92,11 @@ class Registry:
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
                     f"this one is {survey.tag8}); delete it first or choose another name"
                 )
-            if known.shards != shards:
+            if shards not in (None, known.shards):
                 raise SurveyConflict(f"survey {survey.name} exists with {known.shards} shards, got {shards}")
             survey = replace(survey, reason=survey.reason or known.survey.reason)
-            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, shards))  # `retain` may be new
+            # `retain` may be new
+            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, known.shards))
         registered = self.get(survey.name)
         for store in registered.stores:
             store.open()

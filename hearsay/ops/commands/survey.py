@@ -32,11 +32,11 @@ def command() -> None:
 @command.command()
 @click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
 @click.option(
-    "--shards", type=click.IntRange(1), default=1, show_default=True, help="Independent streams to spread over."
+    "--shards", type=click.IntRange(1), help="Independent streams to spread over; by default those it has, else one."
 )
 @json_option
 @uses(*SERVER)
-def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> None:
+def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool) -> None:
     """Register a survey.
 
     The same definition again changes nothing; another one under the same name is refused until `survey delete`.
@@ -45,7 +45,8 @@ def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> No
     if as_json:
         print_json(_row(registered))
     else:
-        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}")
+        closed = "; it is closed and takes no more reports" if registered.closed else ""
+        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}{closed}")
         if registered.survey.reason is not None:
             click.echo(f"mechanism chosen automatically: {registered.survey.reason}")
 
