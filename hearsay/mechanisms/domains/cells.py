@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, of_one_device, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
 Ends = list[tuple[int, int]]
@@ -81,11 +81,9 @@ class Cells(Domain):
 
     def one(self, value: Any) -> Indices:
         """One value in the domain's own units; with several axes a mapping or a sequence of their values."""
-        if isinstance(value, Mapping):
-            return self.read({name: [coordinate] for name, coordinate in value.items()})
-        if len(self.axes) == 1:
+        if len(self.axes) == 1 and not isinstance(value, Mapping):
             return self.read({self.columns[0]: [value]})
-        return self.read({name: [part] for name, part in zip(self.columns, value, strict=True)})
+        return self.read(of_one_device(value, self.columns))
 
     def people(self, draw: Callable[[int], Indices]) -> Indices:
         drawn = [draw(axis.size) for axis in self.axes]

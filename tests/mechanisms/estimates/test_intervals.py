@@ -25,6 +25,7 @@ def test_a_level_without_reports_leaves_all_shares_open(question: str) -> None:
 def test_what_is_known_keeps_its_interval_beside_what_is_not() -> None:
     value, stderr = np.array([0.5, 0.5]), np.array([0.1, np.inf])
     found = between(value, stderr, value - 0.3, value + 0.3)
-    assert found.low is not None and found.high is not None
+    assert found.low is not None
+    assert found.high is not None
     assert found.low.tolist() == pytest.approx([0.2, 0.0])
     assert found.high.tolist() == pytest.approx([0.8, 1.0])
