@@ -69,6 +69,14 @@ def add(module: str) -> bool:
     return any(hasattr(family, name) for name in EXPORTS)
 
 
+def homes(module: str) -> list[Home]:
+    """Where the classes stand that a family's tables name."""
+    family = import_module(module)
+    forms = (form for forms in getattr(family, "MECHANISMS", {}).values() for form in forms)
+    places = [*getattr(family, "DOMAINS", {}).values(), *(form.home for form in forms)]
+    return [Home(module, place) for place in (*places, *getattr(family, "QUERIES", {}).values())]
+
+
 @cache
 def queries(verb: str) -> tuple["type[Query]", ...]:
     """Every class that answers a verb."""
