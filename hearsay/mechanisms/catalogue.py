@@ -103,6 +103,11 @@ def shipped() -> list[str]:
     return [name for name, forms in sorted(MECHANISMS.items()) if forms[0].package.startswith(f"{PACKAGE}.")]
 
 
+def shipped_domains() -> list[type[Domain]]:
+    """The kinds of domain of this distribution."""
+    return [home.load() for home in DOMAINS.values() if home.package.startswith(f"{PACKAGE}.")]
+
+
 def kinds(name: str) -> tuple[str, ...]:
     """The kinds of domain that a mechanism is for, in the order of its forms."""
     return tuple(dict.fromkeys(kind for listed in MECHANISMS[name] for kind in listed.form.kinds))
