@@ -126,6 +126,8 @@ class Categorical(Cells):
     """Values without an order."""
 
     KIND = "categorical"
+    KEYS = "`size`, or `categories`; and, if wanted, `blocks`, `sensitive`"
+    VALUE = "an integer 0..size-1, or a label"
     ORDERED = False
 
     @classmethod
@@ -160,6 +162,8 @@ class Ordinal(Cells):
     """Ordered values on one axis."""
 
     KIND = "ordinal"
+    KEYS = "`size`, or `first`, `last`, or `categories` (in order), or `low`, `high`, `bins`"
+    VALUE = "an integer, a label, or a number in low..high"
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -175,6 +179,8 @@ class Binary(Cells):
     """Yes or no."""
 
     KIND = "binary"
+    KEYS = "none, or `categories` (two)"
+    VALUE = "0 or 1, or a label"
     ORDERED = False
 
     @classmethod

@@ -30,6 +30,8 @@ class Domain(ABC):
     """The set a private value comes from. One class for each kind."""
 
     KIND: ClassVar[str]
+    KEYS: ClassVar[str]  # what a survey's `[domain]` table says of it, as the documentation writes it
+    VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
 
     @property
     def kind(self) -> str:

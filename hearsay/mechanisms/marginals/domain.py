@@ -26,6 +26,11 @@ class AttributeDomain(Domain):
     order: int
 
     KIND: ClassVar[str] = "attributes"
+    KEYS: ClassVar[str] = (
+        "`names` with `sizes` or `labels`, or `[[domain.attributes]]` with `name` and `size` or `categories`; "
+        f"`order` ({DEFAULT_ORDER})"
+    )
+    VALUE: ClassVar[str] = "one value for every attribute"
 
     @property
     def columns(self) -> tuple[str, ...]:

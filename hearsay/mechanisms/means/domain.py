@@ -21,6 +21,8 @@ class Number(Domain):
     low: float
     high: float
     KIND: ClassVar[str] = "number"
+    KEYS: ClassVar[str] = "`low`, `high`"
+    VALUE: ClassVar[str] = "a number in low..high, of which the mean is asked"
 
     @property
     def columns(self) -> tuple[str, ...]:
