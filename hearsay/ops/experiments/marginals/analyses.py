@@ -29,7 +29,7 @@ def heat_map(settings: Settings) -> Iterator[Result]:
     true, private = np.eye(8), np.eye(8)
     for one, other in combinations(range(8), 2):
         expected = coefficient(people.marginal((one, other)), (2, 2))
-        found, stderr = correlation(estimate.table((one, other)))
+        found, stderr, *_ = correlation(estimate.table((one, other)))
         true[one, other] = true[other, one] = expected
         private[one, other] = private[other, one] = found
         names = FLIGHT_ATTRIBUTES[one], FLIGHT_ATTRIBUTES[other]
