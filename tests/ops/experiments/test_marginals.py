@@ -44,13 +44,23 @@ def test_errata_are_decided_by_numbers(tmp_path: Path) -> None:
         assert abs(corrected - exact) < abs(printed - exact)
 
 
+PICTURES = [f"figure-4.{number}" for number in range(2, 10)]
+TABLES = [*PICTURES, "acceptance", "table-4.1", "table-4.2", "variance", "categories", "models", "errata"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["acceptance", "tables", "figures", "analyses", "beyond"])
-def test_quick_parts_agree(part: str, tmp_path: Path) -> None:
-    assert cli.run(["experiment", "marginals", "--quick", "--only", part, "--out", str(tmp_path)]) == 0
-    assert list(tmp_path.glob("*.csv"))
-    if part in ("figures", "analyses"):
-        assert all(path.with_suffix(".png").exists() for path in tmp_path.glob("figure*.csv"))
+def test_the_whole_command_agrees_in_every_setting(tmp_path: Path) -> None:
+    """All sizes, orders, epsilons and numbers of devices, with two repeats instead of ten; exits with 0."""
+    assert cli.run(["experiment", "marginals", "--runs", "2", "--out", str(tmp_path)]) == 0
+    assert sorted(path.stem for path in tmp_path.glob("*.csv")) == sorted(TABLES)
+    assert sorted(path.stem for path in tmp_path.glob("*.png")) == PICTURES
+    by_devices = table(tmp_path / "figure-4.3.csv")
+    assert {int(row["devices"]) for row in by_devices} == {1 << 16, 1 << 17, 1 << 18, 1 << 19}
+    assert {row["data"] for row in by_devices} == {"flights", "synthetic"}
+    assert {int(row["k"]) for row in table(tmp_path / "figure-4.4.csv")} == set(range(1, 8))
+    many = table(tmp_path / "figure-4.5.csv")
+    assert {int(row["attributes"]) for row in many} == {8, 12, 16, 24}
+    assert {float(row["epsilon"]) for row in many} == {0.2, 0.4, 0.6, 0.8, 1.1, 1.4}
 
 
 def test_people_are_kinds_with_counts() -> None:
