@@ -50,10 +50,7 @@ class WholeTableEstimate(MarginalEstimate):
     known_total: bool
 
     def _table(self, attributes: Attributes) -> Table:
-        others = tuple(axis for axis in range(len(self.domain.shape)) if axis not in attributes)
-        summed = self.hits.reshape(self.domain.shape).sum(axis=others)
-        kept = sorted(attributes)
-        hits = np.transpose(summed, [kept.index(place) for place in attributes]).reshape(-1)
+        hits = _summed(self.hits, self.domain.shape, attributes)
         each = self.hits.size // hits.size
         f = shares(hits, self.reports, each, self.chances)
         covariance = self.covariance(project(f), each, self.chances)
@@ -61,6 +58,23 @@ class WholeTableEstimate(MarginalEstimate):
             f, covariance = with_known_total(f, covariance)
         n = max(self.reports, 1)
         return Table(attributes, self.code.shape(attributes), self.reports, f, (covariance + sampling(project(f))) / n)
+
+
+def _summed(hits: NDArray[np.int64], shape: tuple[int, ...], attributes: Attributes) -> NDArray[np.int64]:
+    """The whole table's cells, summed to a marginal in the order named."""
+    sizes: list[int] = []
+    others: list[int] = []
+    for place, size in enumerate(shape):
+        if place in attributes:
+            sizes.append(size)
+        elif others[-1:] == [len(sizes) - 1]:
+            sizes[-1] *= size  # neighbours over which is summed are one axis: many short ones are slow
+        else:
+            others.append(len(sizes))
+            sizes.append(size)
+    kept = sorted(attributes)
+    summed = hits.reshape(sizes).sum(axis=tuple(others))
+    return np.transpose(summed, [kept.index(place) for place in attributes]).reshape(-1)
 
 
 @dataclass(frozen=True)
