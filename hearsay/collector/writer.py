@@ -16,6 +16,7 @@ import redis
 
 from hearsay.collector.errors import ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
 from hearsay.collector.limits import PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
+from hearsay.collector.store.condition import is_disk_trouble
 from hearsay.collector.store.shard import Published, Shard
 
 Entry = tuple[bytes, bytes]
@@ -105,7 +106,7 @@ class Writer:
                 pause = self._wait("memory", pause)
                 continue
             except redis.exceptions.ResponseError as error:
-                if not str(error).startswith("MISCONF"):
+                if not is_disk_trouble(error):
                     raise
                 pause = self._wait("disk", pause)  # the server cannot write its log: it takes nothing for now
                 continue

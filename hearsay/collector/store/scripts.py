@@ -25,8 +25,9 @@ NAMES = (
     "show",
     "now",
 )
-# At maxmemory all of these must still run: they drain the server and free memory. Only what takes more in must not.
-_NOT_WHEN_FULL = ("publish", "show")
+# At maxmemory all of these must still run: they drain the server and free memory, or, like SHOW, put a little in the
+# place of as much. Only what takes more in must not.
+_NOT_WHEN_FULL = ("publish",)
 _SHEBANG_SINCE = (7, 0)
 
 
