@@ -226,7 +226,8 @@ class Registry:
         names = sorted(self.client.scan_iter(match=keys.complaint(self.prefix, "*", "*"), count=1_000))
         found = zip(names, self.client.mget(names), strict=True) if names else ()
         start = len(keys.complaint(self.prefix, "", "")) - 1
-        return tuple(Complaint(*name.decode()[start:].split(":", 1), words.decode()) for name, words in found if words)
+        said = [(name.decode()[start:].partition(":"), words.decode()) for name, words in found if words]
+        return tuple(Complaint(role, about, words) for (role, _, about), words in said)
 
     def observe(self, kind: str, count: str, duration_s: float) -> None:
         """Add a duration to the timings that the estimator exports; a full server goes without."""
