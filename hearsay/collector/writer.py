@@ -141,7 +141,8 @@ class Writer:
         if lost := self._lost_with_round:
             self._lost_with_round = 0
             raise ReportsLost(
-                f"the server lost {lost} entries of {self.shard.survey.name} that it had taken, and their rounds are over"
+                f"the server lost {lost} entries of {self.shard.survey.name} that it had taken, and their rounds are "
+                "over"
             )
 
     def _send(self, batch: _Batch) -> Published:

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +20,14 @@ from tests.clock import Clock
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 LOST_TAIL_S = 0.5
 DAY_S = 86_400
+ENDS_WITHIN_S = 15.0  # a supervisor gives its workers four seconds; the machine is busy
+
+
+def is_worker(pid: int) -> bool:
+    """Whether this process is one of our workers still, and no other that got its number."""
+    with suppress(OSError):
+        return b"hearsay.workers.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 class Storm(Pipeline):
@@ -30,6 +39,7 @@ class Storm(Pipeline):
         super().__init__(server, directory)
         self.plugins = "tests.identity,tests.chaos.turns"
         self.choice, self.faults = choice, Counter[str]()
+        self.orphans, self.stubborn = set[int](), list[str]()
         self.offset = directory / "clock"
         self.offset.write_text("+0\n")
         if not FAKETIME.exists():
@@ -39,6 +49,7 @@ class Storm(Pipeline):
         often: list[tuple[Callable[[], str | None], int]] = [
             (self.kill_process, 14), (self.kill_server, 3), (self.lose_tail, 2), (self.freeze, 2),
             (self.flush_queue, 2), (self.turn_clock, 2), (self.fill_memory, 1), (self.kill_between_rounds, 1),
+            (self.kill_supervisor, 1), (self.terminate, 3), (self.restart_server, 1),
         ]  # fmt: skip
         self._kinds, self._weights = zip(*often, strict=True)
         self._first = self.choice.sample(self._kinds, len(self._kinds))  # each at least once
@@ -92,6 +103,36 @@ class Storm(Pipeline):
         for role in roles:
             self.processes[role].wait()
             self.start(role, *self.services[role])
+
+    def kill_supervisor(self) -> str | None:
+        """Its workers must end by themselves: nobody else would ever stop them."""
+        role = self.choice.choice(["workers", "workers-2"])
+        self.orphans |= set(children(self.processes[role].pid))
+        self._kill(role)
+        return "kill -9 of a supervisor of workers"
+
+    def terminate(self) -> str | None:
+        """SIGTERM in whatever phase it is, also while it starts; it must end, and soon."""
+        role = self.choice.choice(list(self.services))
+        self.processes[role].terminate()
+        try:
+            self.processes[role].wait(timeout=ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.stubborn.append(role)
+        self._kill(role)
+        return "SIGTERM of a process"
+
+    def restart_server(self) -> str | None:
+        self.server.stop()
+        self.start_server()
+        return "the server restarted in good order"
+
+    def left_behind(self) -> list[int]:
+        """Workers that outlived their supervisors."""
+        deadline = time.monotonic() + ENDS_WITHIN_S
+        while (left := [pid for pid in self.orphans if is_worker(pid)]) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return left
 
     def kill_between_rounds(self) -> str | None:
         """Both estimators, after one of them closed a round and before either opens the next."""

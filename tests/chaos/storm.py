@@ -1,6 +1,6 @@
 """`make chaos`: every process doubled, and for minutes on end everything that can go wrong; then reports are counted.
 
-One survey without rounds and one with many short ones. Every value is reported once, so that 0 is a loss and 2 a double.
+One survey without rounds and one with many short ones. Every value is reported once: 0 is a loss, 2 a double count.
 docs/guarantees.md says what may be lost: here nothing, since the producers live until the end, but for reports of a
 round that was closed when the server had lost them, which the writer tells.
 """
@@ -63,6 +63,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
             for name in ("buckets", turns.NAME):
                 storm.wait_until_drained(name, 300)
             hist, answered = storm.state("buckets")["hist"], _all_rounds(rounds)
+            orphans = storm.left_behind()
         finally:
             crowd.stop.set()
             storm.stop()
@@ -78,6 +79,8 @@ def run(minutes: float, seed: int, directory: Path) -> int:
         "**doubled**": int((hist > 1).sum()) + int((answered["hist"] > 1).sum()),
         "**answers to a question that was not asked**": int(answered["misunderstood"][0]),
         "**producers that failed**": failed,
+        "**workers that outlived their supervisor**": len(orphans),
+        "**processes that did not end when told**": len(storm.stubborn),
     })  # fmt: skip
 
 
