@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass
 
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.rounds import RoundsHeld, close_round, open_round, rounds_of
+from hearsay.collector.store.rounds import RoundsHeld, close_round, is_on_disk, open_round, rounds_of
 from hearsay.collector.store.status import is_final, status
 from hearsay.collector.survey.windows import Rounds
 from hearsay.estimator.live import live
@@ -51,8 +51,9 @@ def drive(registered: Registered, now: bool = False) -> Progress | None:
 def _is_due(registered: Registered, windows: Rounds, held: list[RoundsHeld]) -> bool:
     """Whether the open round has enough reports, or had enough time."""
     if windows.within_s is not None:
-        opened = max(each.newest.opened_ms for each in held)
-        if registered.stores[0].now_ms() - opened >= 1_000 * windows.within_s:
+        # By time that the collector has watched go by: a clock that jumps must neither end a round nor keep it open.
+        pairs = zip(registered.stores, held, strict=True)
+        if min(store.observed_ms() - each.newest.observed_ms for store, each in pairs) >= 1_000 * windows.within_s:
             return True
     if windows.reports is None:
         return False
@@ -64,6 +65,10 @@ def _next(registered: Registered, held: RoundsHeld) -> Progress:
     """Open the round after a closed one, once nothing of it waits."""
     window = registered.survey.windows.numbered(held.number)
     if not all(is_final(store, window) for store in registered.stores):
+        return Progress(held.number, "draining")
+    # What the next round asks is computed from this one. Were its end lost again, it would get more reports, the next
+    # round would ask something else, and devices that have heard the first question would answer that.
+    if not all(is_on_disk(store) for store in registered.stores):
         return Progress(held.number, "draining")
     current = live(registered)
     mechanism: EstimatorSide = registered.survey.mechanism.in_round(held.history(held.number))

@@ -20,7 +20,7 @@ from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer.fleet import Fleet
 from hearsay.workers.context import Context, set_current
-from tests.pipeline import cut_all, fold, fold_all
+from tests.pipeline import cut_all, fold, fold_all, watched
 from tests.rounds import rounds_table, two_rounds_known
 
 __all__ = ["two_rounds_known"]
@@ -220,7 +220,7 @@ def test_a_round_closes_by_time_too(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, within="1h")
     assert drive(registered) == Progress(1, "open")
     store = registered.store(0)
-    client.hincrby(store.keys.rounds, "opened_ms:1", -3_600_000)
+    watched(client, store, 3_600)
     assert drive(registered) == Progress(2, "open")  # nothing to drain
 
 

@@ -11,6 +11,7 @@ from redis.exceptions import OutOfMemoryError
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
 from hearsay.collector.store import keys
+from hearsay.collector.store.condition import Condition, condition
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.counters import windows_of
 from hearsay.collector.store.rounds import RoundsHeld, open_round, rounds_of
@@ -63,6 +64,14 @@ class Mark(NamedTuple):
     role: str
     process: str
     left_ms: int
+
+
+class Complaint(NamedTuple):
+    """What keeps a process of a role from its work on something."""
+
+    role: str
+    about: str
+    words: str
 
 
 class Registry:
@@ -186,6 +195,10 @@ class Registry:
         found: Mapping[str, Any] = self.client.info("memory")
         return found
 
+    def condition(self) -> Condition:
+        """Whether the server has memory, and a disk to write to."""
+        return condition(self.client)
+
     def mark(self, role: str, process: str, ttl_s: int) -> None:
         """Show that a process lives; on a full server too."""
         self.scripts("stage", [keys.heartbeat(self.prefix, role, process)], ["1", ttl_s])
@@ -204,6 +217,22 @@ class Registry:
             if left_ms > 0:  # else it ran out in between
                 role, process = name.decode().removeprefix(keys.heartbeat(self.prefix, "", "")[:-1]).split(":", 1)
                 yield Mark(role, process, left_ms)
+
+    def complain(self, role: str, about: str, words: str, ttl_s: int = limits.HEARTBEAT_TTL_S) -> None:
+        """Let everybody see what keeps a process from its work; it is forgotten when nobody says it again."""
+        self.scripts("stage", [keys.complaint(self.prefix, role, about)], [words, ttl_s])
+
+    def content(self, role: str, about: str) -> None:
+        """What a process complained of is over."""
+        self.client.delete(keys.complaint(self.prefix, role, about))
+
+    def complaints(self) -> tuple[Complaint, ...]:
+        """What processes said lately, by role and about what."""
+        names = sorted(self.client.scan_iter(match=keys.complaint(self.prefix, "*", "*"), count=1_000))
+        found = zip(names, self.client.mget(names), strict=True) if names else ()
+        start = len(keys.complaint(self.prefix, "", "")) - 1
+        said = [(name.decode()[start:].partition(":"), words.decode()) for name, words in found if words]
+        return tuple(Complaint(role, about, words) for (role, _, about), words in said)
 
     def observe(self, kind: str, count: str, duration_s: float) -> None:
         """Add a duration to the timings that the estimator exports; a full server goes without."""
