@@ -9,16 +9,16 @@ Estimate  Candidates: 2k times the tree's shares; a range is the number of heavy
 Variance  (2k)^2 times the tree's. Two groups with epsilon each have 2.1 times less than one with eps/2 twice (eps = 1).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Ordinal
 from hearsay.mechanisms.errors import QueryError, SpecificationError
@@ -31,6 +31,7 @@ from hearsay.mechanisms.key_value.padding import PADDING, padding_of, sample_pad
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
 from hearsay.mechanisms.key_value.queries import ItemRanges
+from hearsay.mechanisms.key_value.rounds import InRounds
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.ranges.hierarchical.line import Hierarchical
@@ -96,11 +97,10 @@ class ExactItems(KeyEstimate, ItemRanges):
 
 
 @dataclass(frozen=True)
-class Heavy(Mechanism):
+class Heavy(InRounds):
     """Two groups of devices, one a round."""
 
     domain: KeyValue
-    history: tuple[Mapping[str, Any], ...] = ()
 
     ESTIMATE: ClassVar[type[HeavyEstimate]] = HeavyEstimate
     ID = "heavy"
@@ -137,15 +137,6 @@ class Heavy(Mechanism):
     @property
     def rounds(self) -> int:
         return 2
-
-    @property
-    def number(self) -> int:
-        return len(self.history) + 1
-
-    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
-        if len(history) >= self.rounds:
-            raise SpecificationError(f"round must be at most {self.rounds}, got {len(history) + 1}")
-        return replace(self, history=tuple(history))
 
     @cached_property
     def first(self) -> PckvGRR:
