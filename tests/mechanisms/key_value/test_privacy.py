@@ -152,6 +152,21 @@ def test_hostile_adaptive_signs_do_not_break_the_guarantee(kind: Any) -> None:
     assert most >= mechanism.spent_epsilon * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, {"initial": 1.0}, {"presence": "literal", "initial": -1.0}])
+@pytest.mark.parametrize("kind", [PrivKVM, PrivKVMPlus])
+def test_no_strategy_at_all_breaks_the_guarantee(kind: Any, options: dict) -> None:
+    """What a device says in all rounds depends only on the signs it was offered on its own way through them: so the
+    worst of all adaptive strategies is the worst of all pairs of sign vectors, whatever was said before."""
+    mechanism = kind.create(1.0, domain(2), {"rounds": 3, **options})
+    offers = list(product([-1.0, 1.0], repeat=2))
+    worst = max(
+        worst_loss(sequence_channel(mechanism, SETS, lambda seen, pair=pair: pair[len(seen) - 1]))
+        for pair in product(offers, repeat=2)
+    )
+    assert worst <= 1.0 + 1e-12
+    assert worst == pytest.approx(mechanism.spent_epsilon, rel=1e-9)
+
+
 def test_the_budgets_of_privkvm_plus_never_add_up_to_more_than_epsilon() -> None:
     from fractions import Fraction
 
