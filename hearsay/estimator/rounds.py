@@ -28,8 +28,8 @@ class Progress:
     state: str
 
 
-def drive(registered: Registered, now: bool = False) -> Progress | None:
-    """Do what is due; None: the survey has no rounds. `now`: close the open round, whatever it has."""
+def drive(registered: Registered, close: int | None = None) -> Progress | None:
+    """Do what is due; None: the survey has no rounds. `close`: a round to close whatever it has, if it still is open."""
     windows = registered.survey.windows
     if not isinstance(windows, Rounds):
         return None
@@ -40,7 +40,7 @@ def drive(registered: Registered, now: bool = False) -> Progress | None:
     if any(each.number < first.number for each in held[1:]):
         return _open(registered, first.number)  # a process died between two shards
     if any(each.open for each in held):
-        if all(each.open for each in held) and not now and not _is_due(registered, windows, held):
+        if all(each.open for each in held) and close != first.number and not _is_due(registered, windows, held):
             return Progress(first.number, "open")
         for store in registered.stores:
             close_round(store, first.number)

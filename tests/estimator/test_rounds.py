@@ -249,7 +249,7 @@ def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: s
 
 def test_one_document_for_all_where_the_means_are_disclosed(client: redis.Redis, prefix: str) -> None:
     registered = films(client, prefix, disclose="means")
-    drive(registered, now=True)
+    drive(registered, close=1)
     opened = OpenSurvey(registered, Registry(client, prefix))
     assert (
         opened.offer()
@@ -272,7 +272,7 @@ def test_two_surveys_go_through_their_rounds_side_by_side(client: redis.Redis, p
         everything_folded(slow)
         estimator.run_once()
     assert (quick.rounds.number, slow.rounds.number) == (2, 1)
-    drive(slow, now=True)
+    drive(slow, close=1)
     assert (quick.rounds.number, slow.rounds.number) == (2, 2)
     publish(quick, VALUES[:5], 2, 1)
     everything_folded(quick)
@@ -288,6 +288,14 @@ def test_a_sum_of_the_last_rounds_makes_no_sense_and_says_so(client: redis.Redis
     for window in ("last:1", "r2", "r0"):
         with pytest.raises(QueryError, match=f"window must be all or a round with reports .newest: r1., got {window}"):
             live(registered, window)
+
+
+def test_a_round_that_is_over_meanwhile_is_not_closed_in_the_name_of_another(client: redis.Redis, prefix: str) -> None:
+    registered = turns(client, prefix)
+    assert drive(registered, close=1) == Progress(2, "open")
+    assert drive(registered, close=1) == Progress(2, "open")  # somebody else was quicker: round 2 stays open
+    assert drive(registered, close=2) == Progress(2, "over")
+    assert drive(registered, close=2) == Progress(2, "over")
 
 
 def test_a_round_closes_by_time_too(client: redis.Redis, prefix: str) -> None:

@@ -118,7 +118,7 @@ class KeyValue(Domain):
         missing = [name for name in self.columns if name not in columns]
         if missing:
             raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
-        names, device = np.unique(np.asarray(columns[DEVICE]).astype(str), return_inverse=True)
+        names, device = np.unique([str(name).strip() for name in columns[DEVICE]], return_inverse=True)
         if names.size and not names[0]:
             raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)
         rows = np.flatnonzero(~self._says_nothing(columns, len(device)))

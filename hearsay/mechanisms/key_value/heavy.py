@@ -51,6 +51,13 @@ def read_candidates(parameters: Mapping[str, Any], most: int, keys: int) -> NDAr
     return np.array(listed, dtype=np.int64)
 
 
+def places_of(keys: NDArray[np.int64], candidates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where keys stand among the candidates, and which stand there at all."""
+    place = np.searchsorted(candidates, keys)
+    place[place == len(candidates)] = 0
+    return place, candidates[place] == keys
+
+
 @dataclass(frozen=True)
 class HeavyEstimate(Estimate, Points, ItemRanges):
     """Round 1's shares of all items; round 2's tree over the candidates once there is one."""
@@ -65,9 +72,7 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
     def points(self, keys: NDArray[np.int64]) -> Measured:
         value, stderr = (part.copy() for part in self.first.points(keys)[:2])
         if self.candidates is not None:
-            place = np.searchsorted(self.candidates, keys)
-            place[place == len(self.candidates)] = 0
-            heavy = self.candidates[place] == keys
+            place, heavy = places_of(keys, self.candidates)
             found = self.tree.points(place[heavy])
             value[heavy], stderr[heavy] = self.length * found.value, self.length * found.stderr
         return Measured(value, stderr)
@@ -183,13 +188,13 @@ class Heavy(InRounds):
         pairs = self.domain.check(values)
         if self.number == 1:
             return self.first.perturb(pairs, random)
-        candidates = self.candidates
-        place = np.searchsorted(candidates, pairs.keys)
-        place[place == len(candidates)] = 0
-        kept = candidates[place] == pairs.keys
-        common = Pairs.grouped(pairs.owners[kept], place[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
-        key, at = sample_padded(common, self.length, self.length, random)
+        key, at = sample_padded(self._common(pairs), self.length, self.length, random)
         return self.second.perturb(np.where(at >= 0, key, self.length), random)
+
+    def _common(self, pairs: Pairs) -> Pairs:
+        """What sets have in common with the candidates, by their places among these."""
+        place, kept = places_of(pairs.keys, self.candidates)
+        return Pairs.grouped(pairs.owners[kept], place[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
 
     def fold(self, state: State, reports: Reports) -> State:
         self.parts[self.number - 1].fold(self.part_state(state, self.number), reports)
@@ -216,8 +221,14 @@ class Heavy(InRounds):
         return {"candidates": sorted(heavy.tolist())}
 
     def channel(self) -> NDArray[np.float64]:
-        """Of round 1; round 2 is a mixture of hierarchical's rows."""
-        return self.first.channel()
+        """Of this round; in round 2 a mixture of hierarchical's rows, one for each item in common and the dummy."""
+        if self.number == 1:
+            return self.first.channel()
+        common, single = self._common(self.domain.every_set(1)), self.second.channel()
+        chances = np.zeros((len(common), self.length + 1))
+        chances[common.owners, common.keys] = 1 / self.length
+        chances[:, self.length] = 1 - common.sizes / self.length
+        return chances @ single
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """With so many reports in round 2."""

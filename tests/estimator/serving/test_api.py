@@ -168,11 +168,11 @@ class TestInterface:
         first = http.get("/api/surveys/films/round")
         assert first.json() == {"tag": registered.survey.tag, "round": 1, "parameters": {}}
         assert first.headers["cache-control"].startswith("public")
-        drive(registered, now=True)
+        drive(registered, close=1)
         second = http.get("/api/surveys/films/round")
         assert Device(registered.survey).report({"0": 1}, round=second.json())
         assert second.headers["cache-control"] == "no-store", "its signs were drawn for one device"
-        drive(registered, now=True)
+        drive(registered, close=2)
         assert error_of(http.get("/api/surveys/films/round"), 409) == "survey films has no open round"
         assert http.get("/api/surveys/colours/round").json()["round"] == 1, "a survey without rounds is one"
 
