@@ -29,7 +29,7 @@ class Progress:
 
 
 def drive(registered: Registered, close: int | None = None) -> Progress | None:
-    """Do what is due; None: the survey has no rounds. `close`: a round to close whatever it has, if it still is open."""
+    """Do what is due; None: the survey has no rounds. `close`: a round to close, whatever it has, if still open."""
     windows = registered.survey.windows
     if not isinstance(windows, Rounds):
         return None

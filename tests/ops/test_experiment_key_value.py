@@ -25,6 +25,8 @@ from hearsay.ops.experiments.key_value.methods import (
 from hearsay.ops.experiments.key_value.rivals import MeanEst
 from hearsay.ops.experiments.key_value.table import METHODS
 
+TABLES = {"acceptance", "one-round-or-many", "several-values", "table-iv"}
+
 
 def average(method: Method, setting: Setting, score: Score, runs: int, generator: np.random.Generator) -> float:
     return Spot.of([score(method(setting, generator), setting.law) for _ in range(runs)]).error
@@ -47,7 +49,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     figures = {f"figure-{number}" for number in range(3, 13)}
     assert {path.stem for path in tmp_path.glob("*.png")} == figures
-    assert {path.stem for path in tmp_path.glob("*.csv")} == figures | {"acceptance", "one-round-or-many", "table-iv"}
+    assert {path.stem for path in tmp_path.glob("*.csv")} == figures | TABLES
 
 
 def test_a_disagreement_is_beyond_the_noise_of_the_runs() -> None:

@@ -22,10 +22,17 @@ Floats = NDArray[np.float64]
 
 
 def draw_sampled(mechanism: SampledOnce, law: PairLaw, reports: int, generator: Generator) -> State:
-    """One round of a mechanism that samples a key of all; values of one dimension, rounded to signs."""
+    """One round of a mechanism that samples a key of all, and a value dimension; values rounded to signs."""
     state = mechanism.empty()
-    state["counts"][:, 0, :] = _symbols(law, mechanism.symbol_channel(), reports, generator)
+    for dimension, count in enumerate(_dealt(reports, mechanism.dimensions, generator)):
+        state["counts"][:, dimension, :] = _symbols(law, mechanism.symbol_channel(), count, generator)
     return state
+
+
+def _dealt(reports: int, dimensions: int, generator: Generator) -> list[int]:
+    """How many reports each value dimension gets; all dimensions have the law's means."""
+    dealt: list[int] = generator.multinomial(reports, np.full(dimensions, 1 / dimensions)).tolist()
+    return dealt
 
 
 def draw_round(mechanism: PrivKVM, state: State, law: PairLaw, reports: int, generator: Generator) -> None:
@@ -64,7 +71,8 @@ def draw_padded(mechanism: PckvGRR, law: PairLaw, reports: int, generator: Gener
     plus = np.concatenate([sampled * (1 + law.mean) / 2, np.full(mechanism.length, dummies / 2)])
     minus = np.concatenate([sampled * (1 - law.mean) / 2, np.full(mechanism.length, dummies / 2)])
     chances = mechanism.set_channel(np.stack([minus, plus], axis=1).reshape(-1))
-    state["counts"][:, 0, :] = generator.multinomial(reports, chances / chances.sum()).reshape(-1, 2)
+    for dimension, count in enumerate(_dealt(reports, mechanism.dimensions, generator)):
+        state["counts"][:, dimension, :] = generator.multinomial(count, chances / chances.sum()).reshape(-1, 2)
     return state
 
 
