@@ -35,7 +35,10 @@ def read(path: str | Path, domain: Domain) -> Any:
         raise ValuesError(f"{path} must be UTF-8 text") from None
     if not blocks:
         raise ValuesError(f"{path} has a header but no values")
-    return domain.join(blocks)
+    try:
+        return domain.join(blocks)
+    except ValueOutsideDomain as error:  # between rows that are far apart
+        raise ValuesError(f"{path}: {error}") from None
 
 
 class Rows:

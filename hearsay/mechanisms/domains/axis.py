@@ -147,6 +147,12 @@ def _numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64],
         return np.array([_number_or_nan(value) for value in values], dtype=np.float64), np.float64
 
 
+def plain_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
+    """One double for each value; not a number where it is none."""
+    numbers, _ = _numbers(values)
+    return numbers if numbers.ndim == 1 else np.full(len(numbers), np.nan)
+
+
 def _number_or_nan(value: Any) -> float:
     try:
         return float(value)
@@ -193,7 +199,8 @@ def _integers(name: str, table: Mapping[str, Any], where: str) -> Axis:
     return Axis(name, last - first + 1, first=first)
 
 
-def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
+def parse_ends(table: Mapping[str, Any], where: str) -> tuple[float, float]:
+    """`low` and `high` of an interval of real numbers."""
     ends = [table.get("low"), table.get("high")]
     for key, end in zip(("low", "high"), ends, strict=True):
         if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
@@ -201,6 +208,21 @@ def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
     low, high = float(ends[0]), float(ends[1])  # type: ignore[arg-type]
     if not low < high:
         raise SpecificationError(f"{where}.low must be below {where}.high, got {low:g} and {high:g}")
+    return low, high
+
+
+def parse_scale(table: Mapping[str, Any], where: str) -> tuple[float, float]:
+    """The ends of numbers that are brought to -1..1 and back, which doubles must be able to do."""
+    low, high = parse_ends(table, where)
+    if not 1e-300 <= high - low <= 1e300:
+        raise SpecificationError(
+            f"{where}.low and {where}.high must be 1e-300 to 1e300 apart, got {low:g} and {high:g}"
+        )
+    return low, high
+
+
+def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
+    low, high = parse_ends(table, where)
     if not Bins(low, high, size).distinct:
         raise SpecificationError(f"{where}.bins must be so few that doubles tell their edges apart, got {size}")
     return Axis(name, size, low=low, high=high)

@@ -11,11 +11,11 @@ Variance  By linear propagation of X_r and of f, which all rounds share; means b
           rounds have less information, c tanh^2(eps/4c).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,16 @@ from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, un
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import Ratio
 from hearsay.mechanisms.key_value.privkv_split import flip_signs, key_estimate, show_presence, sign_threshold
-from hearsay.mechanisms.key_value.rounds import SCALE, at_most, draw_plus, hand_out, published, read, truth_threshold
+from hearsay.mechanisms.key_value.rounds import (
+    SCALE,
+    InRounds,
+    at_most,
+    draw_plus,
+    hand_out,
+    published,
+    read,
+    truth_threshold,
+)
 from hearsay.mechanisms.key_value.sampled_key import (
     SampledKey,
     Symbols,
@@ -55,10 +64,8 @@ SHARED_OPTIONS: tuple[Option, ...] = (
 
 
 @dataclass(frozen=True)
-class PrivKVM(SampledKey):
+class PrivKVM(SampledKey, InRounds):
     """Rounds of signs after a first round with presence."""
-
-    history: tuple[Mapping[str, Any], ...] = ()
 
     ID = "privkvm"
     SUMMARY = "PrivKV in rounds: non-holders say what the round before found; frequencies and means"
@@ -78,16 +85,6 @@ class PrivKVM(SampledKey):
     @property
     def one_round_each(self) -> bool:
         return False
-
-    @property
-    def number(self) -> int:
-        """The round that this object serves, from 1."""
-        return len(self.history) + 1
-
-    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
-        if len(history) >= self.rounds:
-            raise SpecificationError(f"round must be at most {self.rounds}, got {len(history) + 1}")
-        return replace(self, history=tuple(history))
 
     @cached_property
     def presence_keep(self) -> int:
@@ -171,13 +168,6 @@ class PrivKVM(SampledKey):
         if self.shows_presence(self.number):
             return show_presence(held, signs, WORD // 2, random)
         return signs - 1
-
-    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
-        raise NotImplementedError("a round's fakes depend on the key; see perturb")
-
-    def symbol_channel(self) -> NDArray[np.float64]:
-        """Of this round's first key."""
-        return self.round_channel(self.number, float(self.fakes(self.number)[0, 0]))
 
     def channel(self) -> NDArray[np.float64]:
         """Of this round, with what was published for each key."""

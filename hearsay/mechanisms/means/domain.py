@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from hearsay.mechanisms.domains.axis import parse_scale, plain_numbers
 from hearsay.mechanisms.domains.domain import Domain, Indices, only
-from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
 
 _STEPS = 1001  # simulated people hold one of so many numbers
@@ -35,14 +35,7 @@ class Number(Domain):
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
         only(table, {"kind", "low", "high"})
-        for key in ("low", "high"):
-            end = table.get(key)
-            if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
-                raise SpecificationError(f"domain.{key} must be a finite number, got {end!r}")
-        low, high = float(table["low"]), float(table["high"])
-        if not low < high:
-            raise SpecificationError(f"domain.low must be below domain.high, got {low:g} and {high:g}")
-        return cls(low, high)
+        return cls(*parse_scale(table, "domain"))
 
     def table(self) -> dict[str, Any]:
         return {"kind": self.KIND, "low": self.low, "high": self.high}
@@ -50,11 +43,7 @@ class Number(Domain):
     def read(self, columns: Mapping[str, Any]) -> Floats:
         if "value" not in columns:
             raise ValueOutsideDomain("missing column 'value'; needed: value")
-        try:
-            numbers = np.asarray(columns["value"], dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array([_number_or_nan(value) for value in columns["value"]])
-        return self.check(numbers)
+        return self.check(plain_numbers(columns["value"]))
 
     def one(self, value: Any) -> Floats:
         return self.read({"value": [value]})
@@ -75,10 +64,3 @@ class Number(Domain):
     def scale(self, numbers: Floats) -> Floats:
         """To -1..1."""
         return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")

@@ -215,7 +215,8 @@ def next_round(settings: Settings, name: str, as_json: bool) -> None:
     The next one is opened as soon as all of the closed one is folded: here if it is already, else by the estimator.
     """
     registered = open_registry(settings).get(name)
-    progress = drive(registered, now=registered.rounds.open)
+    held = registered.rounds
+    progress = drive(registered, close=held.number if held.open else None)
     if progress is None:
         raise OperationError(f"survey {name} has no rounds")
     if as_json:
