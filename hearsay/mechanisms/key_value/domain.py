@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.numbers import numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.key_value.pairs import Pairs
 
@@ -45,15 +46,12 @@ class ValueAxis:
 
     def scale(self, values: Any) -> NDArray[np.float64]:
         """To -1..1; refuses at the first that is outside."""
-        try:
-            numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array([_number_or_nan(value) for value in values])
-        inside = (numbers >= self.low) & (numbers <= self.high)
+        found, _ = numbers(values)
+        inside = (found >= self.low) & (found <= self.high)
         if not inside.all():
             message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
             raise ValueOutsideDomain(message, int(np.argmin(inside)), self.name)
-        return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
+        return np.clip((found - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
 
     def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
         """Back to own units."""
@@ -63,13 +61,6 @@ class ValueAxis:
     def half(self) -> float:
         """What 1 of the scale -1..1 is worth."""
         return (self.high - self.low) / 2
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
 
 
 @dataclass(frozen=True)
@@ -138,7 +129,9 @@ class KeyValue(Domain):
         if names.size and not names[0]:
             raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)
         first = np.asarray(columns[self.keys[0].name]).astype(str)
-        rows = np.flatnonzero(np.char.strip(first) != "")
+        keyless = np.char.strip(first) == ""
+        self._check_keyless(np.flatnonzero(keyless), columns)
+        rows = np.flatnonzero(~keyless)
         try:
             indices = [axis.encode([columns[axis.name][row] for row in rows]) for axis in self.keys]
             values = [axis.scale([columns[axis.name][row] for row in rows]) for axis in self.values]
@@ -148,6 +141,13 @@ class KeyValue(Domain):
             place = None if error.position is None else int(rows[error.position])
             raise ValueOutsideDomain(str(error), place, error.column or self.keys[0].name) from None
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
+
+    def _check_keyless(self, rows: Indices, columns: Mapping[str, Any]) -> None:
+        """A row without a key says that its device holds nothing; with anything else in it, it is a mistake."""
+        for name in self.columns[2:]:
+            for row in rows.tolist():
+                if str(columns[name][row]).strip():
+                    raise ValueOutsideDomain(f"{name} must be empty where {self.keys[0].name} is", row, name)
 
     def _flat(self, indices: Sequence[Indices]) -> Indices:
         return (

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.domain import Domain, Indices, only
+from hearsay.mechanisms.domains.numbers import numbers
 from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
 
@@ -48,23 +49,20 @@ class Number(Domain):
     def read(self, columns: Mapping[str, Any]) -> Floats:
         if "value" not in columns:
             raise ValueOutsideDomain("missing column 'value'; needed: value")
-        try:
-            numbers = np.asarray(columns["value"], dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array([_number_or_nan(value) for value in columns["value"]])
-        return self.check(numbers)
+        found, _ = numbers(columns["value"])
+        return self.check(found)
 
     def one(self, value: Any) -> Floats:
         return self.read({"value": [value]})
 
     def check(self, values: Any) -> Floats:
         """Numbers in own units, refused where they are outside."""
-        numbers = np.asarray(values, dtype=np.float64)
-        inside = (numbers >= self.low) & (numbers <= self.high)
-        if numbers.ndim != 1 or not inside.all():
-            place = int(np.argmin(inside)) if numbers.ndim == 1 else None
+        found = np.asarray(values, dtype=np.float64)
+        inside = (found >= self.low) & (found <= self.high)
+        if found.ndim != 1 or not inside.all():
+            place = int(np.argmin(inside)) if found.ndim == 1 else None
             raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", place, "value")
-        return numbers
+        return found
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:
         steps: Floats = draw(_STEPS).astype(np.float64)
@@ -73,10 +71,3 @@ class Number(Domain):
     def scale(self, numbers: Floats) -> Floats:
         """To -1..1."""
         return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
