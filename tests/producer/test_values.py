@@ -71,7 +71,7 @@ def test_a_device_may_stand_in_several_blocks_but_hold_a_key_once(
         ("value\ninf\n", HEIGHTS, "line 2, column 1"),
         ("value\n\n\nsecret\n", COLOURS, "line 4, column 1: value must be one of red, green"),
         ('note,y,x\n"two\nlines",0.5,1\n,0.5,secret\n', MAP, "line 4, column 3: x must be an integer in 0..7"),
-        ("x,y\n1,0.5\n1\n", MAP, "line 3 has fewer columns than the header"),
+        ("x,y\n1,0.5\n1\n", MAP, "line 3 must have 2 cells like the header, got 1"),
         ("x\n1\n", MAP, "must name the columns 'x', 'y'; 'y' is missing"),
         ("x,y,x\n1,1,1\n", MAP, "'x' stands there twice"),
         ("", MINUTES, "'value' is missing"),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.bins import Bins
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list
+from hearsay.mechanisms.domains.numbers import numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
 _LARGEST_INTEGER = 1 << 53  # numbers of a file are read as doubles, which hold all integers up to here
@@ -57,17 +58,17 @@ class Axis:
         """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
         if self.labels is not None:
             known = {label: index for index, label in enumerate(self.labels)}
-            found = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
-            self._refuse(found < 0)
-            return found
-        numbers, precision = _numbers(values)
+            places = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
+            self._refuse(places < 0)
+            return places
+        found, precision = numbers(values)
         with np.errstate(invalid="ignore"):
             if self.bins is None:
-                numbers = numbers - (self.first or 0)
-                self._refuse(~((numbers >= 0) & (numbers < self.size) & (numbers == np.floor(numbers))))
-                return numbers.astype(np.int64)
-            self._refuse(self.bins.outside(numbers, precision))
-        return np.minimum(self.bins.find(numbers, precision)[0], self.size - 1)
+                found = found - (self.first or 0)
+                self._refuse(~((found >= 0) & (found < self.size) & (found == np.floor(found))))
+                return found.astype(np.int64)
+            self._refuse(self.bins.outside(found, precision))
+        return np.minimum(self.bins.find(found, precision)[0], self.size - 1)
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():
@@ -135,29 +136,6 @@ class Axis:
     def stretch(self, first: int, last: int) -> list[Any]:
         """The cells first..last as people name their ends."""
         return [self.item(first), self.item(last)] if self.low is None else [self.units(first), self.units(last + 1)]
-
-
-def _numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], type[np.floating]]:
-    """Values as doubles, and the precision they came in: 35.3 of four bytes is another number than 35.3 of eight."""
-    try:
-        given = np.asarray(values)
-        short = given.dtype.kind == "f" and given.dtype.itemsize < 8
-        return given.astype(np.float64), given.dtype.type if short else np.float64
-    except (TypeError, ValueError, OverflowError):
-        return np.array([_number_or_nan(value) for value in values], dtype=np.float64), np.float64
-
-
-def plain_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
-    """One double for each value; not a number where it is none."""
-    numbers, _ = _numbers(values)
-    return numbers if numbers.ndim == 1 else np.full(len(numbers), np.nan)
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
 
 
 _COMPANIONS = {"first": "last", "low": "bins", "high": "bins"}

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale, plain_numbers
+from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.key_value.pairs import Pairs
 
@@ -39,12 +40,12 @@ class ValueAxis:
 
     def scale(self, values: Any) -> NDArray[np.float64]:
         """To -1..1; refuses at the first that is outside."""
-        numbers = plain_numbers(values)
-        inside = (numbers >= self.low) & (numbers <= self.high)
+        found = plain_numbers(values)
+        inside = (found >= self.low) & (found <= self.high)
         if not inside.all():
             message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
             raise ValueOutsideDomain(message, int(np.argmin(inside)), self.name)
-        return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
+        return np.clip((found - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
 
     def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
         """Back to own units."""

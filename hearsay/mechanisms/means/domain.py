@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hearsay.mechanisms.domains.axis import parse_scale, plain_numbers
+from hearsay.mechanisms.domains.axis import parse_scale
 from hearsay.mechanisms.domains.domain import Domain, Indices, only
+from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
 
@@ -50,12 +51,12 @@ class Number(Domain):
 
     def check(self, values: Any) -> Floats:
         """Numbers in own units, refused where they are outside."""
-        numbers = np.asarray(values, dtype=np.float64)
-        inside = (numbers >= self.low) & (numbers <= self.high)
-        if numbers.ndim != 1 or not inside.all():
-            place = int(np.argmin(inside)) if numbers.ndim == 1 else None
+        found = np.asarray(values, dtype=np.float64)
+        inside = (found >= self.low) & (found <= self.high)
+        if found.ndim != 1 or not inside.all():
+            place = int(np.argmin(inside)) if found.ndim == 1 else None
             raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", place, "value")
-        return numbers
+        return found
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:
         steps: Floats = draw(_STEPS).astype(np.float64)

@@ -8,7 +8,7 @@ import click
 from hearsay.collector.describe.describe import FRAME_REPORTS, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.survey.survey import Survey, load
+from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
@@ -19,6 +19,7 @@ from hearsay.ops.operate.refusals import refusals
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, print_json, print_table
 
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
@@ -41,7 +42,7 @@ def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool
 
     The same definition again changes nothing; another one under the same name is refused until `survey delete`.
     """
-    registered = open_registry(settings).add(load(survey_file), shards)
+    registered = open_registry(settings).add(load_patiently(survey_file), shards)
     if as_json:
         print_json(_row(registered))
     else:
@@ -80,7 +81,9 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     others, both are named. Of several surveys about the same value, shows what remains promised to a device that
     answers all of them.
     """
-    surveys = [load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names]
+    surveys = [
+        load_patiently(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names
+    ]
     if len(surveys) > 1:
         _show_together(surveys, as_json)
         return
