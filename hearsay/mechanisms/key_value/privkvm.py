@@ -171,20 +171,20 @@ class PrivKVM(SampledKey, InRounds):
 
     def channel(self) -> NDArray[np.float64]:
         """Of this round, with what was published for each key."""
-        tables = [[self.round_channel(self.number, fake) for fake in row] for row in self.fakes(self.number).tolist()]
-        return keyed_channel(self.domain, 2, np.array(tables))
+        return keyed_channel(self.domain, 2, self.round_channel(self.number, self.fakes(self.number)))
 
-    def round_channel(self, number: int, fake: float) -> NDArray[np.float64]:
-        """P(sent | absent, -, +) in a round where a non-holder's sign has the mean `fake`."""
+    def round_channel(self, number: int, fake: Floats | float) -> NDArray[np.float64]:
+        """P(sent | absent, -, +) in a round where non-holders' signs have the means `fake`: a table for each."""
         truth = float(probability(self.sign_keep(number)))
-        plus = np.array([(1 + fake) / 2, 0.0, 1.0])
+        absent = (1 + np.asarray(fake)) / 2
+        plus = np.stack([absent, np.zeros_like(absent), np.ones_like(absent)], axis=-1)
         says = plus * truth + (1 - plus) * (1 - truth)
-        signs = np.stack([1 - says, says], axis=1)
+        signs = np.stack([1 - says, says], axis=-1)
         if not self.shows_presence(number):
             return signs
         keep = float(probability(self.presence_keep)) if number == 1 else 0.5
-        seen = np.array([1 - keep, keep, keep])
-        return np.hstack([1 - seen[:, None], seen[:, None] * signs])
+        seen = np.broadcast_to(np.array([[1 - keep], [keep], [keep]]), (*signs.shape[:-1], 1))
+        return np.concatenate([1 - seen, seen * signs], axis=-1)
 
     def fakes(self, number: int) -> Floats:
         """The mean of the non-holders' signs in a round: keys x dimensions."""

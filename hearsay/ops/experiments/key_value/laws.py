@@ -38,8 +38,8 @@ def _dealt(reports: int, dimensions: int, generator: Generator) -> list[int]:
 def draw_round(mechanism: PrivKVM, state: State, law: PairLaw, reports: int, generator: Generator) -> None:
     """Add the round that the mechanism is in."""
     number = mechanism.number
-    channels = [mechanism.round_channel(number, fake) for fake in mechanism.fakes(number)[:, 0].tolist()]
-    state[mechanism.array(number)][:, 0, :] += _symbols(law, np.array(channels), reports, generator)
+    channels = mechanism.round_channel(number, mechanism.fakes(number)[:, 0])
+    state[mechanism.array(number)][:, 0, :] += _symbols(law, channels, reports, generator)
 
 
 def run_rounds(mechanism: PrivKVM, law: PairLaw, reports: int, generator: Generator) -> tuple[PrivKVM, State]:
