@@ -25,7 +25,7 @@ from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
 
 Number = Floats | float
 _AS_GOOD = 0.05  # plain intervals whose ends are off by less than so many standard errors are kept
-_FAR_OFF = 1.5  # an interval so much wider than the standard error says contradicts it
+FAR_OFF = 1.5  # an interval so much wider than the standard error says contradicts it
 
 
 class Spread(NamedTuple):
@@ -89,7 +89,7 @@ def between(value: Floats, stderr: Floats, low: Floats, high: Floats) -> Measure
     high = np.where(unknown, 1.0, np.where(plain, most, np.maximum(high, value)))
     told = (high - low) / (2 * Z95)
     with np.errstate(invalid="ignore"):
-        stderr = np.where(told > _FAR_OFF * stderr, told, stderr)
+        stderr = np.where(told > FAR_OFF * stderr, told, stderr)
     return Measured(value, stderr, low, high)
 
 

@@ -2,8 +2,8 @@
 
 The cumulative share of holders up to an edge, C_b/f, reaches a rank u where C_b - u f changes its sign. Both are sums
 of bins of one multinomial draw, so D_b = C_b - u f is a score with values (1 - u) up to the edge, -u above and 0 for
-absent, and its error is exact. The point is the first crossing of the isotonic curve, straight inside a bin; the band
-are the edges where D is not clearly below or above 0.
+absent, and its error where D = 0 hangs on f alone, which is taken at its upper limit. The point is the first crossing
+of the isotonic curve, straight inside a bin; the band are the edges where D is not clearly below or above 0.
 """
 
 from dataclasses import dataclass, field
@@ -46,14 +46,15 @@ class BinEstimate(KeyEstimate, KeyQuantiles):
         if not n > 0:
             unknown = np.full(len(ranks), np.nan)
             return Measured(unknown, unknown, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))
-        likely = np.maximum(shown, q)
+        most = 1.0 if self.scores is None else float(np.clip(self.share_ends[1][key], 0.0, 1.0))
         value, stderr, low, high = (np.empty(len(ranks)) for _ in range(4))
+        half_step = 1 / (2 * Z95 * gap * n)
         upto = np.tri(self.bins + 1, self.bins, -1)  # row b: the bins below edge b
         for place, rank in enumerate(ranks):
             scores = np.hstack([np.zeros((self.bins + 1, 1)), upto - rank])
             mean = (scores @ shown - q * scores.sum(axis=1)) / gap
-            square = scores**2 @ likely - np.minimum((scores @ likely) ** 2, scores**2 @ likely * (1 - q))
-            error = np.sqrt(square / n) / gap
+            # If the rank were reached at an edge, D would be 0 there and its mean square f u(1-u) beside the coin's.
+            error = np.sqrt((q * (scores**2).sum(axis=1) + gap * most * rank * (1 - rank)) / n) / gap + half_step
             rising = isotonic(mean)
             value[place] = crossing(edges, rising)
             at = int(np.clip(np.searchsorted(edges, value[place]), 1, self.bins))

@@ -30,6 +30,7 @@ from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, pr
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
+from hearsay.mechanisms.key_value.fieller import KeyScores
 from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.options import integer
@@ -222,7 +223,19 @@ class Collision(Mechanism):
             covariance = cut * (1 - likely[:, None]) / (n * gap**2)
         stderr = np.sqrt(share_variance)
         noise = (total_variance[:, :keep], covariance[:, :keep])
-        return KeyEstimate(self.domain, n, share, stderr, x / gap, share_variance, *noise)
+        return KeyEstimate(self.domain, n, share, stderr, x / gap, share_variance, *noise, scores=self._scores(n, gap))
+
+    def _scores(self, n: int, gap: float) -> KeyScores:
+        """y = 2/t + g f hits of either sign, both at once with chance (y - 1/t)/t; one sign alone in item sets."""
+        t, keys = self.buckets, self.domain.size
+        chance = self.signs / t
+        again = (2 / t if self.signs == 2 else 0.0) * np.array([chance - 1 / t, gap])
+        y = np.array([chance, gap])
+        presence = (y * (1 - 2 * chance) + again + np.array([chance**2, 0.0])) / gap**2
+        value = (y - again) / gap**2
+        each = np.full((keys, self.domain.dimensions), float(n))
+        both = (1 - chance) / gap
+        return KeyScores(tuple(presence), tuple(value), both, 1 / gap, 1 / gap, np.full(keys, float(n)), each)
 
     def channel(self) -> NDArray[np.float64]:
         """Rows: `domain.every_set` with signs for values; sets that are thinned out as a mixture."""

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
+from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats, Measured, Points
+from hearsay.mechanisms.estimates.intervals import FAR_OFF, between
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.fieller import Ratio
+from hearsay.mechanisms.key_value.fieller import KeyScores, Ratio
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.queries import KeyMeans, in_units
 
@@ -59,6 +60,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     hits: tuple[Floats, Floats] | None = None
     told: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
     told_stderr: Floats | None = None
+    scores: KeyScores | None = None  # what intervals of few reports need; without it they are plain ones
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return stored(Measured(self.share, self.share_stderr), self.means, self.domain)
@@ -72,7 +74,16 @@ class KeyEstimate(Estimate, Points, KeyMeans):
 
     def points(self, keys: NDArray[np.int64]) -> Measured:
         """Shares of devices that hold the keys."""
-        return Measured(self.share[keys], self.share_stderr[keys])
+        if self.scores is None:
+            return Measured(self.share[keys], self.share_stderr[keys])
+        stderr = np.where(self.scores.reports[keys] > 0, self.share_stderr[keys], np.inf)
+        return between(self.share[keys], stderr, *(end[keys] for end in self.share_ends))
+
+    @cached_property
+    def share_ends(self) -> tuple[Floats, Floats]:
+        """Score intervals of all shares."""
+        assert self.scores is not None
+        return self.scores.share_ends(self.share)
 
     @cached_property
     def ratio(self) -> Ratio:
@@ -88,10 +99,10 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     @cached_property
     def means(self) -> Measured:
         """Of every key and value dimension, in -1..1."""
-        low, high = self.ratio.interval()
+        low, high = self.ratio.interval() if self.scores is None else self.scores.mean_ends(self.share, self.total)
         if self.told is not None and self.told_stderr is not None:
             return Measured(self.told, self.told_stderr, low, high)
-        return Measured(self.ratio.mean(), self.ratio.stderr(), low, high)
+        return Measured(self.ratio.mean(), _following(self.ratio.stderr(), low, high), low, high)
 
     def range_ratio(self, low: int, high: int) -> Ratio:
         """Of all pairs whose key lies in low..high, both included: a device counts once for each of them."""
@@ -113,7 +124,16 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     def range_means(self, low: int, high: int) -> Measured:
         """The mean value of all pairs whose key lies in low..high, a row per value dimension, in -1..1."""
         ratio = self.range_ratio(low, high)
-        return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+        if self.scores is None:
+            return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+        ends = self.scores.range_ends(self.share, self.total, low, high)
+        return Measured(ratio.mean(), _following(ratio.stderr(), *ends), *ends)
+
+
+def _following(stderr: Floats, low: Floats, high: Floats) -> Floats:
+    """Standard errors of the delta method; where few reports make an interval far wider, as the interval says."""
+    told = (high - low) / (2 * Z95)
+    return np.where(told > FAR_OFF * stderr, told, stderr)
 
 
 def exact_keys(domain: KeyValue, values: Any) -> KeyEstimate:

@@ -7,13 +7,29 @@ are estimated with noise. The interval is the set of all m that the data do not 
 
 cut to -1..1 (Fieller 1954): it keeps its coverage where f is close to 0, where value +- z stderr does not. There it may
 be the whole of -1..1: then nothing is known.
+
+A plugged-in variance fails where a key has few reports: one report knows no spread. `KeyScores` asks of every m instead
+what the variance would be if m were true. A report says phi about presence and sigma about the value, unbiased scores
+whose mean squares are straight in f and f m, so that under m
+
+    N Var(s - m f) = E sigma^2 - 2 m E phi sigma + m^2 E phi^2 = v(f) - 2 m tilt(f) + m^2 (p(f) - 2 both f)
+
+(tilt is 0 where non-holders make up signs of mean 0) with nothing unknown but f. Where few reports show a sign, f is
+taken at both ends of its own interval and half a report's step is added; where there are many, neither is needed.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Z95, Floats
+from hearsay.mechanisms.estimates.intervals import Spread, score
+
+_FEW = 4.0  # reports of a key whose distance from other keys says nothing
+_FEW_SIGNS = 8.0  # reports with a sign up to which a mean needs all care; with ten times as many it needs a tenth
+_ROUNDING = 1e-9
+Ends = tuple[Floats, Floats]
 
 
 class Ratio(NamedTuple):
@@ -61,3 +77,143 @@ class Ratio(NamedTuple):
         low, high = np.where(between, inner_low, outer_low), np.where(between, inner_high, outer_high)
         unknown = ~np.isfinite(a + b + c)
         return np.where(unknown, -1.0, low), np.where(unknown, 1.0, high)
+
+
+@dataclass(frozen=True)
+class KeyScores:
+    """Mean squares of one report's scores, constant and slope in f, and how many reports every key has."""
+
+    presence: tuple[float, float]  # p(f) = E phi^2
+    value: tuple[float, float]  # v(f) = E sigma^2
+    both: float  # E phi sigma = both f m
+    step: float  # of phi, between a report that names the key and one that does not
+    value_step: float  # half of that of sigma, between plus and minus
+    reports: Floats  # by key
+    value_reports: Floats  # by key and value dimension
+    certain: float = 0.0  # the part of f(1-f) that is no error, since devices and not a sample are asked about
+    apart: bool = False  # whether different keys have reports of different devices
+    excluded: float = 0.0  # phi's constant, where a report that names one key names no other
+    tilt: tuple[float, float] = (0.0, 0.0)
+    squares: Floats | None = None  # by key and dimension: v(f) - v(0) as estimated, where values are no signs
+
+    @classmethod
+    def of(
+        cls, channel: Floats, phi: Floats, sigma: Floats, reports: Floats, value_reports: Floats, **known: Any
+    ) -> Self:
+        """From P(symbol | absent, then what a holder may hold), and the scores of every symbol; the first is absent."""
+        presence, value, both = channel @ phi**2, channel @ sigma**2, channel @ (phi * sigma)
+        return cls(
+            (float(presence[0]), float(presence[1] - presence[0])),
+            (float(value[0]), float(value[1] + value[-1]) / 2 - float(value[0])),
+            float(both[-1] - both[1]) / max(float(channel[-1] @ sigma - channel[1] @ sigma), 1e-300),
+            float(phi[-1] - phi[0]),
+            float(np.abs(sigma).max()),
+            reports,
+            value_reports,
+            tilt=(float(both[0]), float(both[1] + both[-1]) / 2 - float(both[0]) - float(value[-1] - value[1]) / 4),
+            **known,
+        )
+
+    def share_ends(self, share: Floats) -> Ends:
+        """Score intervals of shares."""
+        n = np.maximum(self.reports, 1.0)
+        constant, slope = self.presence
+        spread = Spread(constant / n, (slope - self.certain) / n, (self.certain - 1) / n)
+        return score(np.nan_to_num(share), [spread], 1, self.step / n)
+
+    def mean_ends(self, share: Floats, total: Floats) -> Ends:
+        """Intervals of means of every key and value dimension."""
+        n, each = np.maximum(self.reports, 1.0)[:, None], np.maximum(self.value_reports, 1.0)
+        limits = [np.clip(end, 0.0, 1.0)[:, None] for end in self.share_ends(share)]
+        care = self._care(self._value(limits[1], each) * each)
+        asked = np.broadcast_to(share[:, None], total.shape), total
+        variances: list[tuple[Floats, ...]] = []
+        for end in limits:
+            f = np.clip(asked[0], 0.0, 1.0)
+            f = f + care * (end - f)
+            variances.append((self._value(f, each) / each, self._tilt(f) / n, self._presence(f) / n))
+        low, high = _hull(*asked, variances, care * self.value_step / each)
+        unknown = (self.value_reports <= 0) | ~np.isfinite(asked[0] + total)
+        return np.where(unknown, -1.0, low), np.where(unknown, 1.0, high)
+
+    def _care(self, squares: Floats) -> Floats:
+        """From 1 where few reports show a sign towards 0, from the sum of all squares of sigma."""
+        return np.minimum(1.0, _FEW_SIGNS * self.value_step**2 / np.maximum(squares, 1e-300))
+
+    def _presence(self, f: Floats) -> Floats:
+        return self.presence[0] + (self.presence[1] - 2 * self.both) * f
+
+    def _tilt(self, f: Floats) -> Floats:
+        return self.tilt[0] + self.tilt[1] * f
+
+    def _value(self, f: Floats, each: Floats) -> Floats:
+        constant, slope = self.value
+        if self.squares is None:
+            return constant + slope * f
+        likely = self.squares + Z95 * np.sqrt(slope * (constant + slope * f) / each)
+        return constant + np.minimum(slope * f, np.maximum(likely, 0.0))
+
+    def range_ends(self, share: Floats, total: Floats, low: int, high: int) -> Ends:
+        """The interval of the mean of all pairs with keys in low..high, by value dimension."""
+        inside = slice(low, high + 1)
+        f, s, n, each = share[inside], total[inside], self.reports[inside], self.value_reports[inside]
+        if not (each > 0).all():
+            return np.full(s.shape[1], -1.0), np.full(s.shape[1], 1.0)
+        own, count = self._joined(len(f)), float(len(f))
+        per, per_value = float((1 / n).mean()), (1 / each).mean(axis=0)
+        spread = Spread(own.presence[0] * per, own.presence[1] * per)
+        limits = [np.clip(end, 0.0, count) for end in score(np.array([f.sum()]), [spread], 1, self.step * per, count)]
+        care = self._care((own.value[0] + own.value[1] * limits[1]) / per_value)
+        variances: list[tuple[Floats, ...]] = []
+        for end in limits:
+            held = np.clip(f.sum(), 0.0, count)
+            held = held + care * (end - held)
+            of_value = (own.value[0] + own.value[1] * held) * per_value
+            variances.append((of_value, own._tilt(held) * per, own._presence(held) * per))
+        # Keys with means of their own, told by many reports each, vary less than those that all have the range's.
+        apart = np.maximum(1 - _FEW / each, 0.0) / each if self.apart else np.zeros_like(each)
+        s_off, f_off = s - s.mean(axis=0), (f - f.mean())[:, None]
+        less = ((apart * s_off**2).sum(axis=0), (apart * s_off * f_off).sum(axis=0), (apart * f_off**2).sum(axis=0))
+        asked = np.full(s.shape[1], f.sum()), s.sum(axis=0)
+        return _hull(*asked, variances, care * self.value_step * per_value, less)
+
+    def _joined(self, keys: int) -> "KeyScores":
+        """The scores of so many keys together, whose f is the sum of theirs."""
+        others, (constant, slope) = keys - 1, self.presence
+        presence = keys * (constant - others * self.excluded**2), slope - 2 * others * self.excluded
+        value = keys * self.value[0], self.value[1]
+        tilt = keys * self.tilt[0], self.tilt[1]
+        return replace(self, presence=presence, value=value, tilt=tilt, both=self.both - others * self.excluded)
+
+
+def _hull(
+    share: Floats, total: Floats, variances: list[tuple[Floats, ...]], half: Floats, less: tuple[Floats, ...] = ()
+) -> Ends:
+    """The ends of all m accepted with any (variance of total, covariance, variance of share), half a step allowed."""
+    lows, highs = [], []
+    for noise in variances:
+        of_total, covariance, of_share = (a - b for a, b in zip(noise, less, strict=True)) if less else noise
+        low, high = _accepted(Ratio(share, total, of_share, of_total, covariance), half)
+        lows.append(low)
+        highs.append(high)
+    return np.minimum.reduce(lows), np.maximum.reduce(highs)
+
+
+def _accepted(ratio: Ratio, half: Floats) -> Ends:
+    """The least and the largest m of -1..1 with |s - m f| <= half + z se(s - m f): an end of -1..1, or a root."""
+    square = Z95**2
+    a = ratio.share**2 - square * ratio.share_variance
+    found = [np.full(ratio.total.shape, -1.0), np.full(ratio.total.shape, 1.0)]
+    with np.errstate(all="ignore"):
+        for total in (ratio.total - half, ratio.total + half):
+            b = ratio.share * total - square * ratio.covariance
+            root = np.sqrt(b * b - a * (total**2 - square * ratio.total_variance))
+            found += [(b - root) / a, (b + root) / a]
+        m = np.stack(found)
+        away = np.abs(ratio.total - m * ratio.share)
+        allowed = half + Z95 * np.sqrt(np.maximum(ratio.variance_at(m), 0.0))
+        accepted = (np.abs(m) <= 1) & (away <= allowed * (1 + _ROUNDING) + _ROUNDING)
+        none = ~accepted.any(axis=0)
+        nearest = np.clip(np.nan_to_num(ratio.total / ratio.share), -1.0, 1.0)
+    low, high = np.where(accepted, m, 1.0).min(axis=0), np.where(accepted, m, -1.0).max(axis=0)
+    return np.where(none, nearest, low), np.where(none, nearest, high)

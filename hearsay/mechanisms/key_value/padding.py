@@ -19,6 +19,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
+from hearsay.mechanisms.key_value.fieller import KeyScores
 from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
 from hearsay.mechanisms.options import Option, integer
 
@@ -139,7 +140,21 @@ class Padded(PaddedSets):
             return KeyEstimate(
                 self.domain, n, share, np.sqrt(share_variance), total, share_variance, total_variance, covariance,
                 hits=(np.broadcast_to((scale * likely)[:, None], x_hits.shape), x_hits) if self.EXCLUSIVE else None,
+                scores=self._scores(per_dimension),
             )  # fmt: skip
+
+    def _scores(self, per_dimension: NDArray[np.int64]) -> KeyScores:
+        """Of the symbols none, minus and plus that a report shows of a key; its holder samples it with chance 1/l."""
+        a, b, p = self.chances()
+        quiet, true, false = [1 - b, b / 2, b / 2], [1 - a, a * p, a * (1 - p)], [1 - a, a * (1 - p), a * p]
+        channel = np.array([quiet, true, false])
+        channel[1:] = channel[0] + (channel[1:] - channel[0]) / self.length
+        scale, gain = self.length / (a - b), self.length / max(a * (2 * p - 1), 1e-300)
+        phi, sigma = scale * (np.array([0.0, 1.0, 1.0]) - b), gain * np.array([0.0, -1.0, 1.0])
+        keys, keep = self.domain.size, self.domain.dimensions
+        reports = np.full(keys, float(per_dimension.sum()))
+        each = np.tile(per_dimension[:keep].astype(np.float64), (keys, 1))
+        return KeyScores.of(channel, phi, sigma, reports, each, excluded=scale * b if self.EXCLUSIVE else 0.0)
 
     @abstractmethod
     def set_channel(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.key_value.bins import BinEstimate, exact_bins
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.fieller import KeyScores
 from hearsay.mechanisms.key_value.sampled_key import SampledOnce, Symbols
 from hearsay.mechanisms.options import Option, choice, integer, number
 from hearsay.mechanisms.oracles.grr import GRR
@@ -116,9 +117,22 @@ class PrivKV(SampledOnce):
         fields = (share, np.sqrt(corrected), total[:, keep], share_variance)
         noise = (total_variance[:, keep], covariance[:, keep])
         n = self.reports(state)
+        present = np.append(0.0, np.ones(self.bins))
+        scores = KeyScores.of(
+            self.symbol_channel(),
+            (present - self.bins * q) / gap,
+            self.middles / gap,
+            pooled,
+            reports[:, keep],
+            certain=1 / self.domain.size,
+            apart=True,
+            squares=(shown - q) @ self.middles**2 / gap**2 if self.bins > 2 else None,
+        )
         if self.bins <= 2:
-            return KeyEstimate(self.domain, n, *fields, *noise)
-        return BinEstimate(self.domain, n, *fields, *noise, shown=shown, per_key=reports, chances=(q, gap))
+            return KeyEstimate(self.domain, n, *fields, *noise, scores=scores)
+        return BinEstimate(
+            self.domain, n, *fields, *noise, scores=scores, shown=shown, per_key=reports, chances=(q, gap)
+        )
 
     def exact(self, values: Any) -> KeyEstimate:
         return super().exact(values) if self.bins <= 2 else exact_bins(self.domain, values, self.bins)

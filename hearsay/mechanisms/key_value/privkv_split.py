@@ -8,7 +8,7 @@ Variance  se(f)^2 = Y(1-Y)/(N(2p-1)^2) - f(1-f)/(dN); means by Fieller from the 
           itself is the paper's, which is biased towards m0.                           Ye et al. 2019 algorithms 3, 4, 7
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -22,6 +22,7 @@ from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, unbiased, virtual_mean
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
+from hearsay.mechanisms.key_value.fieller import KeyScores
 from hearsay.mechanisms.key_value.privkv import PRIVKV_OPTIONS
 from hearsay.mechanisms.key_value.sampled_key import SampledKey, SampledOnce, Symbols
 
@@ -104,7 +105,14 @@ class PrivKVSplit(SampledOnce):
             told = paper_mean(seen, self.coins)
         elif self.options["virtual"]:
             told = virtual_mean(seen, self.coins, self.options["virtual"])
-        return key_estimate(self, state, ratio, pooled.reports[:, 0], told)
+        return replace(key_estimate(self, state, ratio, pooled.reports[:, 0], told), scores=self._scores(pooled, seen))
+
+    def _scores(self, pooled: Seen, seen: Seen) -> KeyScores:
+        p, gain, fake = self.coins.presence, self.coins.gain, float(self.coins.fake)
+        phi = (np.array([0.0, 1.0, 1.0]) - 1 + p) / (2 * p - 1)
+        sigma = (np.array([0.0, -1.0, 1.0]) / gain - (1 - p) * (1 - phi) * fake) / p
+        known = {"certain": 1 / self.domain.size, "apart": True}
+        return KeyScores.of(self.symbol_channel(), phi, sigma, pooled.reports[:, 0], seen.reports, **known)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         p, gain = self.coins.presence, self.coins.gain

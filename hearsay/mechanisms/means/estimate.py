@@ -19,6 +19,7 @@ class MeanEstimate(Estimate, OneMean):
     reports: int
     value: float
     stderr: float
+    ends: tuple[float, float] | None = None  # the interval, where it is not value +- 1.96 stderr
 
     HEADLINE: ClassVar[tuple[str, ...]] = ("mean",)
 
@@ -26,4 +27,5 @@ class MeanEstimate(Estimate, OneMean):
         return {"estimate": np.array([self.value]), "stderr": np.array([self.stderr])}
 
     def mean(self) -> Measured:
-        return Measured(np.array([self.value]), np.array([self.stderr]))
+        found = np.array([self.value]), np.array([self.stderr])
+        return Measured(*found) if self.ends is None else Measured(*found, *(np.array([end]) for end in self.ends))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.intervals import Spread, between, score
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
@@ -125,8 +126,23 @@ class Mean(Mechanism):
         else:
             variance = min(max(line.start + line.slope * square, line.least), line.most)
         half = (self.domain.high - self.domain.low) / 2
-        stderr = half * float(np.sqrt(variance / n))
-        return MeanEstimate(self.domain, n, self.domain.low + half * (mean + 1), stderr)
+        value, stderr = self.domain.low + half * (mean + 1), half * float(np.sqrt(variance / n))
+        if line is not None:
+            return MeanEstimate(self.domain, n, value, stderr)
+        return MeanEstimate(self.domain, n, *self._scored(value, stderr, mean, square, n))
+
+    def _scored(
+        self, value: float, stderr: float, mean: float, square: float, n: int
+    ) -> tuple[float, float, tuple[float, float] | None]:
+        """With a score interval: (1 + t)/2 is a share, and n Var = square - t^2 is as wrong at the estimate as that."""
+        spread = Spread((square - 1) / 4, 1.0, -1.0)
+        share, width = np.array([(1 + mean) / 2]), self.domain.high - self.domain.low
+        ends = score(share, [spread], n, float(np.abs(self.table.values).max()))
+        found = between(share, np.array([stderr / width]), *ends)
+        if found.low is None or found.high is None:
+            return value, stderr, None
+        low, high = (self.domain.low + width * float(end[0]) for end in (found.low, found.high))
+        return value, width * float(found.stderr[0]), (low, high)
 
     def exact(self, values: Any) -> MeanEstimate:
         numbers = self.domain.check(values)

@@ -44,6 +44,10 @@ class Case:
     reports: int
     epsilon: float
 
+    @property
+    def where(self) -> str:
+        return f"{self.size} cells"
+
     def table(self) -> dict[str, Any]:
         """The mechanism as a survey has it."""
         kind = "ordinal" if self.mechanism in (*RANGES, "matrix", "channel") else "categorical"

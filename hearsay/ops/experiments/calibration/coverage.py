@@ -1,11 +1,10 @@
 """How often the intervals of every kind of query hold the truth, and the mean squared error in standard errors.
 
-Kinds: the heaviest cell, cells with one to five holders, cells with none, ranges, prefixes and quantiles. An answer
-that says it knows nothing (standard error infinite, interval the whole range) is counted apart: it is no answer.
+Kinds: the heaviest cell, cells with one to five holders, cells with none, ranges, prefixes and quantiles.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,61 +12,16 @@ import numpy as np
 
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
-from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
+from hearsay.mechanisms.estimates.estimate import Floats, Ranges
 from hearsay.ops.experiments.calibration.cases import Case, Counts
 from hearsay.ops.experiments.calibration.draws import draw
+from hearsay.ops.experiments.calibration.tally import Measurement, Tally
 
 KINDS = ("heavy", "rare", "empty", "range", "prefix", "quantile")
 RANKS = np.arange(1, 10) / 10
 _CELLS = 20  # of a kind that are looked at
 _RANGES = 12
 _ROUNDING = 1e-9
-
-
-@dataclass
-class Tally:
-    """What was seen of one kind."""
-
-    asked: int = 0
-    answered: int = 0
-    covered: int = 0
-    squared: float = 0.0
-    runs: int = 0
-
-    def add(self, found: Measured, truth: Floats) -> None:
-        """Answers of one run."""
-        low, high = found.ends()
-        known = np.isfinite(found.stderr)
-        holds = (low <= truth + _ROUNDING) & (truth <= high + _ROUNDING)
-        off = (found.value - truth)[known] / np.maximum(found.stderr[known], _ROUNDING)
-        self.asked += truth.size
-        self.answered += int(known.sum())
-        self.covered += int((holds & known).sum())
-        self.squared += float((np.minimum(np.abs(off), 1e3) ** 2).sum())
-
-    def merge(self, other: "Tally") -> None:
-        """Of another setting."""
-        self.asked += other.asked
-        self.answered += other.answered
-        self.covered += other.covered
-        self.squared += other.squared
-        self.runs += other.runs
-
-    @property
-    def coverage(self) -> float:
-        return self.covered / max(self.answered, 1)
-
-    @property
-    def z2(self) -> float:
-        return self.squared / max(self.answered, 1)
-
-
-@dataclass
-class Measurement:
-    """One case, by kind."""
-
-    case: Case
-    tallies: dict[str, Tally] = field(default_factory=dict)
 
 
 def _mechanism(case: Case) -> Mechanism:
@@ -133,7 +87,5 @@ def _quantiles(estimate: Any, cumulative: Floats, tally: Tally) -> None:
     """A cell in the band; the error in rank over its standard error."""
     found = estimate.quantiles(RANKS)
     true = np.searchsorted(cumulative, RANKS - _ROUNDING)
-    tally.asked += RANKS.size
     known = np.isfinite(found.rank_stderr)
-    tally.answered += int(known.sum())
-    tally.covered += int((((found.low <= true) & (true <= found.high)) & known).sum())
+    tally.count(known, known, (found.low <= true) & (true <= found.high))

@@ -1,15 +1,22 @@
 """States drawn as they would be after everybody reported, without the reports where bits are many.
 
 Given who holds what, a unary report's bits are independent, so the set bits of a cell are two binomials; so are the
-signs of `metric-l1` on one axis; a level's devices are a multinomial split of each cell's. A test compares these states
-with folded reports. Everything else is perturbed and folded, which is as fast.
+signs of `metric-l1` on one axis; a level's devices are a multinomial split of each cell's; `pckv-ue` has a multinomial
+for every key, given the sampled pairs. A test compares these states with folded reports. Everything else is perturbed
+and folded, which is as fast.
 """
+
+from typing import Any
 
 import numpy as np
 
 from hearsay.mechanisms import Mechanism, State
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.exact.thresholds import probability
+from hearsay.mechanisms.key_value.padding import padded_signs, sample_padded
+from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.key_value.pckv_ue import PckvUE
+from hearsay.mechanisms.marginals.methods.whole_table import InpRR
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 from hearsay.mechanisms.oracles.unary import UnaryEncoding
 from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
@@ -24,9 +31,37 @@ def draw(mechanism: Mechanism, holders: Counts, generator: np.random.Generator) 
         return _signs(mechanism, holders, generator)
     if isinstance(mechanism, LevelMechanism) and len(mechanism.domain.axes) == 1:
         return _levels(mechanism, holders, generator)
-    cells = np.repeat(np.arange(holders.size), holders)
+    return _reported(mechanism, np.repeat(np.arange(holders.size), holders), generator)
+
+
+def draw_values(mechanism: Mechanism, values: Any, generator: np.random.Generator) -> State:
+    """The same, from what everybody holds."""
+    if isinstance(mechanism, InpRR):
+        cells = np.ravel_multi_index(tuple(mechanism.domain.check(values).T), mechanism.domain.shape)
+        return draw(mechanism.oracle, np.bincount(cells, minlength=mechanism.domain.size), generator)
+    if isinstance(mechanism, PckvUE) and mechanism.dimensions == 1 and mechanism.signs == 2:
+        return _symbols(mechanism, values, generator)
+    return _reported(mechanism, values, generator)
+
+
+def _reported(mechanism: Mechanism, values: Any, generator: np.random.Generator) -> State:
     random = seeded(int(generator.integers(0, 2**63)))
-    return mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random))
+    return mechanism.fold(mechanism.empty(), mechanism.perturb(values, random))
+
+
+def _symbols(mechanism: PckvUE, pairs: Pairs, generator: np.random.Generator) -> State:
+    """Every device samples its pair; given these, the symbols of different keys are independent."""
+    random, n = seeded(int(generator.integers(0, 2**63))), len(pairs)
+    key, place = sample_padded(pairs, mechanism.length, mechanism.domain.size, random)
+    plus = padded_signs(pairs, place, 0, random).astype(np.int64)
+    sampled = np.bincount(2 * key + plus, minlength=2 * mechanism.all_keys).reshape(-1, 2)
+    a, b, p = mechanism.chances()
+    true, false = a * p, a * (1 - p)
+    minus_told = generator.multinomial(sampled[:, 0], [true, false, 1 - a])
+    plus_told = generator.multinomial(sampled[:, 1], [false, true, 1 - a])
+    noise = generator.multinomial(n - sampled.sum(axis=1), [b / 2, b / 2, 1 - b])
+    counts = (minus_told + plus_told + noise)[:, None, :2]
+    return {"counts": counts.astype(np.int64), "reports": np.array([n], dtype=np.int64)}
 
 
 def _unary(mechanism: UnaryEncoding, holders: Counts, generator: np.random.Generator) -> State:

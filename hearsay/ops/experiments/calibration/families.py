@@ -1,0 +1,81 @@
+"""The families of the suite: whose mechanisms they are, what is asked of them, and how many runs they get."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hearsay.ops.experiments.calibration import attributes, coverage, pairs
+from hearsay.ops.experiments.calibration import cases as cells
+from hearsay.ops.experiments.calibration.tally import Measurement
+
+_FEW_CELLS, _LARGE = 64, 1 << 14
+_SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
+_AT_LARGE = 4  # and by so much more on large ones
+
+
+@dataclass(frozen=True)
+class Family:
+    """One table of the experiment."""
+
+    name: str
+    title: str
+    mechanisms: tuple[str, ...]
+    kinds: tuple[str, ...]
+    unscored: str  # the kind that has no standard error of its own
+    cases: Callable[[str, bool], Iterator[Any]]
+    measure: Callable[[Any, int, int], Measurement]
+    runs: Callable[[Any, int], int]
+    caption: str
+
+
+def _cell_runs(case: cells.Case, runs: int) -> int:
+    if case.size < _FEW_CELLS:
+        return runs
+    fewer = _SLOW_CELLS.get(case.mechanism, 1) * (_AT_LARGE if case.size >= _LARGE else 1)
+    return max(2, runs // fewer)
+
+
+def _same(case: Any, runs: int) -> int:
+    return runs
+
+
+FAMILIES = (
+    Family(
+        "cells",
+        "Cells, ranges and quantiles: coverage of 95% intervals in percent, and mean squared z",
+        cells.MECHANISMS,
+        coverage.KINDS,
+        "quantile",
+        cells.cases,
+        coverage.measure,
+        _cell_runs,
+        "heavy, rare, empty: the fullest cell, cells of 1-5, cells of nobody",
+    ),
+    Family(
+        "key-value",
+        "Key-value pairs and means: coverage of 95% intervals in percent, and mean squared z",
+        (*pairs.PAIRS, *pairs.NUMBERS),
+        pairs.KINDS,
+        "quantile",
+        pairs.cases,
+        pairs.measure,
+        _same,
+        "heavy, rare, empty: shares of keys; mean: of a key's values, or of all numbers; range: of a range of keys",
+    ),
+    Family(
+        "marginals",
+        "Marginals: coverage of 95% intervals in percent, and mean squared z",
+        attributes.ATTRIBUTES,
+        attributes.KINDS,
+        "information",
+        attributes.cases,
+        attributes.measure,
+        _same,
+        "cell, single: of a table of k attributes, of one; information: at least 90% are meant to hold",
+    ),
+)
+
+
+def every_mechanism() -> tuple[str, ...]:
+    """All names, family by family."""
+    return tuple(name for family in FAMILIES for name in family.mechanisms)

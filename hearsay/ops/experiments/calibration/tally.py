@@ -1,0 +1,93 @@
+"""What is counted of answers: how often their intervals hold the truth, and their squared error in standard errors.
+
+An answer that says it knows nothing (no standard error, interval the whole range) is counted apart: it is none. Where
+an interval is the whole range because of what was drawn, it counts, but not among those that tell anything: leaving it
+out would pick the surveys in which something seemed to be known.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+
+Found = NDArray[np.bool_]
+_ROUNDING = 1e-9
+_FAR = 1e3  # standard errors beyond which an error is only wrong
+
+
+@dataclass
+class Tally:
+    """What was seen of one kind of answer."""
+
+    asked: int = 0
+    answered: int = 0
+    telling: int = 0
+    covered: int = 0
+    squared: float = 0.0
+    scored: int = 0
+    runs: int = 0
+
+    def add(self, found: Measured, truth: Floats, whole: tuple[float, float] | None = None) -> None:
+        """Answers of one run; those without a finite standard error and with the whole range know nothing."""
+        low, high = found.ends()
+        known, narrow = np.isfinite(found.stderr), np.isfinite(found.stderr)
+        if whole is not None:
+            narrow = (low > whole[0] + _ROUNDING) | (high < whole[1] - _ROUNDING)
+        self.count(known | narrow, narrow, (low <= truth + _ROUNDING) & (truth <= high + _ROUNDING))
+        off = (found.value - truth)[known] / np.maximum(found.stderr[known], _ROUNDING)
+        self.squared += float((np.minimum(np.abs(off), _FAR) ** 2).sum())
+        self.scored += off.size
+
+    def count(self, known: Found, telling: Found, holds: Found) -> None:
+        """Answers of one run: which are any, which are narrower than the whole range, which hold the truth."""
+        self.asked += known.size
+        self.answered += int(known.sum())
+        self.telling += int((known & telling).sum())
+        self.covered += int((holds & known).sum())
+
+    def merge(self, other: "Tally") -> None:
+        """Of another setting."""
+        self.asked += other.asked
+        self.answered += other.answered
+        self.telling += other.telling
+        self.covered += other.covered
+        self.squared += other.squared
+        self.scored += other.scored
+        self.runs += other.runs if other.answered else 0
+
+    @property
+    def coverage(self) -> float:
+        return self.covered / max(self.answered, 1)
+
+    @property
+    def z2(self) -> float:
+        return self.squared / max(self.scored, 1)
+
+
+class Setting(Protocol):
+    """What every case says of itself."""
+
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def where(self) -> str:
+        """The domain in words."""
+        ...
+
+    @property
+    def data(self) -> str: ...
+    @property
+    def reports(self) -> int: ...
+    @property
+    def epsilon(self) -> float: ...
+
+
+@dataclass
+class Measurement:
+    """One case, by kind."""
+
+    case: Setting
+    tallies: dict[str, Tally] = field(default_factory=dict)
