@@ -24,6 +24,7 @@ from hearsay.estimator.retention import forget
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.snapshots.owner import Owner, own, owned
 from hearsay.estimator.totals import record_merged
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -155,7 +156,7 @@ class Materialiser:
         content = current.content()
         published.put(registered, name, content.version, content.short_json(), self.root)
         if self.root is not None:
-            snapshot.own(self.root, survey.name, self.registry.deployment)
+            own(self.root, survey.name, Owner.of(self.registry.deployment, registered.birth))
             snapshot.publish(self.root, content, lambda: published.held_version(registered, name) == content.version)
         if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
             self._done[key] = content.version
@@ -204,7 +205,7 @@ class Materialiser:
         """Remove snapshots of surveys that were deleted, from wherever that was done."""
         if self.root is None:
             return
-        for name in snapshot.owned(self.root, self.registry.deployment):
+        for name in owned(self.root, self.registry.deployment):
             if name not in self.registry.names():
                 snapshot.remove_survey(self.root, name)
                 _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})

@@ -5,6 +5,7 @@ means. Values are raw and unbiased unless a post-processing method is named.
 """
 
 import shlex
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View, factor_for
+
+# Control characters, line and paragraph separators, halves of characters: a question is one line. Joiners and spaces
+# that do not break are letters of labels.
+_UNSPEAKABLE = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ def parse(words: Sequence[str]) -> Question:
     """A question from its words."""
     if not words:
         raise QueryError(f"query must be one of {grammar()}, got nothing")
-    if not all(word.isprintable() for word in words):
-        raise QueryError("query must hold printable characters only")
+    if any(unicodedata.category(letter) in _UNSPEAKABLE for word in words for letter in word):
+        raise QueryError("query must hold no control characters")
     verb, *arguments = words
     if verb not in catalogue.QUERIES:
         raise QueryError(f"query must be one of {grammar()}, got {verb!r}")

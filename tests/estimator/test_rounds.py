@@ -328,3 +328,12 @@ def test_the_canonical_form_has_the_rounds() -> None:
     assert parse(survey.canonical()).tag == survey.tag
     assert parse(rounds_table(8, reports=101, within="1h")).tag != survey.tag
     assert survey.in_round([{"chosen": [1, 2, 3, 4]}]).tag == survey.tag
+
+
+def test_the_last_rounds_alone_are_no_window(client: redis.Redis, prefix: str) -> None:
+    registered = turns(client, prefix)
+    publish(registered, VALUES, 1)
+    everything_folded(registered)
+    with pytest.raises(QueryError, match=r"^window must be all or a round with reports \(newest: r1\), got last:1$"):
+        live(registered, "last:1")
+    assert live(registered, "r1").estimate().reports == len(VALUES)

@@ -12,6 +12,7 @@ from hearsay.ops import cli
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.pages import docs
 from hearsay.ops.terminal.lazy import LazyGroup
+from hearsay.ops.terminal.options import NumberRange
 
 ALL = list(docs.commands(cli.cli, docs.root_context()))
 
@@ -72,6 +73,13 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ["simulate", "a.toml", "--values"],
         ["simulate", "a.toml", "--values", "b.csv", "--out", "c", "--seed", "minus"],
         ["status", "--interval", "-1"],
+        ["status", "--interval", "nan"],
+        ["produce", "a", "--devices", "1", "--rate", "nan"],
+        ["produce", "a", "--devices", "1", "--rate", "inf"],
+        ["produce", "a", "--devices", "1", "--rate", "1e-300"],
+        ["release", "3", "--max", "4", "--epsilon", "nan"],
+        ["release", "3", "--max", "4", "--epsilon", "1", "--seconds", "nan"],
+        ["audit", "grr", "--confidence", "nan"],
         ["experiment"],
         ["experiment", "nonsense"],
     ],
@@ -84,6 +92,14 @@ def test_usage_errors_are_one_line_and_two(arguments: list[str], capsys: pytest.
     assert captured.err.startswith("hearsay: ")
     assert "--help`" in captured.err
     assert len(captured.err) < 200, "a line, not the whole help in one"
+
+
+@pytest.mark.parametrize(("path", "command"), [(path, command) for path, command, _ in ALL])
+def test_no_command_takes_nan_for_a_number(path: str, command: click.Command) -> None:
+    for parameter in command.params:
+        kind = parameter.type
+        assert kind is not click.FLOAT, f"{path} {parameter.name}"
+        assert not isinstance(kind, click.FloatRange) or isinstance(kind, NumberRange), f"{path} {parameter.name}"
 
 
 @pytest.mark.parametrize(

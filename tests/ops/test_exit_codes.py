@@ -51,6 +51,12 @@ def test_a_host_that_no_host_can_be(hearsay: Hearsay, client: redis.Redis) -> No
     assert "host must be an address of this machine, got x..y" in refused(hearsay, "estimate", "--host", "x..y")
 
 
+def test_a_data_directory_that_no_snapshot_can_be_written_to(hearsay: Hearsay, tmp_path: Path) -> None:
+    (taken := tmp_path / "taken").write_text("a file")
+    complaint = refused(hearsay, "estimate", "--data-dir", str(taken))
+    assert f"data-dir must be a directory that can be written to, got {taken}: Not a directory" in complaint
+
+
 def test_a_plugin_that_raises(hearsay: Hearsay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "raising_plugin.py").write_text('raise RuntimeError("boom\\nbang")\n')
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -14,7 +14,7 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -35,7 +35,6 @@ from hearsay.mechanisms.queries.answer import Answer
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
 GENERATIONS = ".generations"
-OWNER = "owner"
 CHECKSUM = "checksum"
 _NPY_HEAD = 1_024  # what an array's own description takes at most
 _JSON_BYTES = 64 << 20
@@ -226,27 +225,6 @@ def remove_survey(root: str | Path, survey: str) -> None:
         with _locked(folder / GENERATIONS):  # an estimator may be about to swap one in
             shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def own(root: str | Path, survey: str, deployment: str) -> None:
-    """Note whose snapshots these are: of several deployments that share a directory each removes its own."""
-    note = Path(root) / survey / GENERATIONS / OWNER
-    try:
-        if not note.exists():
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(deployment, encoding="utf-8")
-    except OSError as error:
-        raise SnapshotError(f"snapshot cannot be written to {note.parent}: {error.strerror or error}") from None
-
-
-def owned(root: str | Path, deployment: str) -> list[str]:
-    """Surveys whose snapshots this deployment has written."""
-    found = []
-    for note in sorted(Path(root).glob(f"*/{GENERATIONS}/{OWNER}")):
-        with suppress(OSError, ValueError):
-            if note.read_text(encoding="utf-8") == deployment:
-                found.append(note.parents[1].name)
-    return found
 
 
 def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from hearsay.ops.audit.fit import Fit, worst_fit
 from hearsay.ops.audit.singles import draw_singles
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
-from hearsay.ops.terminal.options import json_option, seed_option, uses
+from hearsay.ops.terminal.options import NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import notes, print_json, print_table
 
 DRAWS, CONFIDENCE = 100_000, 0.9999
@@ -188,7 +188,7 @@ def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -
 @click.argument("subject", metavar="MECHANISM|SURVEY.toml")
 @click.option("--draws", type=click.IntRange(1_000, 10_000_000), default=DRAWS, show_default=True,
               help="Reports of each value.")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True,
+@click.option("--confidence", type=NumberRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True,
               help="How sure all bounds together are.")  # fmt: skip
 @click.option("--all-pairs", is_flag=True, help="Show every pair of values that was attacked, not only the worst.")
 @seed_option

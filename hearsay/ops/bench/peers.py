@@ -20,7 +20,7 @@ from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.oracles.unary import BitOracle
 from hearsay.ops.bench.libraries import PACKAGES, SHARED, Cells, Run, Runner
 from hearsay.ops.errors import CheckFailed, OperationError
-from hearsay.ops.terminal.options import json_option
+from hearsay.ops.terminal.options import NumberRange, json_option
 from hearsay.ops.terminal.present import notes, print_json, print_table
 
 EPSILON = 1.1
@@ -144,7 +144,7 @@ def _error(shares: Floats, truth: Floats, reports: int) -> float:
 @click.option("--size", "sizes", type=click.IntRange(2, 1 << 20), multiple=True, default=SIZES, show_default=True,
               help="Cells of the domain; may be repeated.")  # fmt: skip
 @click.option("--mechanism", "names", type=click.Choice(list(SHARED)), multiple=True, help="Only these mechanisms.")
-@click.option("--budget", "budget_s", type=click.FloatRange(0.1), default=20.0, show_default=True,
+@click.option("--budget", "budget_s", type=NumberRange(0.1), default=20.0, show_default=True,
               help="Seconds a library may take; it gets fewer reports where it would take longer.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Exit with 1 where a target is missed.")
 @json_option

@@ -1,12 +1,15 @@
 """`hearsay estimate`: the estimator."""
 
 import logging
+import tempfile
+from pathlib import Path
 
 import click
 
 from hearsay.collector import logs
 from hearsay.estimator.serving.service import serve
 from hearsay.ops.config import Settings
+from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.server.connection import open_registry_patiently
 from hearsay.ops.terminal.options import SERVER, uses
 from hearsay.ops.terminal.stopping import stopping
@@ -21,6 +24,7 @@ def command(settings: Settings) -> None:
     Two estimators do no harm: the newer snapshot wins.
     """
     logs.configure("estimator", settings.log_level)
+    _check_writable(settings.snapshots_dir)
     with stopping() as stop:
         registry = open_registry_patiently(settings, stop)
         if registry is None:
@@ -34,3 +38,15 @@ def command(settings: Settings) -> None:
             host=settings.host,
             port=settings.port,
         )
+
+
+def _check_writable(snapshots: Path) -> None:
+    """Say at once, not once a pass and survey, that no snapshot could ever be written."""
+    try:
+        snapshots.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=snapshots):
+            pass
+    except OSError as error:
+        raise ConfigurationError(
+            f"data-dir must be a directory that can be written to, got {snapshots.parent}: {error.strerror or error}"
+        ) from None

@@ -11,7 +11,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
-from hearsay.ops.terminal.options import SERVER, json_option, seed_option, uses
+from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
@@ -25,9 +25,7 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.command()
 @click.argument("name")
 @click.option("--devices", type=click.IntRange(1), help="How many devices report; with --values, by default one a row.")
-@click.option(
-    "--rate", type=click.FloatRange(0, min_open=True), help="Reports per second; without it, as fast as it goes."
-)
+@click.option("--rate", type=NumberRange(1e-6), help="Reports per second; without it, as fast as it goes.")
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Real values, one row per device; more devices than rows start again at the top.")  # fmt: skip
 @click.option(

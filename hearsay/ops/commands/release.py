@@ -21,7 +21,7 @@ from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.options import Option, complete
 from hearsay.ops.errors import OperationError
-from hearsay.ops.terminal.options import json_option
+from hearsay.ops.terminal.options import NumberRange, json_option
 from hearsay.ops.terminal.present import console, notes, print_json, print_table
 from hearsay.producer import values
 
@@ -36,13 +36,13 @@ _LISTS = {"properties", "weights", "workload"}
               help="Release every count of column `count` instead; each person is in one group only.")  # fmt: skip
 @click.option("--max", "largest", metavar="N", type=click.IntRange(1, LARGEST), required=True,
               help="The largest count there can be: the size of a group.")  # fmt: skip
-@click.option("--epsilon", type=click.FloatRange(0, EPSILON_LIMIT, min_open=True), required=True,
+@click.option("--epsilon", type=NumberRange(0, EPSILON_LIMIT, min_open=True), required=True,
               help="What a person's presence or answer may change, as a logarithm.")  # fmt: skip
 @click.option("--mechanism", type=click.Choice([AUTO, *DESIGNS]), default=AUTO, show_default=True,
               help="auto: the best under L0 that has the properties asked for.")  # fmt: skip
 @click.option("--option", "given", metavar="K=V", multiple=True,
               help="The mechanism's own: properties=WH,CM, objective=L1, workload=mean,at-least:3, ...")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=TIME_LIMIT_S, show_default=True,
+@click.option("--seconds", type=NumberRange(0, min_open=True), default=TIME_LIMIT_S, show_default=True,
               help="How long a linear program may take.")  # fmt: skip
 @click.option("--show", is_flag=True, help="Show the matrix as a heat map.")
 @json_option

@@ -11,14 +11,14 @@ from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.operate.overview import overview
 from hearsay.ops.server.connection import open_registry
-from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.present import notes, print_json
 
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
 
 @click.command()
-@click.option("--interval", type=click.FloatRange(0, 60), default=1.0, show_default=True,
+@click.option("--interval", type=NumberRange(0, 60), default=1.0, show_default=True,
               help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Exit with 1 where something stands still or is missing, a line each why.")
 @json_option

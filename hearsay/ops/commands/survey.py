@@ -10,6 +10,7 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
+from hearsay.estimator.snapshots.owner import Owner
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.operate import skipping as giving_up
@@ -143,16 +144,17 @@ def close(settings: Settings, name: str) -> None:
 def delete(settings: Settings, name: str, yes: bool) -> None:
     """Forget a survey: its keys in Redis, its jobs, its snapshots."""
     registry = open_registry(settings)
-    survey = None
+    survey, birth = None, None
     with suppress(SurveyError):  # one that this version cannot read has no jobs that a worker would run
-        survey = registry.get(name).survey
+        registered = registry.get(name)
+        survey, birth = registered.survey, registered.birth
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
     places = registry.places(name)
     jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
     jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
-    left = remove_snapshots(name, settings.snapshots_dir, places)
+    left = remove_snapshots(name, settings.snapshots_dir, places, Owner.of(registry.deployment, birth))
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
     if left:
         raise CheckFailed(

@@ -14,6 +14,7 @@ from hearsay.ops.experiments.context_aware_map import table_1
 from hearsay.ops.experiments.context_aware_region import figure_1
 from hearsay.ops.experiments.context_aware_synthetic import GEOMETRIC, figure_2
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
+from hearsay.ops.terminal.options import NumberRange
 
 
 @click.command()
@@ -22,7 +23,7 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 @seed_option(3)
 @click.option(
     "--geometric",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=GEOMETRIC,
     show_default=True,
     help="Lambda of figure 2's geometric distributions, which the paper does not state.",

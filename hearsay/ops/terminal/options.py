@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import wraps
+from math import isfinite
 from typing import Any, TypeVar
 
 import click
@@ -35,6 +36,16 @@ def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return with_settings
 
     return decorate
+
+
+class NumberRange(click.FloatRange):
+    """A finite number between bounds. Click lets NaN pass, which is on neither side of any bound, and infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 def add_plugins(modules: str) -> None:

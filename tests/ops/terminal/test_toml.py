@@ -13,7 +13,12 @@ from hearsay.ops.terminal.toml import dump
     [
         {"name": "a", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 8}, "options": {}},
         {"domain": {"axes": [{"name": "x", "low": -1.5, "high": 2.0, "bins": 4}, {"name": "y", "size": 3}]}, "n": 1},
-        {"domain": {"categories": ['a "quoted" one', "b\\c", "tab\t", "größer 😀"], "blocks": [[1, 2], [3]]}},
+        {
+            "domain": {
+                "categories": ['a "quoted" one', "b\\c", "tab\t", "größer 😀", "\x7f \x01 \u2028"],
+                "blocks": [[1, 2], [3]],
+            }
+        },
         {"options": {"epsilon_12": float("inf"), "anchored": True, "tiny": 1e-300}},
     ],
 )
