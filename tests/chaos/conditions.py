@@ -14,7 +14,9 @@ REGISTRY, PURGE, STANDING = (
     "tests/ops/test_standing_still.py",
 )
 ASKED = (SHARD, MARKS, GUARDS, BOUNDS, ROUNDS, CLOCKS, ONCE, MERGE, REGISTRY, PURGE, STANDING)
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    ("cut", "never", "full"): "what is full takes no entry more; this only spares a look at the next one",
+}
 _CONDITION = re.compile(r"\b(?P<word>(?:else)?if)\b(?P<condition>.*?)\bthen\b[^\n]*", re.DOTALL)
 _COMMENT = re.compile(r"--[^\n]*")
 

@@ -79,7 +79,6 @@ MUTANTS = (
            "if first or (mark.bytes <= max_bytes and", "if true or (mark.bytes <= max_bytes and", (MARKS, SHARD)),
     Mutant("cut", "an entry that does not fit ends the range",
            "if first and not fits(entry_window,", "if false and not fits(entry_window,", (MARKS, SHARD)),
-    Mutant("cut", "a full range takes no more entries", "      if full then return end\n", "", (MARKS, SHARD)),
     Mutant("cut", "young ranges wait", "if not full and young then return {'young'} end", "", (SHARD,)),
     Mutant("cut", "a window that is over is cut at once", "or window_at(now) > window)", ")", (GUARDS,)),
     Mutant("commit", "the range is there", "not range or ", "", (ONCE,)),
