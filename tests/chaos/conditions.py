@@ -16,6 +16,8 @@ REGISTRY, PURGE, STANDING = (
 ASKED = (SHARD, MARKS, GUARDS, BOUNDS, ROUNDS, CLOCKS, ONCE, MERGE, REGISTRY, PURGE, STANDING)
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("cut", "never", "full"): "what is full takes no entry more; this only spares a look at the next one",
+    ("cut", "never", "stray"): "only says how soon young entries without a mark are looked at; old ones are cut",
+    ("cut", "always", "newest_round > 0"): "without rounds there is none to look at, and the round found is not used",
 }
 _CONDITION = re.compile(r"\b(?P<word>(?:else)?if)\b(?P<condition>.*?)\bthen\b[^\n]*", re.DOTALL)
 _COMMENT = re.compile(r"--[^\n]*")

@@ -79,7 +79,7 @@ MUTANTS = (
            "if first or (mark.bytes <= max_bytes and", "if true or (mark.bytes <= max_bytes and", (MARKS, SHARD)),
     Mutant("cut", "an entry that does not fit ends the range",
            "if first and not fits(entry_window,", "if false and not fits(entry_window,", (MARKS, SHARD)),
-    Mutant("cut", "young ranges wait", "if not full and young then return {'young'} end", "", (SHARD,)),
+    Mutant("cut", "young ranges wait", "if not full and young then return {'young'} end", "", (MARKS,)),
     Mutant("cut", "a window that is over is cut at once", "or window_at(now) > window)", ")", (GUARDS,)),
     Mutant("commit", "the range is there", "not range or ", "", (ONCE,)),
     Mutant("commit", "the survey exists", "or redis.call('HEXISTS', meta, 'open') == 0", "", (GUARDS,)),

@@ -59,6 +59,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
                 time.sleep(0.2 + storm.choice.random() * 0.5)
                 storm.strike()
             codes = [storm.processes.pop(f"producer-{number}").wait(timeout=600) for number in range(2)]
+            crowd.enough.set()
             crowd.join(timeout=600)
             for name in ("buckets", turns.NAME):
                 storm.wait_until_drained(name, 300)
