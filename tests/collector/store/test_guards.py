@@ -106,6 +106,19 @@ def test_a_window_that_is_over_is_cut_at_once(
     assert not isinstance(store.cut(age_ms=10**9), str)
 
 
+def test_trim_spares_the_oldest_of_many_that_are_out(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(10)), 10)
+    done, *out = cut_all(store)
+    assert fold(store, done) == "ok"
+    assert store.trim() == 2
+    assert {fold(store, found) for found in reversed(out)} == {"ok"}
+    assert store.trim() == 8
+
+
 def test_parts_that_ran_out_are_not_committed(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from hearsay.collector import limits
+from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.registry import Registry
@@ -13,7 +14,7 @@ from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
-from tests.pipeline import buckets, cut_all, fold_all, frame, singles, state_of
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
 from tests.rounds import rounds_table, two_rounds_known
 
 __all__ = ["two_rounds_known"]
@@ -148,3 +149,31 @@ def test_pieces_of_a_batch_in_a_round_weigh_what_was_published(
     store.publish("w", 1, [(b"r", b"\x91\x01")] * 5, 5, 1)
     assert [found.entries for found in cut_all(store)] == [2, 2, 1]
     assert client.hget(store.keys.cursor, "bytes") == client.hget(store.keys.meta, "bytes_in") == b"10"
+
+
+def test_a_large_batch_of_which_little_is_left_is_cut_as_what_it_is(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody deleted entries by hand, and what is left fits into a range."""
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    client.xdel(store.keys.stream, *(entry for entry, _ in client.xrange(store.keys.stream)[1:]))
+    Writer(store).publish(singles(store, [7]), 1)
+    fold_all(store)
+    assert state_of(store)["hist"].nonzero()[0].tolist() == [0, 7]
+    assert client.llen(store.keys.marks) == 0
+
+
+def test_a_large_batch_of_which_nothing_is_left_shows(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It becomes a range that cannot be folded, instead of passing for empty."""
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    client.xdel(store.keys.stream, *(entry for entry, _ in client.xrange(store.keys.stream)))
+    (found,) = cut_all(store)
+    assert found.entries == 5
+    with pytest.raises(CollectorError, match="must have 5 entries, got 0"):
+        fold(store, found)
