@@ -17,6 +17,11 @@ ASKED = (SHARD, MARKS, GUARDS, BOUNDS, ROUNDS, CLOCKS, ONCE, MERGE, REGISTRY, PU
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("cut", "never", "full"): "what is full takes no entry more; this only spares a look at the next one",
     ("cut", "always", "at > #page"): "reads the same marks again for every batch, one page each: slower, not different",
+    (
+        "cut",
+        "never",
+        "rest",
+    ): "what is left of a batch is found from the cursor too; a shorter mark spares reading it",
     ("cut", "never", "stray"): "only says how soon young entries without a mark are looked at; old ones are cut",
     ("cut", "always", "newest_round > 0"): "without rounds there is none to look at, and the round found is not used",
 }

@@ -86,7 +86,7 @@ class Storm(Pipeline):
                 self.faults[name] += 1
 
     def take_back(self) -> None:
-        """What an operator does with ranges that were put aside: here nothing is wrong with them, only with the rest."""
+        """What an operator does with ranges that were put aside: nothing is wrong with them, only with the rest."""
         for name in ("buckets", self.rounds.survey.name):
             store = self.store(name)
             for found in store.ranges():
