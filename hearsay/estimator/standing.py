@@ -77,7 +77,7 @@ def _of_server(seen: Condition) -> list[Trouble]:
         )
         found.append(Trouble("memory", None, words, True))
     elif seen.short:
-        words = f"server: {seen.words()} are used, and writers wait above {MEMORY_SHARE:.0%}"
+        words = f"server: memory is short, {seen.words()}: writers wait above {MEMORY_SHARE:.0%}"
         found.append(Trouble("memory", None, words, False))
     return found
 

@@ -39,7 +39,7 @@ class Storm(Pipeline):
         super().__init__(server, directory)
         self.plugins = "tests.identity,tests.chaos.turns"
         self.choice, self.faults = choice, Counter[str]()
-        self.orphans, self.stubborn = set[int](), list[str]()
+        self.orphans, self.stubborn, self.taken_back = set[int](), list[str](), 0
         self.offset = directory / "clock"
         self.offset.write_text("+0\n")
         if not FAKETIME.exists():
@@ -84,6 +84,14 @@ class Storm(Pipeline):
         with suppress(redis.exceptions.RedisError):  # the fault itself met a server that another one had hit
             if (name := fault()) is not None:
                 self.faults[name] += 1
+
+    def take_back(self) -> None:
+        """What an operator does with ranges that were put aside: nothing is wrong with them, only with the rest."""
+        for name in ("buckets", self.rounds.survey.name):
+            store = self.store(name)
+            for found in store.ranges():
+                if found.quarantined and store.reissue(found, LEASE_S, retry=True)[0] == "reissued":
+                    self.taken_back += 1
 
     def kill_process(self) -> str | None:
         role = self.choice.choice(list(self.services))

@@ -11,13 +11,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+import redis
 
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import catalogue
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -58,10 +61,15 @@ def run(minutes: float, seed: int, directory: Path) -> int:
             while time.monotonic() < deadline:
                 time.sleep(0.2 + storm.choice.random() * 0.5)
                 storm.strike()
+                with suppress(redis.exceptions.RedisError):
+                    storm.take_back()
             codes = [storm.processes.pop(f"producer-{number}").wait(timeout=600) for number in range(2)]
+            crowd.enough.set()
             crowd.join(timeout=600)
+            storm.take_back()
             for name in ("buckets", turns.NAME):
                 storm.wait_until_drained(name, 300)
+                assert status(storm.store(name)).quarantined == 0
             hist, answered = storm.state("buckets")["hist"], _all_rounds(rounds)
             orphans = storm.left_behind()
         finally:
@@ -73,6 +81,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
         print(f"the devices of {turns.NAME} failed: {crowd.failure!r}")
     return _table(storm.faults, reports + devices - len(crowd.left), seed, minutes, {
         "rounds": len(crowd.asked),
+        "ranges put aside after five attempts, and taken back by command": storm.taken_back,
         "reports too late for their round, and told so": len(crowd.refused),
         "lost with their round, and told so": crowd.lost * crowd.frame,
         "**lost**": int((hist == 0).sum()) + _missing(crowd, answered["hist"]),

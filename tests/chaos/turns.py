@@ -5,7 +5,6 @@ believes would show: the round was opened twice, with different questions.
 """
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -78,7 +77,7 @@ class Crowd(threading.Thread):
         self.asked: dict[int, list[list[int]]] = {}  # round: batches, in order
         self.refused: set[int] = set()  # too late for their round, and told so
         self.lost = 0  # entries that the server had taken, lost, and could not take again: told too
-        self.stop = threading.Event()
+        self.enough, self.stop = threading.Event(), threading.Event()  # nobody more is asked; end at once
         self.failure: BaseException | None = None
 
     def run(self) -> None:
@@ -89,8 +88,7 @@ class Crowd(threading.Thread):
 
     def _run(self) -> None:
         writer = Writer(self.registered.store(0), stop=self.stop)
-        while self.left and not self.stop.is_set():
-            time.sleep(self.frame / self.rate)
+        while self.left and not self.enough.wait(self.frame / self.rate):
             try:
                 held = self.registered.rounds
             except redis.exceptions.RedisError:

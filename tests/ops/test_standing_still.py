@@ -9,14 +9,16 @@ import redis
 
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator import standing
 from hearsay.estimator.materialise import Materialiser
 from hearsay.ops.operate import forgetting
-from tests.identity import known_to_this_process
+from tests.identity import known_to_this_process, survey_table
 from tests.pipeline import buckets, cut_all, fold_all, singles
+from tests.rounds import rounds_table, two_rounds_known
 
-__all__ = ["known_to_this_process"]
+__all__ = ["known_to_this_process", "two_rounds_known"]
 Hearsay = Callable[..., tuple[int, str, str]]
 
 
@@ -121,6 +123,33 @@ def test_status_can_be_read_at_any_width(
     assert all(len(line) <= 80 for line in out.splitlines())
     assert "published  51 reports, " in out
     assert "waiting    51 reports" in out
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_warnings_are_broken_where_the_terminal_ends(
+    hearsay: Hearsay, client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """With five surveys, one of them with rounds and one with shards, on a server whose memory is short."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(standing, "ALONE_S", 0.0)
+    registry = Registry(client, prefix)
+    for number in range(3):
+        publish(registry.add(parse(survey_table("identity", 100, name=f"a-survey-with-a-rather-long-name-{number}"))))
+    registry.add(parse(survey_table("identity", 100, name="sharded")), 2)
+    registry.add(parse(rounds_table(8, reports=10)))
+    _, out, _ = hearsay("status", "--interval", "0")
+    assert max(map(len, out.splitlines())) <= columns
+    assert "turns  (two-rounds, tag " in out
+    assert ", open, round 1 open)" in out
+    assert out.count("(identity, tag ") == 5
+    monkeypatch.delenv("COLUMNS")
+    lines = hearsay("status", "--interval", "0")[1].splitlines()  # no terminal: a warning is a line
+    words = "to be cut into ranges, and no collector was seen lately"
+    assert sum(line.startswith("warning    survey a-survey-") and line.endswith(words) for line in lines) == 3
+
+
+def test_no_survey_yet(hearsay: Hearsay, client: redis.Redis) -> None:
+    assert "no survey yet; add one with: hearsay survey add FILE" in hearsay("status", "--interval", "0")[1]
 
 
 def test_a_process_that_missed_a_beat_is_told_apart(

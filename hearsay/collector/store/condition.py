@@ -32,7 +32,7 @@ class Condition:
     def words(self) -> str:
         """How much of its memory is used."""
         share = 100 * self.used_bytes / max(self.limit_bytes, 1)
-        return f"{self.used_bytes / MIB:,.1f} of {self.limit_bytes / MIB:,.1f} MiB of memory ({share:.0f}%)"
+        return f"{self.used_bytes / MIB:,.1f} of {self.limit_bytes / MIB:,.1f} MiB ({share:.0f}%)"
 
 
 def condition(client: Client) -> Condition:

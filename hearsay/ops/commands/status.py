@@ -1,5 +1,7 @@
 """`hearsay status`: what is going on, and what stands still."""
 
+import shutil
+import textwrap
 from typing import Any
 
 import click
@@ -36,10 +38,12 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
     else:
         for row in rows:
             click.echo("\n".join(_block(row)))
+        if not rows:
+            click.echo("no survey yet; add one with: hearsay survey add FILE")
         click.echo(f"at work    {_processes(registry)}")
         if not check:
             for trouble in found:
-                click.echo(f"warning    {trouble.words}")
+                click.echo(_wrapped(f"warning    {trouble.words}"))
     for line in dict.fromkeys(f"{row['survey']}: {warning}" for row in rows for warning in row["warnings"]):
         notes().print(line, markup=False)
     if check and found:
@@ -64,9 +68,8 @@ def _block(row: dict[str, Any]) -> list[str]:
         lines.append(f"             {row['outstanding']:,} ranges out, for {row['oldest_range_s']:.0f} s")
     if row["quarantined"]:
         lines.append(f"             {row['quarantined']:,} ranges put aside")
-    lines.append(
-        f"  held       {row['deltas']:,} deltas, {row['stream_entries']:,} entries, {row['windows']:,} windows"
-    )
+    held = [_count(row["deltas"], "delta"), _count(row["stream_entries"], "entry", "entries")]
+    lines.append(f"  held       {', '.join(held)}, {_count(row['windows'], 'window')}")
     for reason, counts in row["rejected"].items():
         lines.append(f"  rejected   {reason}: {counts['entries']:,} entries, {counts['reports']:,} reports")
     if row["reissued"]:
@@ -74,6 +77,18 @@ def _block(row: dict[str, Any]) -> list[str]:
     if row["pressure"] is not None:
         lines.append(f"  pressure   {row['pressure']}")
     return lines
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _wrapped(line: str) -> str:
+    """Broken where the terminal ends; one line where there is none, for whoever reads it."""
+    columns = shutil.get_terminal_size((0, 0)).columns
+    if not columns:
+        return line
+    return textwrap.fill(line, columns, subsequent_indent=" " * len("warning    "), break_long_words=False)
 
 
 def _rate(rate: float | None) -> str:

@@ -52,3 +52,4 @@ def test_purging_a_window_twice_leaves_the_totals_right(client: redis.Redis, pre
         purge_window(store, "all")
         assert status(store).delta_bytes == 0
     assert client.hget(store.keys.meta, "gone:folded") == b"10"
+    assert not client.hexists(store.keys.meta, "gone:observed_ms")  # a time is no total

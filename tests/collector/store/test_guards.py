@@ -8,7 +8,7 @@ from hearsay.collector.errors import CollectorError
 from hearsay.collector.store import counters, shown
 from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.rounds import close_round, rounds_of
+from hearsay.collector.store.rounds import close_round, open_round, rounds_of
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import purge_window, set_pressure, status
 from hearsay.collector.survey.survey import parse
@@ -68,6 +68,15 @@ def test_a_round_is_closed_where_it_was_closed_first(client: redis.Redis, prefix
     assert rounds_of(store).newest.closed == boundary
 
 
+def test_two_rounds_within_a_millisecond_stay_apart(client: redis.Redis, prefix: str) -> None:
+    store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
+    client.xadd(store.keys.stream, {"r": b"\x01", "k": "1"}, id="1000-1")
+    close_round(store, 1)
+    open_round(store, 2, {"chosen": [0, 1]})
+    client.xadd(store.keys.stream, {"r": b"\x01", "k": "2"}, id="1000-2")
+    assert [(found.window_number, found.entries) for found in cut_all(store)] == [(1, 1), (2, 1)]
+
+
 def test_an_unknown_writer_leaves_nothing(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).store(0)
     store.leave("stranger")
@@ -95,6 +104,19 @@ def test_a_window_that_is_over_is_cut_at_once(
     assert store.cut(age_ms=10**9) == "young"
     clock.turn(3_600)
     assert not isinstance(store.cut(age_ms=10**9), str)
+
+
+def test_trim_spares_the_oldest_of_many_that_are_out(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(10)), 10)
+    done, *out = cut_all(store)
+    assert fold(store, done) == "ok"
+    assert store.trim() == 2
+    assert {fold(store, found) for found in reversed(out)} == {"ok"}
+    assert store.trim() == 8
 
 
 def test_parts_that_ran_out_are_not_committed(

@@ -6,12 +6,18 @@ import pytest
 import redis
 
 from hearsay.collector import limits
+from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.status import status
+from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
-from tests.pipeline import buckets, cut_all, fold_all, frame, singles, state_of
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
+from tests.rounds import rounds_table, two_rounds_known
+
+__all__ = ["two_rounds_known"]
 
 
 def entries_read(client: redis.Redis) -> int:
@@ -112,3 +118,62 @@ def test_skipping_the_backlog_leaves_no_mark(client: redis.Redis, prefix: str) -
     fold_all(store)
     assert state_of(store)["hist"].tolist() == [0] * 5 + [1] * 5
     assert status(store).backlog_entries == 0
+
+
+def test_entries_without_a_mark_never_share_a_range_across_windows(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10, window={"every": "1h"}).store(0)
+    for hour in (1, 1, 2, 3):
+        client.xadd(store.keys.stream, dict(singles(store, [hour])), id=f"{hour * 3_600_000}-*")
+    found = cut_all(store)
+    assert [(each.window_number // 3_600_000, each.entries) for each in found] == [(1, 2), (2, 1), (3, 1)]
+
+
+def test_many_entries_that_fill_no_range_are_young_all_the_same(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By their number they could fill one, and so they are looked at; by their weight they do not."""
+    monkeypatch.setattr(limits, "RANGE_FRAMES", 4)
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 100)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish([*frame(store, [0]), *singles(store, range(1, 9))], 9)
+    assert store.cut(age_ms=60_000) == "young"
+    assert isinstance(store.cut(age_ms=0), Range)
+
+
+def test_pieces_of_a_batch_in_a_round_weigh_what_was_published(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The round stands beside each report, and is no part of it: else more bytes would go out than came in."""
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = Registry(client, prefix).add(parse(rounds_table(8))).store(0)
+    store.publish("w", 1, [(b"r", b"\x91\x01")] * 5, 5, 1)
+    assert [found.entries for found in cut_all(store)] == [2, 2, 1]
+    assert client.hget(store.keys.cursor, "bytes") == client.hget(store.keys.meta, "bytes_in") == b"10"
+
+
+def test_a_large_batch_of_which_little_is_left_is_cut_as_what_it_is(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody deleted entries by hand, and what is left fits into a range."""
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    client.xdel(store.keys.stream, *(entry for entry, _ in client.xrange(store.keys.stream)[1:]))
+    Writer(store).publish(singles(store, [7]), 1)
+    fold_all(store)
+    assert state_of(store)["hist"].nonzero()[0].tolist() == [0, 7]
+    assert client.llen(store.keys.marks) == 0
+
+
+def test_a_large_batch_of_which_nothing_is_left_shows(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It becomes a range that cannot be folded, instead of passing for empty."""
+    monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    client.xdel(store.keys.stream, *(entry for entry, _ in client.xrange(store.keys.stream)))
+    (found,) = cut_all(store)
+    assert found.entries == 5
+    with pytest.raises(CollectorError, match="must have 5 entries, got 0"):
+        fold(store, found)
