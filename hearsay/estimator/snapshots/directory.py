@@ -23,11 +23,13 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.collector.errors import CollectorError
+from hearsay.collector.errors import CollectorError, StateError
+from hearsay.collector.store.state import check_overflow
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import FORMAT, Content
+from hearsay.estimator.snapshots.doubtful import doubtful_state
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -67,7 +69,9 @@ class Snapshot:
         self, question: str, *, count: bool = False, postprocess: str | None = None, simultaneous: bool = False
     ) -> list[Answer]:
         """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
-        return ask(self.survey, self.state, question, count=count, postprocess=postprocess, simultaneous=simultaneous)
+        how = {"count": count, "simultaneous": simultaneous}
+        with doubtful_state():
+            return ask(self.survey, self.state, question, postprocess=postprocess, **how)
 
 
 def write(directory: str | Path, content: Content) -> Path:
@@ -146,6 +150,10 @@ def load(directory: str | Path) -> Snapshot:
         if state[name].shape != shape or state[name].dtype != np.int64:
             got = f"{state[name].dtype} {list(state[name].shape)}"
             raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+        try:
+            check_overflow(state[name])
+        except StateError as error:
+            raise SnapshotError(f"{directory}: array state/{name}: {error}") from None
     reports = survey.mechanism.reports(state)
     if reports != metadata["reports"]:
         raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
@@ -176,6 +184,8 @@ def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
             raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
     if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
         raise ValueError("its window or its checksum is missing")
+    if type(metadata["reports"]) is not int or metadata["reports"] < 0 or type(metadata["withheld"]) is not bool:
+        raise ValueError("reports must be an integer of at least 0, and withheld true or false")
 
 
 def _check_sizes(path: Path, expected: dict[str, int]) -> None:
