@@ -1,4 +1,9 @@
-"""`python -m tests.fuzz [TARGET SEED CASES]`: the cases of `make verify`, or some of one target, and their table."""
+"""The cases of `make verify` in one process, with their table.
+
+python -m tests.fuzz                     all of them
+python -m tests.fuzz "CSV values" HTTP   those of some targets
+python -m tests.fuzz HTTP 103 2000       2,000 cases of one target, from another seed
+"""
 
 import sys
 import tempfile
@@ -15,7 +20,10 @@ from tests.fuzz.tally import table
 def main(words: list[str]) -> int:
     """Exit code 1 where a case failed."""
     warnings.simplefilter("error")
-    chosen = [(words[0], int(words[2]), int(words[1]) - 100)] if words else PARTS
+    if len(words) == 3 and words[1].isdecimal():
+        chosen = [(words[0], int(words[2]), int(words[1]) - 100)]
+    else:
+        chosen = [part for part in PARTS if not words or part[0] in words]
     rows, failures = [], []
     with tempfile.TemporaryDirectory() as place, EmbeddedServer(Path(place) / "server") as server:
         for number, (target, cases, part) in enumerate(chosen):

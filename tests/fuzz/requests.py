@@ -49,7 +49,8 @@ QUESTIONS = {
 }
 _WORDS = (
     "0", "1", "2", "3", "63", "-1", "0.5", "1.5", "0:2", "1:1", "3:1", "a", "b", "c", "a=0", "a=1", "given",
-    "red", "green", "nan", "inf", "1e308", "999999999999", "0:", ":", "::", "a b", "''", "x", "0.5:1.5", "mean", "1e-320", "0x1",
+    "red", "green", "nan", "inf", "1e308", "999999999999", "0:", ":", "::", "a b", "''", "x", "0.5:1.5", "mean",
+    "1e-320", "0x1",
 )  # fmt: skip
 _PATHS = (
     "/", "/metrics", "/healthz", "/readyz", "/api/surveys", "/api/surveys/{}", "/api/surveys/{}/windows",

@@ -14,6 +14,7 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import _parse_record
 from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
+from hearsay.mechanisms import catalogue
 from hearsay.ops.terminal import toml
 from tests.fuzz.octets import damaged, damaged_text
 from tests.fuzz.tally import Tally, one_line
@@ -21,14 +22,13 @@ from tests.fuzz.trees import damaged_tree
 from tests.mechanisms.shared import ALL_CASES
 
 ROOT = Path(__file__).parents[2]
-_SELDOM = 0.05  # how often a survey is taken whose solver alone takes a tenth of a second
-# Why a legal survey may take longer, by mechanism.
-SOLVERS = {
-    "mean": "the table of a mean is optimised",
-    "matrix": "the noise of every row is optimised",
-    "laplace-histogram": "the noise of every row is optimised",
-    "auto": "every candidate is planned",
-}
+_SELDOM = 0.05  # how often a survey is taken whose mechanism is among the slow ones
+SLOW = {
+    "mean",
+    "matrix",
+    "laplace-histogram",
+    "auto",
+}  # solvers that take up to some tenths of a second
 
 
 @cache
@@ -45,8 +45,8 @@ def seeds() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     given += [{**table, **extras[number % len(extras)]} for number, table in enumerate(given)]
     auto = [{**table, "mechanism": "auto", "options": {}} for table in given[:: len(given) // 8]]
     every = [*given, *(parse(table).canonical() for table in given[: len(ALL_CASES)]), *shipped, *auto]
-    slow = [table for table in every if table["mechanism"] in SOLVERS]
-    return [table for table in every if table["mechanism"] not in SOLVERS], slow
+    slow = [table for table in every if table["mechanism"] in SLOW]
+    return [table for table in every if table["mechanism"] not in SLOW], slow
 
 
 def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
@@ -118,9 +118,17 @@ def _accepted(survey: Survey, again: bool) -> str:
 
 
 def why_slow(table: Any) -> str | None:
-    """The listed reason why a survey takes long, if it has one."""
-    return SOLVERS.get(str(table.get("mechanism"))) if isinstance(table, dict) else None
+    """The reason why a survey may take long, which its mechanism also gives to people who wait for it."""
+    return _reason(str(table.get("mechanism"))) if isinstance(table, dict) else None
+
+
+def _reason(mechanism: str) -> str | None:
+    if mechanism == "auto":
+        return "every candidate is planned"
+    found = catalogue.classes(mechanism) if mechanism in catalogue.MECHANISMS else ()
+    return next((each.LONG_CHECK for each in found if each.LONG_CHECK), None)
 
 
 def _why_slow_text(text: bytes) -> str | None:
-    return next((why for name, why in SOLVERS.items() if f'"{name}"'.encode() in text), None)
+    named = (name for name in (*catalogue.names(), "auto") if f'"{name}"'.encode() in text)
+    return next((why for name in named if (why := _reason(name))), None)
