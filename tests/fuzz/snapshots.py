@@ -45,10 +45,17 @@ def seeds(folder: Path) -> list[Good]:
         if case.table["mechanism"] in SLOW:
             continue
         survey = parse({"name": f"s{number}", **case.table})
+        state, history, window = survey.mechanism.empty(), [], "all"
+        while True:
+            survey = survey.in_round(history)
+            survey.mechanism.fold(state, survey.mechanism.perturb(skewed_cells(survey.mechanism, 200), seeded(3)))
+            public = survey.mechanism.next_round(state)
+            if public is None:
+                break
+            history.append(public)
         if survey.mechanism.rounds > 1:
-            continue
-        reports = survey.mechanism.perturb(skewed_cells(survey.mechanism, 200), seeded(3))
-        content = compose(survey, "all", survey.mechanism.fold(survey.mechanism.empty(), reports))
+            window = f"r{len(history) + 1}"
+        content = compose(survey, window, state)
         HEADLINES[survey.name] = list(dict.fromkeys(answer.query for answer in content.answers))[:2]
         where = directory.write(folder / f"good-{number}", content)
         document = json.loads((where / directory.JSON).read_text(encoding="utf-8"))
@@ -62,11 +69,14 @@ def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
     target = folder / "fuzzed"
     target.mkdir(exist_ok=True)
     documents = [good.document for good in every]
+    several = [good for good in every if good.document.get("rounds")]
     for _ in range(cases):
-        good = random.choice(every)
+        good = random.choice(several if random.random() < 0.1 else every)
         document: Any = good.document
         arrays, text = good.arrays, None
         match random.randrange(6):
+            case 0 if good in several:
+                document = {**document, "rounds": damaged_tree(random, document["rounds"], documents)}
             case 0 | 1:
                 document = damaged_tree(random, document, documents)
             case 2:
@@ -128,7 +138,7 @@ def _repacked(random: Random, state: dict[str, Any]) -> bytes:
 
 def _other_state(random: Random, good: Good) -> tuple[dict[str, Any], bytes]:
     """A state that no reports make, in files that agree with each other."""
-    survey = parse(good.document["definition"])
+    survey = parse(good.document["definition"]).in_round(good.document.get("rounds", []))
     state = {name: array.copy() for name, array in good.state.items()}
     array = state[random.choice(list(state))].reshape(-1)
     array[random.randrange(array.size)] = random.choice((-1, 0, 1 << 31, -(1 << 62), (1 << 62) - 1, (1 << 63) - 1))

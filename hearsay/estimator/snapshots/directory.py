@@ -29,7 +29,7 @@ from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import FORMAT, Content
-from hearsay.estimator.snapshots.doubtful import doubtful_state
+from hearsay.estimator.snapshots.doubtful import doubtful_state, history
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -134,7 +134,8 @@ def load(directory: str | Path) -> Snapshot:
     generation = Path(directory).resolve()  # once, so that both files come from the same generation
     metadata = _read_json(generation / JSON, directory)
     try:
-        survey = parse(metadata["definition"]).in_round(metadata.get("rounds", []))
+        survey = parse(metadata["definition"])
+        survey = survey.in_round(history(metadata, survey))
         _check_metadata(metadata, survey)
         if metadata["withheld"]:
             least, held = survey.minimum_reports, metadata["reports"]

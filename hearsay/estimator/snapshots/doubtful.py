@@ -1,16 +1,18 @@
-"""Estimating from a state that somebody else wrote: what no reports make has no estimate.
+"""What a snapshot says that only an estimate would notice: rounds that never were, and states that no reports make.
 
 A snapshot's checksum says that its files fit together, not who made them. A count below zero, or above the reports,
 leads estimators to roots of negative numbers and to empty sets; that is the snapshot's fault, and is said so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.errors import SnapshotError
-from hearsay.mechanisms.errors import MechanismError
+from hearsay.mechanisms.errors import QueryError
 
 
 @contextmanager
@@ -19,7 +21,17 @@ def doubtful_state() -> Iterator[None]:
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             yield
-    except MechanismError:
+    except QueryError:
         raise  # a question that has no answer
     except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
         raise SnapshotError("snapshot cannot be estimated: its state is none that reports make") from None
+
+
+def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]:
+    """What earlier rounds made public: a table each; what is in it the mechanism checks where it uses it."""
+    rounds = metadata.get("rounds", [])
+    if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
+        raise ValueError("rounds must be a list of tables")
+    if len(rounds) >= max(survey.mechanism.rounds, 1):
+        raise ValueError(f"rounds must be fewer than {survey.mechanism.rounds}, got {len(rounds)}")
+    return rounds
