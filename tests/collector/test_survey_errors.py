@@ -226,17 +226,3 @@ def test_an_unknown_post_processing_is_told_what_there_is() -> None:
     message = error_of(changed("answers.postprocess", "round"))
     assert message.startswith("answers.postprocess must be one of none, clip, ")
     assert message.endswith(", got 'round'")
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "domain", "options", "message"),
-    [
-        ("mean", {"kind": "number", "low": 0, "high": 1}, {"table": [0.2, [1]]}, "options.table must be 9 rows"),
-        ("mean", {"kind": "number", "low": 0, "high": 1}, {"table": [1, 2]}, "options.table must be 9 rows"),
-        ("matrix", {"kind": "ordinal", "size": 3}, {"metric": {"kind": {}}}, "options.metric must be one of"),
-        ("matrix", {"kind": "ordinal", "size": 3}, {"metric": {"kind": []}}, "options.metric must be one of"),
-    ],
-)
-def test_options_of_any_shape(mechanism: str, domain: dict[str, Any], options: dict[str, Any], message: str) -> None:
-    table = {"name": "a", "mechanism": mechanism, "epsilon": 1.0, "domain": domain, "options": options}
-    assert error_of(table).startswith(message)

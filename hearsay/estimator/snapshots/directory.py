@@ -23,13 +23,12 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.collector.errors import CollectorError, StateError
-from hearsay.collector.store.state import check_overflow
+from hearsay.collector.errors import CollectorError
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import FORMAT, Content
-from hearsay.estimator.snapshots.doubtful import doubtful_state, history
+from hearsay.estimator.snapshots.doubtful import check_arrays, doubtful_state, history
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -147,14 +146,7 @@ def load(directory: str | Path) -> Snapshot:
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
     except (*_DAMAGED, CollectorError, MechanismError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
-    for name, shape in shapes.items():
-        if state[name].shape != shape or state[name].dtype != np.int64:
-            got = f"{state[name].dtype} {list(state[name].shape)}"
-            raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
-        try:
-            check_overflow(state[name])
-        except StateError as error:
-            raise SnapshotError(f"{directory}: array state/{name}: {error}") from None
+    check_arrays(directory, state, shapes)
     reports = survey.mechanism.reports(state)
     if reports != metadata["reports"]:
         raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")

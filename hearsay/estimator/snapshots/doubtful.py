@@ -6,12 +6,16 @@ leads estimators to roots of negative numbers and to empty sets; that is the sna
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hearsay.collector.errors import StateError
+from hearsay.collector.store.state import check_overflow
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.errors import SnapshotError
+from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 
 
@@ -35,3 +39,15 @@ def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]
     if len(rounds) >= max(survey.mechanism.rounds, 1):
         raise ValueError(f"rounds must be fewer than {survey.mechanism.rounds}, got {len(rounds)}")
     return rounds
+
+
+def check_arrays(directory: str | Path, state: State, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays of another kind than the survey's state, and numbers beyond all reports."""
+    for name, shape in shapes.items():
+        if state[name].shape != shape or state[name].dtype != np.int64:
+            got = f"{state[name].dtype} {list(state[name].shape)}"
+            raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+        try:
+            check_overflow(state[name])
+        except StateError as error:
+            raise SnapshotError(f"{directory}: array state/{name}: {error}") from None
