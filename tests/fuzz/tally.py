@@ -17,7 +17,7 @@ SLOW_S = 0.1
 _COLLECT_EVERY = 5_000  # cases; the collector's pauses are nobody's case
 _AGAIN = 2
 _SHOWN = 300  # characters of a case
-_LONGEST = 4_000  # characters of a refusal
+_LONGEST = 1_000  # characters of a refusal
 
 
 @dataclass

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.collector.errors import CollectorError
+from hearsay.collector.survey.file import printable
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
@@ -335,4 +336,4 @@ def _to_disk(file: IO[Any]) -> None:
 
 def _short(error: Exception) -> str:
     first, *_ = str(error).splitlines() or [type(error).__name__]
-    return first
+    return printable(first)

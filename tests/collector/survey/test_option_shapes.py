@@ -22,3 +22,11 @@ def test_options_of_any_shape(mechanism: str, domain: dict[str, Any], options: d
     with pytest.raises(SurveyError) as caught:
         parse(table)
     assert str(caught.value).startswith(message)
+
+
+def test_a_value_of_any_length_leaves_a_line_that_can_be_read() -> None:
+    table = {"name": "a" * 1_000_000, "mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "binary"}}
+    with pytest.raises(SurveyError) as caught:
+        parse(table)
+    assert str(caught.value).startswith("name must be 1 to 64 of a-z, 0-9 and -")
+    assert len(str(caught.value)) < 700
