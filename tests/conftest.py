@@ -63,3 +63,13 @@ def client(server: EmbeddedServer) -> Iterator[redis.Redis]:
 def prefix() -> str:
     """A key prefix that no other test has."""
     return f"t{next(_NUMBERS)}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table of the fuzzed cases, whose rows come from several processes."""
+    from tests.fuzz.tally import table
+
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    rows = [row for report in reports for name, row in getattr(report, "user_properties", ()) if name == "fuzz"]
+    if rows:
+        terminalreporter.write_line("\n".join(table(rows)))

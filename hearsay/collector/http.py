@@ -14,6 +14,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -47,6 +48,12 @@ class _Bounded(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # uvicorn ch
             transport.abort()
         else:
             self.loop.call_later(REQUEST_S, self._look)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except h11.LocalProtocolError:  # bytes after a request that was answered with an error: nothing to add
+            self.transport.abort()
 
     def _look(self) -> None:
         """Close a connection that has brought no request since the last look, or whose request takes for ever."""

@@ -9,6 +9,8 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms import catalogue
 
+_SHOWN = 600  # characters of a message: a survey may quote a value of any length
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -129,5 +131,6 @@ def _explain(error: ValidationError) -> str:
 
 
 def printable(text: str) -> str:
-    """The text on one line, whatever names it quotes."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    """The text on one line of bearable length, whatever names and values it quotes."""
+    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:_SHOWN])
+    return line if len(text) <= _SHOWN else f"{line} ... ({len(text):,} characters)"

@@ -24,10 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.collector.errors import CollectorError
+from hearsay.collector.survey.file import printable
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.asking import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import FORMAT, Content
+from hearsay.estimator.snapshots.doubtful import check_arrays, doubtful_state, history
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -66,7 +68,9 @@ class Snapshot:
         self, question: str, *, count: bool = False, postprocess: str | None = None, simultaneous: bool = False
     ) -> list[Answer]:
         """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
-        return ask(self.survey, self.state, question, count=count, postprocess=postprocess, simultaneous=simultaneous)
+        how = {"count": count, "simultaneous": simultaneous}
+        with doubtful_state():
+            return ask(self.survey, self.state, question, postprocess=postprocess, **how)
 
 
 def write(directory: str | Path, content: Content) -> Path:
@@ -134,7 +138,8 @@ def load(directory: str | Path) -> Snapshot:
     generation = Path(directory).resolve()  # once, so that both files come from the same generation
     metadata = _read_json(generation / JSON, directory)
     try:
-        survey = parse(metadata["definition"]).in_round(metadata.get("rounds", []))
+        survey = parse(metadata["definition"])
+        survey = survey.in_round(history(metadata, survey))
         _check_metadata(metadata, survey)
         if metadata["withheld"]:
             least, held = survey.minimum_reports, metadata["reports"]
@@ -146,10 +151,7 @@ def load(directory: str | Path) -> Snapshot:
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
     except (*_DAMAGED, CollectorError, MechanismError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
-    for name, shape in shapes.items():
-        if state[name].shape != shape or state[name].dtype != np.int64:
-            got = f"{state[name].dtype} {list(state[name].shape)}"
-            raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+    check_arrays(directory, state, shapes)
     reports = survey.mechanism.reports(state)
     if reports != metadata["reports"]:
         raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
@@ -180,6 +182,8 @@ def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
             raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
     if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
         raise ValueError("its window or its checksum is missing")
+    if type(metadata["reports"]) is not int or metadata["reports"] < 0 or type(metadata["withheld"]) is not bool:
+        raise ValueError("reports must be an integer of at least 0, and withheld true or false")
 
 
 def _check_sizes(path: Path, expected: dict[str, int]) -> None:
@@ -315,4 +319,4 @@ def _to_disk(file: IO[Any]) -> None:
 
 def _short(error: Exception) -> str:
     first, *_ = str(error).splitlines() or [type(error).__name__]
-    return first
+    return printable(first)

@@ -33,6 +33,7 @@ from hearsay.mechanisms.exact.thresholds import log_ratio
 from hearsay.mechanisms.guarantees.promises import Guarantee, LimitedPrecision, MetricLp, PureLDP
 from hearsay.mechanisms.oracles.finite_channel import FiniteChannel
 
+_PROGRAMMED = "its matrix is found by linear programming and checked in exact integers"
 LARGEST_PACKED = 64  # a survey carries at most 23 KB of matrix
 
 
@@ -43,7 +44,6 @@ class CountMechanism(FiniteChannel):
     domain: Count
 
     ESTIMATE: ClassVar[type[CountEstimate]] = CountEstimate
-    LONG_CHECK: ClassVar[str] = "its matrix is found by linear programming and checked in exact integers"
 
     @cached_property
     def design(self) -> Design:
@@ -182,6 +182,7 @@ class WeaklyHonest(CountMechanism):
     """wm"""
 
     ID = "wm"
+    LONG_CHECK = _PROGRAMMED
     SUMMARY = "the best under L0 that is weakly honest, row and column monotone"
     OPTIONS = (PACKED,)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
@@ -200,6 +201,7 @@ class Programmed(CountMechanism):
     """lp"""
 
     ID = "lp"
+    LONG_CHECK = _PROGRAMMED
     SUMMARY = "the best for any objective, weights and properties, by linear programming"
     OPTIONS = (*DESIGN, PACKED)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (

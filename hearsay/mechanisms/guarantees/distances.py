@@ -39,9 +39,9 @@ def metric_option(default: str | None) -> Option:
         if isinstance(value, list | tuple):
             value = {"kind": "matrix", "rows": list(value)}
         table = {"kind": value} if isinstance(value, str) else value
-        if not isinstance(table, Mapping) or table.get("kind") not in _KINDS:
+        kind = table.get("kind") if isinstance(table, Mapping) else None
+        if not isinstance(table, Mapping) or not isinstance(kind, str) or kind not in _KINDS:
             raise SpecificationError(f"options.metric must be one of {', '.join(_KINDS)}, got {value!r}")
-        kind = table["kind"]
         parameters = set(table) - {"kind"}
         if parameters != _PARAMETERS.get(kind, set()):
             wanted = ", ".join(sorted(_PARAMETERS.get(kind, set()))) or "nothing"

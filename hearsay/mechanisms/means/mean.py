@@ -36,7 +36,8 @@ _PUBLISHED = {"duchi": published.duchi, "piecewise": published.piecewise, "hybri
 def _check_table(value: Any) -> Any:
     if value is None:
         return None
-    rows = [list(row) for row in value] if isinstance(value, list | tuple) else []
+    listed = isinstance(value, list | tuple) and all(isinstance(row, list | tuple) for row in value)
+    rows = [list(row) for row in value] if listed else []
     shaped = len(rows) == (minimax.NUMBERS + 1) // 2 and all(len(row) == minimax.OUTPUTS for row in rows)
     if not shaped or not all(type(weight) is int for row in rows for weight in row):
         raise SpecificationError("options.table must be 9 rows of 33 integers, as the canonical survey has them")
@@ -50,6 +51,7 @@ class Mean(Mechanism):
     domain: Number
 
     ESTIMATE: ClassVar[type[MeanEstimate]] = MeanEstimate
+    LONG_CHECK: ClassVar[str] = "its table is found by optimisation and checked in exact integers"
     ID = "mean"
     SUMMARY = "the mean of one number a device, by the channel with the least worst variance"
     OPTIONS = (

@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.asking import ask
 from hearsay.estimator.live import live
 from hearsay.estimator.snapshots import directory as snapshots
+from hearsay.estimator.snapshots.doubtful import doubtful_state
 from hearsay.estimator.standing import said_with, waiting_reports
 from hearsay.mechanisms import State
 from hearsay.mechanisms.asking import grammar
@@ -98,7 +100,8 @@ def command(
     if picture is not None and verb not in drawable():
         raise click.UsageError(f"--picture goes with {' or '.join(drawable())}, got {verb or 'nothing'}")
     try:
-        answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
+        with doubtful_state() if snapshot is not None else nullcontext():
+            answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
     except QueryError as refusal:
         if survey.mechanism.reports(state) >= survey.minimum_reports:
             raise

@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -116,3 +116,21 @@ def test_no_query_goes_past_the_limit_of_answers(
         assert refused.status_code == 400
         assert "at most 100 are given here" in refused.json()["error"]
     assert len(running.get("/api/surveys/wide/query", params={"q": "top 100"}).json()["answers"]) == 100
+
+
+def test_a_body_that_breaks_after_the_answer_leaves_no_traceback(
+    running: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer does not wait for the body; what is wrong with that has no answer any more."""
+    for body in (b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", b"\x00" * 10, b"zz\r\nhello"):
+        with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as connection:
+            connection.settimeout(5.0)
+            connection.sendall(b"POST /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            assert connection.recv(1_000).startswith(b"HTTP/1.1 405")
+            connection.sendall(body)
+            connection.shutdown(socket.SHUT_WR)
+            with suppress(ConnectionError):
+                while connection.recv(1_000):
+                    pass
+    assert [record for record in caplog.records if record.exc_info] == []
+    assert running.get("/healthz").status_code == 200

@@ -1,0 +1,53 @@
+"""What a snapshot says that only an estimate would notice: rounds that never were, and states that no reports make.
+
+A snapshot's checksum says that its files fit together, not who made them. A count below zero, or above the reports,
+leads estimators to roots of negative numbers and to empty sets; that is the snapshot's fault, and is said so.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearsay.collector.errors import StateError
+from hearsay.collector.store.state import check_overflow
+from hearsay.collector.survey.survey import Survey
+from hearsay.estimator.errors import SnapshotError
+from hearsay.mechanisms import State
+from hearsay.mechanisms.errors import QueryError
+
+
+@contextmanager
+def doubtful_state() -> Iterator[None]:
+    """Inside, arithmetic that fails is a SnapshotError."""
+    try:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            yield
+    except QueryError:
+        raise  # a question that has no answer
+    except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
+        raise SnapshotError("snapshot cannot be estimated: its state is none that reports make") from None
+
+
+def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]:
+    """What earlier rounds made public: a table each; what is in it the mechanism checks where it uses it."""
+    rounds = metadata.get("rounds", [])
+    if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
+        raise ValueError("rounds must be a list of tables")
+    if len(rounds) >= max(survey.mechanism.rounds, 1):
+        raise ValueError(f"rounds must be fewer than {survey.mechanism.rounds}, got {len(rounds)}")
+    return rounds
+
+
+def check_arrays(directory: str | Path, state: State, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays of another kind than the survey's state, and numbers beyond all reports."""
+    for name, shape in shapes.items():
+        if state[name].shape != shape or state[name].dtype != np.int64:
+            got = f"{state[name].dtype} {list(state[name].shape)}"
+            raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+        try:
+            check_overflow(state[name])
+        except StateError as error:
+            raise SnapshotError(f"{directory}: array state/{name}: {error}") from None
