@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
@@ -12,7 +10,7 @@ from hearsay.mechanisms.estimates.grids import GridRanges, spread
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import standard_error
 from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis
-from hearsay.mechanisms.ranges.planned_grid.sweeps import sums_up_to
+from hearsay.mechanisms.ranges.planned_grid.sweeps import cumulative, sums_between
 from hearsay.mechanisms.ranges.planned_grid.tuples import TupleInference
 from hearsay.mechanisms.ranges.planned_grid.variance import TupleVariance, entries
 
@@ -36,7 +34,7 @@ class PlannedGridEstimate(GridRanges):
 
     @cached_property
     def _cumulative(self) -> Floats:
-        return sums_up_to(np.pad(self.estimate, [(1, 0)] * self.estimate.ndim))
+        return cumulative(self.estimate)
 
     @property
     def few(self) -> bool:
@@ -50,13 +48,8 @@ class PlannedGridEstimate(GridRanges):
         return value, variance - spread(value, self.reports), slope
 
     def between(self, low: Indices, after: Indices) -> Floats:
-        """The shares of ranges, from the cumulative ones at their corners."""
-        value = np.zeros(len(low))
-        axes = low.shape[1]
-        for corner in np.ndindex((2,) * axes):
-            at = np.where(np.array(corner) == 1, after, low)
-            value += (-1) ** (axes - sum(corner)) * self._cumulative[tuple(at.T)]
-        return value
+        """The shares of ranges low..after-1."""
+        return sums_between(self._cumulative, low, after)
 
     def entries(self) -> int:
         return entries(self.uncertainty.axes)

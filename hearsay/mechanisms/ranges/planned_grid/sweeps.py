@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
 
 Levels = tuple[int, ...]
@@ -35,6 +36,20 @@ def sums_up_to(table: Floats) -> Floats:
     for axis in range(table.ndim):
         table = np.cumsum(table, axis=axis)
     return table
+
+
+def cumulative(values: Floats) -> Floats:
+    """The sum of all that is before, with one entry more along every axis."""
+    return sums_up_to(np.pad(values, [(1, 0)] * values.ndim))
+
+
+def sums_between(sums: Floats, low: Indices, after: Indices) -> Floats:
+    """Of ranges low..after-1, a row each, from the cumulative sums at their corners."""
+    result = np.zeros(len(low))
+    for corner in np.ndindex((2,) * sums.ndim):
+        at = np.where(np.array(corner) == 1, after, low)
+        result += (-1) ** (sums.ndim - sum(corner)) * sums[tuple(at.T)]
+    return result
 
 
 def sums_from(table: Floats) -> Floats:

@@ -26,6 +26,7 @@ from hearsay.mechanisms.ranges.planned_grid.sweeps import (
     Levels,
     averaged,
     blended,
+    cumulative,
     falls,
     rises,
     spread_over,
@@ -103,7 +104,7 @@ class TupleVariance:
     def _cumulative(self) -> Floats:
         """Shares of all that is before, with one entry more along every axis."""
         assert self.shares is not None
-        return sums_up_to(np.pad(self.shares, [(1, 0)] * self.shares.ndim))
+        return cumulative(self.shares)
 
     def _of_shares(self, details: list[Floats], held: Floats) -> Floats:
         """Sum over tuples of scale b sum W^2 f, with the square of the sum over levels written out as pairs."""
