@@ -10,6 +10,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import decode
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Z95
+from hearsay.mechanisms.estimates.grids import GridRanges
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.ranges.planned_grid.estimate import PlannedGridEstimate
 from hearsay.mechanisms.ranges.planned_grid.grid import PlannedGrid
@@ -202,14 +203,25 @@ def test_no_reports_give_infinite_errors_and_no_warning() -> None:
     assert np.isfinite(result.estimate).all()
 
 
-def test_the_prediction_is_what_evenly_filled_cells_get() -> None:
-    mechanism, n = grid([6, 8]), 48_000
+@pytest.mark.parametrize("epsilon", [1.1, 5.0])
+@pytest.mark.parametrize("levels", ["optimised", "uniform"])
+def test_the_prediction_is_what_evenly_filled_cells_get(levels: str, epsilon: float) -> None:
+    """Also where epsilon is so large that intervals are wider than their standard errors say."""
+    domain, n = {"kind": "grid", "sizes": [6, 8]}, 4_800
+    mechanism = build(
+        {"mechanism": "hierarchical", "epsilon": epsilon, "domain": domain, "options": {"levels": levels}}
+    )
     cells = np.stack(np.unravel_index(np.arange(n) % 48, (6, 8)), axis=1)
-    result, predicted = estimated(mechanism, cells), mechanism.predicted_stderr(n)
-    assert predicted["point"] == pytest.approx(result.stderr[3, 4], rel=0.05)
+    result, predicted = mechanism.estimate(folded(mechanism, cells)), mechanism.predicted_stderr(n)
+    assert isinstance(result, GridRanges)
     ends = random_ranges([6, 8], 2_000)
-    stderr = result.ranges(ends[:, 0], ends[:, 1]).stderr
+    _, stderr, _ = result.plain(ends[:, 0], ends[:, 1] + 1)
     assert predicted["range"] == pytest.approx(np.sqrt((stderr**2).mean()), rel=0.05)
+    assert predicted["point"] == pytest.approx(np.sqrt((result.stderr**2).mean()), rel=0.15)
+
+
+def folded(mechanism: Mechanism, cells: np.ndarray) -> dict[str, np.ndarray]:
+    return mechanism.fold(mechanism.empty(), mechanism.perturb(cells, seeded(1)))
 
 
 def test_reports_pass_the_wire_in_few_bytes() -> None:
