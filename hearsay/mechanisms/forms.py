@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _ALWAYS: Mapping[str, Any] = MappingProxyType({})
+GIVEN = object()  # any value of an option but none
 
 
 class Form(NamedTuple):
@@ -23,7 +24,10 @@ class Form(NamedTuple):
     def fits(self, kind: str, options: Any) -> bool:
         """Whether this is the class for a domain of that kind with those options."""
         given = options if isinstance(options, Mapping) else {}
-        return kind in self.kinds and all(given.get(name) == value for name, value in self.when.items())
+        return kind in self.kinds and all(
+            given.get(name) is not None if value is GIVEN else given.get(name) == value
+            for name, value in self.when.items()
+        )
 
 
 class Home(NamedTuple):

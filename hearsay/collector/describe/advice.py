@@ -3,6 +3,7 @@
 from typing import Any
 
 from hearsay.mechanisms import Mechanism
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC
 from hearsay.mechanisms.metric.bounds import advised_bins, range_error
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
@@ -18,7 +19,9 @@ _RISING = (
 
 def advice(mechanism: Mechanism, postprocess: str) -> dict[str, Any]:
     """`advice`: sentences for every continuous axis of `metric-l1`, and for ranges over many cells; else nothing."""
-    if mechanism.ID in _NOISY_PREFIXES and mechanism.domain.size >= _MANY_CELLS and postprocess != ISOTONIC:
+    domain = mechanism.domain
+    rising = mechanism.ID in _NOISY_PREFIXES and isinstance(domain, Cells) and domain.is_line
+    if rising and domain.size >= _MANY_CELLS and postprocess != ISOTONIC:
         return {"advice": [_RISING]}
     if not isinstance(mechanism, MetricL1Signs):
         return {}

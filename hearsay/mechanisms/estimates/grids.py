@@ -39,7 +39,11 @@ class GridRanges(CellEstimate, Ranges, Sums):
         """Numbers that the answer to one range holds."""
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
-        low, after = self._checked(low, high)
+        value, stderr, slope = self.plain(*self._checked(low, high))
+        return leaning(value, stderr, slope, slope / 2) if self.few else Measured(value, stderr)
+
+    def plain(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
+        """Share of each range low..after-1, its standard error, and how much the variance can change with the share."""
         value, variance, slope = (np.zeros(len(low)) for _ in range(3))
         step = max(1, _ENTRIES // self.entries())
         for start in range(0, len(low), step):
@@ -48,10 +52,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
         whole = (low == 0).all(axis=1) & (after == np.array(self.domain.shape)).all(axis=1)
         value[whole] = 1.0
         stderr = np.where(whole, 0.0, standard_error(variance, self.reports))
-        if not self.few:
-            return Measured(value, stderr)
-        slope = np.where(whole, 0.0, slope)
-        return leaning(value, stderr, slope, slope / 2)
+        return value, stderr, np.where(whole, 0.0, slope)
 
     def points(self, cells: Indices) -> Measured:
         if not self.few:
@@ -108,5 +109,5 @@ def expected_errors(even: GridRanges) -> dict[str, float]:
     steps = 2 ** (np.arange(1, numbers + 1) / (numbers + 1))
     positions = (np.arange(1, _SAMPLES + 1)[:, None] * steps % 1).reshape(_SAMPLES, 2, -1)
     low, high = np.sort((positions * shape).astype(np.int64), axis=1).transpose(1, 0, 2)
-    point, ranges = even.ranges(middle, middle).stderr, even.ranges(low, high).stderr
+    (_, point, _), (_, ranges, _) = even.plain(middle, middle + 1), even.plain(low, high + 1)
     return {"point": float(point[0]), "range": float(np.sqrt((ranges**2).mean()))}

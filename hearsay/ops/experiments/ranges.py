@@ -10,11 +10,12 @@ import numpy as np
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
 from hearsay.ops.experiments.range_figures import LENGTH_SIZES, by_epsilon, by_length
+from hearsay.ops.experiments.range_grids import grids
 from hearsay.ops.experiments.range_optimised import optimised
 from hearsay.ops.experiments.range_quantiles import deciles
 from hearsay.ops.experiments.range_tables import tables
 
-PARTS = ("tables", "levels", "figures", "quantiles")
+PARTS = ("tables", "levels", "figures", "quantiles", "grids")
 
 
 @click.command()
@@ -44,5 +45,7 @@ def _results(part: str, runs: int, quick: bool, seed: int) -> Iterator[Result]:
         for size in LENGTH_SIZES:
             yield by_length(size, runs, generator)
         yield by_epsilon(1 << 16)
+    elif part == "grids":
+        yield grids(runs if quick else 4 * runs, generator)
     else:
         yield deciles(quick, seeded(seed))

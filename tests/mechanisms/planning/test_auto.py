@@ -23,9 +23,10 @@ def auto(domain: dict[str, Any], epsilon: float = 1.1) -> tuple[dict[str, Any], 
         ({"kind": "categorical", "size": 1 << 22}, 1.1, "olh"),
         ({"kind": "categorical", "size": 9, "blocks": 3}, 1.0, "block-hr"),
         ({"kind": "categorical", "size": 9, "sensitive": [1]}, 1.0, "highlow-hr"),
-        ({"kind": "grid", "sizes": [20, 30]}, 1.0, "haar"),
+        ({"kind": "grid", "sizes": [20, 30]}, 0.2, "haar"),
+        ({"kind": "grid", "sizes": [20, 30]}, 1.0, "hierarchical"),
         ({"kind": "grid", "sizes": [20, 30]}, 2.5, "hierarchical"),
-        ({"kind": "grid", "sizes": [16, 16, 16]}, 1.0, "haar"),
+        ({"kind": "grid", "sizes": [16, 16, 16]}, 1.0, "hierarchical"),
     ],
 )
 def test_the_choice(domain: dict[str, Any], epsilon: float, expected: str) -> None:

@@ -61,6 +61,17 @@ def test_ranges_over_many_cells_are_told_of_rising_shares(write, capsys: pytest.
     assert "biased" in line
 
 
+def test_a_grid_has_no_rising_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`isotonic` needs one axis: it must not be recommended where it is refused."""
+    path = tmp_path / "grid.toml"
+    path.write_text(
+        'name = "g"\nmechanism = "hierarchical"\nepsilon = 1.0\n[domain]\nkind = "grid"\nsizes = [16, 16]\n'
+    )
+    text, data = shown(capsys, str(path))
+    assert "advice" not in data
+    assert "isotonic" not in text
+
+
 def test_surveys_about_one_value_add_up(write, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = write("one", 0.5, "size = 8\n"), write("two", 0.25, "size = 8\n")
     text, data = shown(capsys, one, two)

@@ -8,7 +8,7 @@ import pytest
 
 from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
 from hearsay.ops.cli import run
-from hearsay.ops.experiments import range_figures, range_optimised, range_tables
+from hearsay.ops.experiments import range_figures, range_grids, range_optimised, range_tables
 from hearsay.ops.experiments.range_draws import HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from hearsay.ops.experiments.range_quantiles import deciles
 
@@ -53,6 +53,7 @@ def test_a_small_run_writes_tables_and_figures(
     monkeypatch.setattr(range_optimised, "SIZES", (1 << 8,))
     monkeypatch.setattr("hearsay.ops.experiments.ranges.LENGTH_SIZES", (1 << 8,))
     monkeypatch.setattr(range_figures, "EPSILONS", (0.6, 1.1))
+    monkeypatch.setattr(range_grids, "CASES", (((7, 9), 1.1), ((4, 3, 5), 2.5)))
     monkeypatch.setattr(
         "hearsay.ops.experiments.ranges.deciles", lambda quick, random: range_figures.by_epsilon(1 << 8)
     )

@@ -23,10 +23,11 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.grids import expected_errors
+from hearsay.mechanisms.options import Option
 from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.axis_weights import prefix_weights
 from hearsay.mechanisms.ranges.hierarchical.grid_estimate import EvenJoint, GridEstimate, Joint, Weights
-from hearsay.mechanisms.ranges.hierarchical.level_plan import best_oracle, tree_options
+from hearsay.mechanisms.ranges.hierarchical.level_plan import LEVELS_TEXT, best_oracle, tree_options
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
 from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
 from hearsay.mechanisms.ranges.level_noise import LevelNoise, level_shares
@@ -38,9 +39,23 @@ MAXIMUM_TUPLES = 256  # wide reports name their tuple by one byte, and each tupl
 MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
 
 
+def _uniform_levels() -> Option:
+    """`levels`, where another option has said that they are uniform."""
+
+    def check(value: Any) -> Any:
+        if value in (None, "uniform"):
+            return value
+        raise SpecificationError(
+            'options.levels must be "uniform" on a grid where fanout or oracle is given or consistency is false, '
+            f"got {value!r}"
+        )
+
+    return Option("levels", None, check, LEVELS_TEXT)
+
+
 @dataclass(frozen=True)
 class HierarchicalGrid(LevelMechanism):
-    """What `hierarchical` is on a grid."""
+    """What `hierarchical` is on a grid whose levels are uniform."""
 
     ESTIMATE: ClassVar[type[CellEstimate]] = GridEstimate
     ID = "hierarchical"
@@ -50,7 +65,7 @@ class HierarchicalGrid(LevelMechanism):
         {"epsilon": 1.3, "domain": {"kind": "grid", "sizes": [2, 3, 2]}, "options": {"fanout": 2}},
     )
 
-    OPTIONS = tree_options()
+    OPTIONS = tuple(_uniform_levels() if option.name == "levels" else option for option in tree_options())
 
     def check(self) -> None:
         if len(self.domain.axes) < 2:
@@ -64,8 +79,6 @@ class HierarchicalGrid(LevelMechanism):
                 raise SpecificationError(f"domain must have at most {limit} {what} for hierarchical, got {got}")
         if not self.options["consistency"]:
             raise SpecificationError("options.consistency must be true on a grid, got false")
-        if self.options["levels"] not in (None, "uniform"):
-            raise SpecificationError(f'options.levels must be "uniform" on a grid, got {self.options["levels"]!r}')
 
     def canonical_options(self) -> dict[str, Any]:
         oracle = self.options["oracle"] or "auto"

@@ -42,7 +42,8 @@ _WORTH_ITS_BITS = 0.98  # a report of many bits must have less than this share o
 WORKLOADS = ("all", "prefix", "short", "long")
 LEVELS_TEXT = (
     "uniform, optimised (the default unless fanout, oracle or consistency is given), or a list from the root down: "
-    '"2 grr 200 at 8" is fan-out 2, oracle grr, 200 parts of all devices, nodes at 8 offsets'
+    '"2 grr 200 at 8" is fan-out 2, oracle grr, 200 parts of all devices, nodes at 8 offsets; on a grid "4x16 olh 300" '
+    "is the tuple of levels with 4 by 16 boxes"
 )
 OFFSETS = {"all": 8, "prefix": 2, "short": 2, "long": 8}  # more of them cost prefixes what they save elsewhere
 _SHORT_SHARE = 100  # "short" ranges hold up to 1/100 of the domain, "long" ones at least half
@@ -126,7 +127,7 @@ class Spread(NamedTuple):
 
 def spread(tree: Tree, workload: str) -> Spread:
     """From an even sample of the workload's ranges; level 1 of the tree is that of the units."""
-    x, y = _sample(tree.size, workload)
+    x, y = sampled(tree.size, workload)
 
     def squares(span: int) -> float:
         left, right = np.floor(x / span), np.floor(y / span)
@@ -143,7 +144,7 @@ def spread(tree: Tree, workload: str) -> Spread:
 @lru_cache(maxsize=8)
 def _omega(size: int, span: int, workload: str) -> Floats:
     """The mean of q q' for units of `span` cells."""
-    x, y = _sample(size, workload)
+    x, y = sampled(size, workload)
     units = np.arange(-(-size // span))
     q = np.clip(y[:, None] / span - units, 0.0, 1.0) - np.clip(x[:, None] / span - units, 0.0, 1.0)
     if size % span:
@@ -153,7 +154,7 @@ def _omega(size: int, span: int, workload: str) -> Floats:
     return omega
 
 
-def _sample(size: int, workload: str) -> tuple[Floats, Floats]:
+def sampled(size: int, workload: str) -> tuple[Floats, Floats]:
     """Ranges x..y-1 of a workload."""
     step = np.arange(_SAMPLES)
     # Two irrational steps fill the square evenly (the plastic number's sequence, Roberts 2018).

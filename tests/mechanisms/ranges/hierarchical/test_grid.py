@@ -16,7 +16,7 @@ from tests.mechanisms.ranges.hierarchical.test_tree import node_matrix
 
 
 def grid(sizes: list[int], epsilon: float = 1.1, **options: Any) -> Mechanism:
-    domain = {"kind": "grid", "sizes": sizes}
+    domain, options = {"kind": "grid", "sizes": sizes}, {"levels": "uniform", **options}
     return build({"mechanism": "hierarchical", "epsilon": epsilon, "domain": domain, "options": options})
 
 
@@ -108,7 +108,7 @@ def test_variance_is_within_five_percent_and_intervals_cover(sizes: list[int]) -
         ([2] * 9, {}, "at most 256 tuples of levels for hierarchical, got 511"),
         ([256, 256, 256], {}, "at most 16777216 boxes on all tuples of levels for hierarchical, got 39651821"),
         ([4, 4], {"consistency": False}, r"options\.consistency must be true"),
-        ([4, 4], {"levels": "optimised"}, r"options\.levels must be"),
+        ([4, 4], {"levels": "optimised", "fanout": 2}, r"options\.levels must be"),
     ],
 )
 def test_what_it_cannot_do_is_refused(sizes: list[int], options: dict[str, Any], message: str) -> None:

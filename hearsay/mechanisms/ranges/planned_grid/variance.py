@@ -1,0 +1,221 @@
+"""What an answer costs: sum over tuples of scale_t [a sum W^2 + b sum W^2 f - (sum W f)^2], for weights W of `tuples`.
+
+The weights sum to 0 over the boxes, so of an oracle's moments only a and b are left. With D_i q orthogonal to each
+other, sum W^2 is a sum over levels (`TupleInference.of_squares`). The rest takes shares f of the leaves:
+
+Ranges    Every axis is cut into the parts on which q is constant at all levels (`BinaryAxis.parts`). W is the same on a
+          product of parts, f is looked up in a table of cumulative shares.
+Cells     W at a box depends on the level at which its path leaves that of the cell, axis by axis: w[d]. So sum W^2 f is
+          a sum over the boxes e above the cell of (w[e]^2 less its neighbours before) f_e, and sum W f is m_t times the
+          cell's own sum of L_i D_i f: sweeps over all cells at once. A cell that owns two leaves is a node one level
+          up; for nodes of level g, i goes up to g, and everything is multiplied by the leaves of a node.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
+from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis, Places
+from hearsay.mechanisms.ranges.planned_grid.sweeps import (
+    Levels,
+    averaged,
+    blended,
+    cumulative,
+    falls,
+    rises,
+    spread_over,
+    sums_from,
+    sums_up_to,
+    up_to,
+)
+from hearsay.mechanisms.ranges.planned_grid.tuples import TupleInference
+
+Ends = Sequence[tuple[Places, Places]]  # of every axis, counted in leaves: first ones and first ones after
+
+
+@dataclass(frozen=True)
+class TupleVariance:
+    """Variances for true shares `shares` of the cells; None: evenly filled ones."""
+
+    axes: tuple[BinaryAxis, ...]
+    inference: TupleInference
+    shares: Floats | None
+
+    @cached_property
+    def _coins(self) -> Floats:
+        """What sum (D_i q)^2 costs by itself, and by the shares where these are even."""
+        inference = self.inference
+        a = [noise.scale * noise.a for noise in inference.noise]
+        if self.shares is None:
+            boxes = [inference.leaves / inference.spans[levels] for levels in inference.asked]
+            more = zip(a, inference.noise, boxes, strict=True)
+            a = [own + noise.scale * noise.b / count for own, noise, count in more]
+        return inference.of_squares(a) + UNKNOWN * inference.unknown
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        return self.inference.of_squares([noise.scale * noise.steepest().a for noise in self.inference.noise])
+
+    @cached_property
+    def _by_shares(self) -> Floats:
+        """scale b m^2 of every tuple: the factor of f times the square of the sum of L_i D_i q."""
+        return self.inference.table([noise.scale * noise.b for noise in self.inference.noise]) * self._squared
+
+    @cached_property
+    def _by_means(self) -> Floats:
+        """scale m^2: the factor of the square of the sum of L_i D_i f."""
+        return self.inference.table([noise.scale * noise.mean for noise in self.inference.noise]) * self._squared
+
+    @property
+    def _squared(self) -> Floats:
+        squared: Floats = self.inference.information**2
+        return squared
+
+    def ranges(self, ends: Ends) -> tuple[Floats, Floats]:
+        """Variance of every range, and how much it can change with the share."""
+        squares = [axis.squares(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
+        variance, slope = _weighed(self._coins, squares), _weighed(self._slopes, squares)
+        if self.shares is None:
+            return variance, slope
+        parts = [axis.parts(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
+        details = [axis.details(x, y, part[:, :, 0]) for axis, (x, y), part in zip(self.axes, ends, parts, strict=True)]
+        held = self._held(parts)
+        return variance + self._of_shares(details, held) - self._of_means(details, held), slope
+
+    def _held(self, parts: list[Places]) -> Floats:
+        """Shares of the products of parts: shape (ranges, parts of the first axis, of the second, ...)."""
+        place: Places = np.zeros(1, dtype=np.int64)
+        for number, (axis, part) in enumerate(zip(self.axes, parts, strict=True)):
+            cells = axis.cells_before[part].reshape(len(part), *(1,) * number, -1)
+            place = place[..., None] * (axis.size + 1) + cells
+        held = self._cumulative.reshape(-1)[place]
+        for number in range(len(self.axes)):
+            before = (slice(None),) * (number + 1)
+            held = held[(*before, slice(1, None, 2))] - held[(*before, slice(0, None, 2))]
+        return held
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        """Shares of all that is before, with one entry more along every axis."""
+        assert self.shares is not None
+        return cumulative(self.shares)
+
+    def _of_shares(self, details: list[Floats], held: Floats) -> Floats:
+        """Sum over tuples of scale b sum W^2 f, with the square of the sum over levels written out as pairs."""
+        found = held
+        for detail in details:
+            pairs = (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
+            found = _contracted(found, pairs)
+        return found.reshape(len(held), -1) @ self._of_pairs
+
+    @cached_property
+    def _of_pairs(self) -> Floats:
+        """L_i L_j times the sum of scale b m^2 over the tuples that are nowhere coarser than i or j.
+
+        Pairs of levels of the first axis, then of the second, and so on, in one row.
+        """
+        axes = range(len(self.axes))
+        inverse, factors = self.inference.inverse, sums_from(self._by_shares)
+        finer = np.ix_(*(np.maximum.outer(*(np.arange(axis.height + 1),) * 2).reshape(-1) for axis in self.axes))
+        pairs = np.multiply.outer(inverse, inverse).transpose([side + axis for axis in axes for side in (0, len(axes))])
+        row: Floats = (pairs.reshape(factors[finer].shape) * factors[finer]).reshape(-1)
+        return row
+
+    def _of_means(self, details: list[Floats], held: Floats) -> Floats:
+        """Sum over tuples of scale (sum W f)^2."""
+        means = held
+        for detail in details:
+            means = _contracted(means, detail)
+        means = means * self.inference.inverse
+        for axis in range(1, means.ndim):
+            means = np.cumsum(means, axis=axis)
+        found: Floats = (means**2).reshape(len(held), -1) @ self._by_means.reshape(-1)
+        return found
+
+    def cells(self) -> Floats:
+        """Variance of every cell."""
+        assert self.shares is not None
+        leaves = np.zeros([axis.leaves for axis in self.axes])
+        leaves[np.ix_(*(axis.edges[:-1] for axis in self.axes))] = self.shares
+        variance = np.empty(self.shares.shape)
+        for levels in product(*(np.unique(axis.cell_levels).tolist() for axis in self.axes)):
+            along = list(zip(self.axes, levels, strict=True))
+            cells = [np.flatnonzero(axis.cell_levels == level) for axis, level in along]
+            nodes = [axis.edges[own] >> (axis.height - level) for (axis, level), own in zip(along, cells, strict=True)]
+            variance[np.ix_(*cells)] = self._nodes(levels, leaves)[np.ix_(*nodes)]
+        return variance
+
+    def _nodes(self, levels: Levels, leaves: Floats) -> Floats:
+        """Variance of every box of a tuple."""
+        inference, span = self.inference, float(self.inference.spans[levels])
+        squares = [_node_squares(axis, level) for axis, level in zip(self.axes, levels, strict=True)]
+        coins = float(_weighed(up_to(self._coins, levels), squares)[0])
+        of_shares, of_means = np.zeros([level + 1 for level in levels]), np.zeros([level + 1 for level in levels])
+        for asked in inference.asked:
+            common = tuple(min(own, level) for own, level in zip(asked, levels, strict=True))
+            weights = sums_up_to(falls(up_to(inference.inverse, common)) / up_to(inference.spans, common))
+            up_to(of_shares, common)[...] += self._by_shares[asked] * rises(weights**2)
+            of_means[common] += self._by_means[asked]
+        variance = blended(averaged(leaves, levels), of_shares * up_to(inference.spans, levels))
+        blocks = [
+            (common, of_means[common] * blended(averaged(leaves, common), falls(up_to(inference.inverse, common))) ** 2)
+            for common in zip(*(part.tolist() for part in np.nonzero(of_means)), strict=True)
+        ]
+        if blocks:
+            variance -= spread_over(blocks, levels)
+        return coins + span**2 * variance
+
+    def linear(self, query: Floats) -> float:
+        """Variance of the sum of share times query over all cells."""
+        assert self.shares is not None
+        inference = self.inference
+        owners = np.ix_(*(axis.owner for axis in self.axes))
+        leaves = np.zeros([axis.leaves for axis in self.axes])
+        leaves[np.ix_(*(axis.edges[:-1] for axis in self.axes))] = self.shares
+        variance, asked_of = 0.0, query[owners]
+        for levels, noise in zip(inference.asked, inference.noise, strict=True):
+            own = averaged(asked_of, levels)
+            weights = inference.information[levels] * blended(own, falls(up_to(inference.inverse, levels)))
+            f = averaged(leaves, levels) * inference.spans[levels]
+            total = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
+            if noise.scale < UNKNOWN:
+                variance += float(noise.variance(*total, 0.0, 0.0))
+        if inference.unknown.any() and self._tells_nothing(asked_of):
+            return UNKNOWN
+        return variance
+
+    def _tells_nothing(self, leaves: Floats) -> bool:
+        """Whether a query on the leaves takes anything that no report tells."""
+        left = blended(leaves, falls(self.inference.unknown))
+        return bool(np.abs(left).max() > 1e-9 * max(float(np.abs(leaves).max()), 1e-300))
+
+
+def _weighed(table: Floats, squares: list[Floats]) -> Floats:
+    """For every range the sum over all tuples of the table times the product of the axes' squares."""
+    result = np.broadcast_to(table, (len(squares[0]), *table.shape))
+    for axis in squares:  # takes the first axis away
+        result = np.einsum("qi,qi...->q...", axis, result)
+    return np.asarray(result)
+
+
+def _contracted(tensor: Floats, matrices: Floats) -> Floats:
+    """For every range its matrix applied along the first axis, which is taken away and comes back as the last one."""
+    first = tensor.reshape(*tensor.shape[:2], -1)
+    return (first.transpose(0, 2, 1) @ matrices).reshape(len(tensor), *tensor.shape[2:], -1)
+
+
+def _node_squares(axis: BinaryAxis, level: int) -> Floats:
+    """Sum (D_i q)^2 of a node of the level, for i up to it."""
+    spans = 2.0 ** (axis.height - np.arange(level + 1))
+    return np.diff(spans[-1] ** 2 / spans, prepend=0.0)[None, :]
+
+
+def entries(axes: Sequence[BinaryAxis]) -> int:
+    """Numbers that the variance of one range holds."""
+    return prod(max(axis.slots, (axis.height + 1) ** 2) for axis in axes)
