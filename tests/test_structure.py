@@ -74,7 +74,9 @@ def _is_words(node: ast.expr) -> bool:
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         return all(map(_is_words, node.elts))
     if isinstance(node, ast.Name | ast.Attribute):
-        return re.fullmatch(r"[A-Z][A-Z_]*KINDS?|KINDS?", node.id if isinstance(node, ast.Name) else node.attr) is not None
+        return (
+            re.fullmatch(r"[A-Z][A-Z_]*KINDS?|KINDS?", node.id if isinstance(node, ast.Name) else node.attr) is not None
+        )
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
