@@ -1,5 +1,6 @@
 """What tests of every folder share: one real embedded server per test process, and a clean client per test."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,15 @@ def _no_outside_settings() -> Iterator[None]:
             if name.startswith("HEARSAY_"):
                 patch.delenv(name)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _restore_logging() -> Iterator[None]:
+    """Commands and services set up logging for their process; a test gives it back."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ test; processes of a test load them as the plugin `tests.identity`.
 import os
 import signal
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pytest
@@ -16,32 +15,29 @@ from numpy.typing import NDArray
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.forms import Form
-from hearsay.mechanisms.layout import Layout, Reports, Scalar
+from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.oracles import CELLS
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
+from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
 
 POISON = 13
 MECHANISMS = {"identity": (Form(CELLS, ":Identity"),), "poison": (Form(CELLS, ":Poison"),)}
 
 
 @dataclass(frozen=True)
-class Identity(FrequencyOracle):
+class Identity(OutputHistogram, FrequencyOracle):
     """Reports the value itself."""
 
     ID = "identity"
+    OUTPUT = "value"
     SUMMARY = "no noise: tests only"
     EXAMPLES = ()
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(Scalar("value", self.domain.size))
-
     @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hist": (self.domain.size,)}
+    def outputs(self) -> int:
+        return self.domain.size
 
     @property
     def moments(self) -> Moments:
@@ -49,13 +45,6 @@ class Identity(FrequencyOracle):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         return {"value": self.domain.flatten(values).astype(np.uint32)}
-
-    def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hist"], reports["value"])
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["hist"].sum())
 
     def estimate(self, state: State) -> CellEstimate:
         n = max(self.reports(state), 1)

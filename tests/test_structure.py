@@ -48,6 +48,7 @@ def test_asking_for_a_kind_is_seen() -> None:
         2,
         3,
     ]
+    assert asks_for_a_kind('table["kind"] == "grid"\ntable.get("kind") != "grid"\ncls.KIND == "grid"') == [1, 2, 3]
     assert asks_for_a_kind('match domain.kind:\n    case "grid": pass') == [1]
     assert asks_for_a_kind('form = kind in form.kinds\nkind = table["kind"]\nsize == 3') == []
 
@@ -66,16 +67,16 @@ def asks_for_a_kind(program: str) -> list[int]:
 
 
 def _is_kind(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id == "kind") or (
-        isinstance(node, ast.Attribute) and node.attr == "kind"
-    )
+    return re.fullmatch(r"(?:.*\.)?(?:kind|KIND)|.*\[.kind.\]|.*\.get\(.kind.\)", ast.unparse(node)) is not None
 
 
 def _is_words(node: ast.expr) -> bool:
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         return all(map(_is_words, node.elts))
     if isinstance(node, ast.Name | ast.Attribute):
-        return re.fullmatch(r"[A-Z_]*KINDS?", node.id if isinstance(node, ast.Name) else node.attr) is not None
+        return (
+            re.fullmatch(r"[A-Z][A-Z_]*KINDS?|KINDS?", node.id if isinstance(node, ast.Name) else node.attr) is not None
+        )
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 

@@ -2,19 +2,10 @@
 
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from hearsay.collector import logs
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
 
 
 def test_a_record_is_one_json_line(capsys: pytest.CaptureFixture[str]) -> None:

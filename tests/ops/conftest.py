@@ -1,21 +1,12 @@
-"""Commands set up logging for their process; a test gives it back. And commands on the shared server."""
+"""Commands on the shared server."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hearsay.ops.cli import run
 from hearsay.ops.server.embedded import EmbeddedServer
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
 
 
 @pytest.fixture

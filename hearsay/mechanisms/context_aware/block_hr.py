@@ -15,21 +15,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.intervals import Spread, scored_cells
-from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import BlockStructured, Guarantee
-from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
-from hearsay.mechanisms.oracles.hadamard_response import chances, positions, respond
+from hearsay.mechanisms.layout import Reports, smallest_unsigned
+from hearsay.mechanisms.oracles.hadamard_response import SignCoin, chances, positions, respond
 
 
 @dataclass(frozen=True)
-class BlockHadamardResponse(CellMechanism):
+class BlockHadamardResponse(SignCoin):
     """Hadamard response within the domain's blocks."""
 
     ID = "block-hr"
@@ -48,21 +46,6 @@ class BlockHadamardResponse(CellMechanism):
     @property
     def blocks(self) -> tuple[tuple[int, ...], ...]:
         return self.domain.blocks or ()
-
-    @cached_property
-    def keep(self) -> int:
-        """Threshold out of 2^64 of a position with sign +."""
-        return keep_threshold(self.epsilon, 2)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c = 2p - 1 of the coin really flipped."""
-        return float(2 * probability(self.keep) - 1)
-
-    @property
-    def spent_epsilon(self) -> float:
-        p = probability(self.keep)
-        return log_ratio(p, 1 - p)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -88,13 +71,9 @@ class BlockHadamardResponse(CellMechanism):
             row_of[list(block)] = np.arange(1, len(block) + 1)
         return block_of, row_of
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(Scalar("output", int(self.starts[-1])))
-
-    @cached_property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hist": (int(self.starts[-1]),)}
+    @property
+    def outputs(self) -> int:
+        return int(self.starts[-1])
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
@@ -103,19 +82,12 @@ class BlockHadamardResponse(CellMechanism):
         sizes = self.sizes[block].astype(np.uint64)
         position = respond(row_of[cells].astype(np.uint64), sizes, self.keep, random) & (sizes - np.uint64(1))
         output = self.starts[block] + position.astype(np.int64)
-        return {"output": output.astype(smallest_unsigned(int(self.starts[-1])))}
-
-    def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hist"], reports["output"])
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["hist"].sum())
+        return {"output": output.astype(smallest_unsigned(self.outputs))}
 
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
         block_of, row_of = self.places
-        spectrum = np.empty(int(self.starts[-1]))
+        spectrum = np.empty(self.outputs)
         for size in np.unique(self.sizes):  # one transform for all blocks of a size
             outputs = self.starts[:-1][self.sizes == size][:, None] + np.arange(size)
             spectrum[outputs] = walsh_hadamard(state["hist"][outputs].astype(np.float64))
@@ -131,7 +103,7 @@ class BlockHadamardResponse(CellMechanism):
 
     def channel(self) -> NDArray[np.float64]:
         block_of, row_of = self.places
-        table = np.zeros((self.domain.size, int(self.starts[-1])))
+        table = np.zeros((self.domain.size, self.outputs))
         for cell, (block, row) in enumerate(zip(block_of, row_of, strict=True)):
             inside = slice(self.starts[block], self.starts[block + 1])
             size = int(self.sizes[block])

@@ -16,23 +16,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.intervals import Spread, scored_cells, wilson_high
-from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.exact.thresholds import down, exponential, keep_threshold, log_ratio, probability
+from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, HighLow
-from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
-from hearsay.mechanisms.oracles.hadamard_response import chances, positions, respond
+from hearsay.mechanisms.layout import Reports, smallest_unsigned
+from hearsay.mechanisms.oracles.hadamard_response import SignCoin, chances, positions, respond
 
 _NAMED = 8  # a longer list of sensitive values is cut in words
 
 
 @dataclass(frozen=True)
-class HighLowHadamardResponse(CellMechanism):
+class HighLowHadamardResponse(SignCoin):
     """Protects the domain's sensitive values only."""
 
     ID = "highlow-hr"
@@ -60,20 +59,10 @@ class HighLowHadamardResponse(CellMechanism):
         return HighLow(self.epsilon, self.sensitive, ", ".join(named[:_NAMED]) + more)
 
     @cached_property
-    def keep(self) -> int:
-        """Threshold out of 2^64 of a position with sign +, for a sensitive value."""
-        return keep_threshold(self.epsilon, 2)
-
-    @cached_property
     def tell(self) -> int:
         """Threshold out of 2^64 that another value reports its own output."""
         e = exponential(self.epsilon)
         return down((e - 1) / (e + 1))
-
-    @cached_property
-    def correlation(self) -> float:
-        """c = 2p - 1 of the coin really flipped."""
-        return float(2 * probability(self.keep) - 1)
 
     @property
     def spent_epsilon(self) -> float:
@@ -101,14 +90,6 @@ class HighLowHadamardResponse(CellMechanism):
     def outputs(self) -> int:
         return self.positions + self.domain.size - len(self.sensitive)
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(Scalar("output", self.outputs))
-
-    @cached_property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hist": (self.outputs,)}
-
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         hidden, place = self.places
@@ -120,13 +101,6 @@ class HighLowHadamardResponse(CellMechanism):
         told = random.bernoulli(self.tell, cells.size)
         output = np.where(secret, answer, np.where(told, own, output))
         return {"output": output.astype(smallest_unsigned(self.outputs))}
-
-    def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hist"], reports["output"])
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["hist"].sum())
 
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)

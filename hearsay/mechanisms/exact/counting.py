@@ -25,6 +25,23 @@ def count_into(counts: Counters, indices: NDArray[Any]) -> None:
         counts += np.bincount(indices.astype(np.intp, copy=False), minlength=counts.size)
 
 
+def span(offset: NDArray[np.uint32], vectors: Sequence[NDArray[np.uint32]]) -> NDArray[np.intp]:
+    """`offset` xor every sum of some of the `vectors`, column by column: 2^len(vectors) rows, each one xor away."""
+    rows = np.empty((1 << len(vectors), offset.size), dtype=np.intp)
+    rows[0] = offset
+    for place, vector in enumerate(vectors):
+        np.bitwise_xor(rows[: 1 << place], vector.astype(np.intp), out=rows[1 << place : 2 << place])
+    return rows
+
+
+def count_scattered(counts: Counters, indices: NDArray[np.intp]) -> None:
+    """`count_into` for one of many parts: a histogram would pass over all counters once for every part."""
+    if 2 * indices.size < counts.size:
+        np.add.at(counts, indices, 1)
+    else:
+        counts += np.bincount(indices, minlength=counts.size)
+
+
 def add_signs(sums: Sequence[Counters], counts: Sequence[Counters], level: NDArray[Any], symbol: NDArray[Any]) -> None:
     """At every report's level and character, add its sign to the level's sum and 1 to its count.
 

@@ -17,6 +17,7 @@ Fold      As in `linear_hashing`, each sign times S(c): g - 1 sums. Where g > 25
 w = 1 and t <= 8 is `linear_hashing` itself, kept wherever it is within 3% of oue.     after Wang et al. 2017
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State
+from hearsay.mechanisms.domains.cells import categorical
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.estimates.intervals import Spread
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import WORD, Random
@@ -40,7 +41,9 @@ from hearsay.mechanisms.options import choice, integer
 from hearsay.mechanisms.oracles.linear_hashing import MAXIMUM_T, OLH
 
 WIDEST_T = 15  # e + 1 = 22,027 buckets are best at epsilon 10
+NUMBERED_OLH = re.compile(r"olh-([1-9][0-9]?)(?:-([1-9][0-9]{0,4}))?")  # as a part of other mechanisms: t, w
 TOLERATED = 1.03  # times oue's variance
+TOLERATED_INSIDE = 1.08  # as a part of other mechanisms
 _AT_ONCE = 1 << 20  # named values that are counted together
 
 
@@ -65,8 +68,19 @@ class CoveringOLH(OLH):
 
     @classmethod
     def over(cls, size: int, epsilon: float, **options: Any) -> Self:
-        """As a part of other mechanisms, whose surveys do not name t: the plain form, as it always was."""
-        return OLH.over(size, epsilon, **options)  # type: ignore[return-value]
+        """As a part of other mechanisms: the plain form, as it always was, where their surveys do not name t."""
+        return super().over(size, epsilon, **options) if options else OLH.over(size, epsilon)  # type: ignore[return-value]
+
+    @classmethod
+    def best_inside(cls, size: int, epsilon: float) -> str:
+        """What a part of another mechanism is called: `olh`, or where that is far off, the best t and w spelled out.
+
+        The plain form loses up to 7.7% by having 2^t buckets, and keeps its name; above epsilon 6 it has too few.
+        """
+        best = cls.create(epsilon, categorical(size), {})
+        if best._against_oue(min(best.wanted_t(), best.bits), 1) <= TOLERATED_INSIDE:
+            return cls.ID
+        return f"{cls.ID}-{best.t}" + (f"-{best.named}" if best.named > 1 else "")
 
     def check(self) -> None:
         super().check()
@@ -241,6 +255,10 @@ class CoveringOLH(OLH):
         found: Floats = (state["named"][: self.domain.size] / max(self.reports(state), 1) - q) / (p - q)
         return found
 
+    def has_own_counts(self, reports: int) -> bool:
+        """Values that are counted have no characters with counts of their own."""
+        return not self.counts_values and super().has_own_counts(reports)
+
     def _hit_chances(self) -> tuple[float, float]:
         K, g, w = self.characters, self.buckets, self.named
         p = float(probability(self.keep))
@@ -261,10 +279,6 @@ class CoveringOLH(OLH):
         """How far apart the scores of a cell that is named and of one that is not lie."""
         p, q = self._hit_chances()
         return super().step if self.named == 1 else 1 / (p - q)
-
-    def spreads(self, f: Floats, reports: int) -> tuple[Spread, ...]:
-        """Values that are counted have no characters with counts of their own."""
-        return (self.moments.spread(),) if self.counts_values else super().spreads(f, reports)
 
     def channel(self) -> NDArray[np.float64]:
         K, g = self.characters, self.buckets

@@ -20,18 +20,18 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.intervals import ScoredCells, Spread, scored_cells
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.mixtures import Weights
 from hearsay.mechanisms.exact.randomness import WORD, Random, Words
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
 from hearsay.mechanisms.guarantees.promises import PureLDP
-from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
+from hearsay.mechanisms.layout import Reports, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import standard_errors
+from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
 
 SINGULAR = 1e-9  # rows whose least singular value is below this part of the largest count as dependent
 _CLOSE = 1e-9  # losses so close to a bound are compared in exact arithmetic
@@ -108,7 +108,7 @@ class Likeliest(CellEstimate):
 
 
 @dataclass(frozen=True)
-class FiniteChannel(CellMechanism):
+class FiniteChannel(OutputHistogram):
     """A mechanism given by its table of probabilities."""
 
     @property
@@ -146,14 +146,6 @@ class FiniteChannel(CellMechanism):
         worst = max(Fraction(mine, theirs) for mine, theirs in pairs if theirs)
         return log_ratio(worst, Fraction(1))
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(Scalar("output", self.outputs))
-
-    @cached_property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hist": (self.outputs,)}
-
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         output = np.empty(cells.size, dtype=smallest_unsigned(self.outputs))
@@ -185,13 +177,6 @@ class FiniteChannel(CellMechanism):
             inside = list(accumulate(weights[output] for output in possible[:-1]))
             ends[cell, self.outputs - len(possible) :] = np.array(inside, dtype=np.uint64)
         return outputs, ends
-
-    def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hist"], reports["output"])
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["hist"].sum())
 
     @cached_property
     def rank(self) -> int:

@@ -16,20 +16,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.base import Values
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
-from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+from hearsay.mechanisms.layout import Reports, by_parts, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import HitOracle, Moments
+from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
 
 
 @dataclass(frozen=True)
-class GRR(HitOracle):
+class GRR(OutputHistogram, HitOracle):
     """A cell is hit when it is the reported one."""
 
     ID = "grr"
-    HITS = "hist"
+    OUTPUT, HITS = "value", "hist"
     SUMMARY = "generalised randomised response: the value itself or a random other one; best for few values"
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 5}},
@@ -56,13 +56,9 @@ class GRR(HitOracle):
     def spent_epsilon(self) -> float:
         return log_ratio(*self._exact())
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(Scalar("value", self.domain.size))
-
-    @cached_property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hist": (self.domain.size,)}
+    @property
+    def outputs(self) -> int:
+        return self.domain.size
 
     def perturb(self, values: Values, random: Random) -> Reports:
         size = self.domain.size
@@ -73,13 +69,6 @@ class GRR(HitOracle):
             return {"value": told.astype(smallest_unsigned(size), copy=False)}
 
         return by_parts(draw, self.domain.flatten(values))
-
-    def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hist"], reports["value"])
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["hist"].sum())
 
     @cached_property
     def moments(self) -> Moments:

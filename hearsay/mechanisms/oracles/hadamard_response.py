@@ -17,12 +17,12 @@ from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import scored_cells
-from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
-from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+from hearsay.mechanisms.layout import Reports, by_parts, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
+from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
 
 
 def positions(values: int) -> int:
@@ -52,20 +52,8 @@ def chances(rows: NDArray[np.int64], size: int, keep: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class HadamardResponse(FrequencyOracle):
-    """One position of the value's row."""
-
-    ID = "hr"
-    SUMMARY = "Hadamard response: one position of the value's row of a Hadamard matrix; log D bits, any domain size"
-    EXAMPLES = (
-        {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 7}},
-        {"epsilon": 0.6, "domain": {"kind": "ordinal", "size": 10}},
-    )
-
-    @cached_property
-    def positions(self) -> int:
-        """K."""
-        return positions(self.domain.size)
+class SignCoin(OutputHistogram):
+    """The coin of all mechanisms that respond by a position of a Hadamard matrix."""
 
     @cached_property
     def keep(self) -> int:
@@ -82,13 +70,27 @@ class HadamardResponse(FrequencyOracle):
         p = probability(self.keep)
         return log_ratio(p, 1 - p)
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(Scalar("position", self.positions))
+
+@dataclass(frozen=True)
+class HadamardResponse(SignCoin, FrequencyOracle):
+    """One position of the value's row."""
+
+    ID = "hr"
+    OUTPUT = "position"
+    SUMMARY = "Hadamard response: one position of the value's row of a Hadamard matrix; log D bits, any domain size"
+    EXAMPLES = (
+        {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 7}},
+        {"epsilon": 0.6, "domain": {"kind": "ordinal", "size": 10}},
+    )
 
     @cached_property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"hist": (self.positions,)}
+    def positions(self) -> int:
+        """K."""
+        return positions(self.domain.size)
+
+    @property
+    def outputs(self) -> int:
+        return self.positions
 
     def perturb(self, values: Values, random: Random) -> Reports:
         def draw(cells: NDArray[np.int64]) -> Reports:
@@ -96,13 +98,6 @@ class HadamardResponse(FrequencyOracle):
             return {"position": position.astype(smallest_unsigned(self.positions))}
 
         return by_parts(draw, self.domain.flatten(values))
-
-    def fold(self, state: State, reports: Reports) -> State:
-        count_into(state["hist"], reports["position"])
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["hist"].sum())
 
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)

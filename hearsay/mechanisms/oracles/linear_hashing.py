@@ -26,7 +26,7 @@ from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import Spread, least_explained, scored_cells
-from hearsay.mechanisms.exact.counting import FEW, add_each, count_into
+from hearsay.mechanisms.exact.counting import FEW, add_each, count_into, count_scattered, span
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import exponential, keep_threshold, log_ratio, probability
@@ -36,6 +36,7 @@ from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
 MAXIMUM_T = 8
+_SYMBOLS_AT_ONCE = 1 << 17  # characters of reports that are counted together: they stay in the processor's cache
 # Low terms of an irreducible polynomial of each degree: x^k = these terms (trinomials and pentanomials, Seroussi 1998).
 LOW_TERMS = {
     1: 0b1, 2: 0b11, 3: 0b11, 4: 0b11, 5: 0b101, 6: 0b11, 7: 0b11, 8: 0b11011, 9: 0b11, 10: 0b1001, 11: 0b101,
@@ -153,8 +154,12 @@ class LinearHashing(FrequencyOracle):
             add_each(state["sum"], state["count"], np.sort(np.concatenate(symbols or [np.zeros(0, dtype=np.uint32)])))
             return state
         signs = np.zeros(2 * self.characters, dtype=np.int64)  # characters with sign +, then with sign -
-        for character, sign in self.shown(reports):
-            count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
+        if self.t > 2 and self.seen == self.buckets - 1:
+            for shown in self._all_shown(reports):
+                count_scattered(signs, shown)
+        else:
+            for character, sign in self.shown(reports):
+                count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
         plus, minus = signs[: self.characters], signs[self.characters :]
         state["sum"] += plus - minus
         state["count"] += plus + minus
@@ -170,6 +175,16 @@ class LinearHashing(FrequencyOracle):
             for combination in self.combinations:
                 chosen = [rows[place] for place in range(self.t) if combination >> place & 1]
                 yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
+
+    def _all_shown(self, reports: Reports) -> Iterator[NDArray[np.intp]]:
+        """Every character that the reports show, its sign as the bit above: sums of the a_i with their own signs."""
+        at_once = max(1, _SYMBOLS_AT_ONCE >> self.t)
+        for start in range(0, len(reports["vector"]), at_once):
+            rows = self.rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
+            bucket = reports["bucket"][start : start + at_once].astype(np.uint32)
+            bits = [(bucket >> np.uint32(place) & np.uint32(1)) << np.uint32(self.bits) for place in range(self.t)]
+            signed = [row | bit for row, bit in zip(rows, bits, strict=True)]
+            yield span(np.zeros(bucket.size, dtype=np.uint32), signed)[1:].reshape(-1)
 
     def reports(self, state: State) -> int:
         return int(state["count"].sum()) // self.seen
@@ -188,11 +203,15 @@ class LinearHashing(FrequencyOracle):
         """lambda: how often a character is seen among so many reports."""
         return reports * self.seen / (self.characters - 1)
 
+    def has_own_counts(self, reports: int) -> bool:
+        """Whether each character is divided by its own count, among so many reports."""
+        return self.expected_count(reports) >= OWN_COUNT_FROM
+
     def spectrum(self, state: State, own_counts: bool = True) -> Floats:
         """theta: the estimated Walsh-Hadamard transform of the shares; without own counts always by lambda."""
         expected = self.expected_count(self.reports(state))
         norm: Floats | float = max(expected, 1e-300)
-        if own_counts and expected >= OWN_COUNT_FROM:
+        if own_counts and self.has_own_counts(self.reports(state)):
             norm = np.where(state["count"] > 0, state["count"], norm)
         theta: Floats = state["sum"] / (norm * self.correlation)
         theta[0] = 1.0
@@ -238,9 +257,9 @@ class LinearHashing(FrequencyOracle):
 
         F2 is a lower limit of what the shares say, and of what a cell with share f allows: f^2 + (1-f)^2 at most.
         """
-        expected = self.expected_count(reports)
-        if expected < OWN_COUNT_FROM:
+        if not self.has_own_counts(reports):
             return (self.moments.spread(),)
+        expected = self.expected_count(reports)
         K, (alone, two) = self.characters, self.noise
         noise = self.moments.variance(np.clip(f, 0.0, 1.0)).sum() / reports
         seen = (K * (float(f @ f) - noise) - 1) / (K - 1)

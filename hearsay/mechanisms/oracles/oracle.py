@@ -103,7 +103,8 @@ def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floa
 
 
 def oracle_over(name: str, size: int, epsilon: float) -> FrequencyOracle:
-    """The named oracle on plain cells, as a part of another mechanism."""
-    ((_, home, _),) = MECHANISMS[name]
+    """The named oracle on plain cells, as a part of another mechanism; `olh-12` and `olh-4-3` say t and named too."""
+    plain, *numbers = name.split("-")
+    ((_, home, _),) = MECHANISMS[plain]
     found: type[FrequencyOracle] = Home(__package__, home).load()
-    return found.over(size, epsilon)
+    return found.over(size, epsilon, **dict(zip(("t", "named"), map(int, numbers), strict=False)))

@@ -11,12 +11,13 @@ The error grows with the square root of the range's length: right for small doma
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges
@@ -24,7 +25,8 @@ from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports
-from hearsay.mechanisms.options import choice
+from hearsay.mechanisms.options import Option
+from hearsay.mechanisms.oracles.covering_hashing import NUMBERED_OLH, CoveringOLH
 from hearsay.mechanisms.oracles.linear_hashing import LinearHashing
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, oracle_over
 from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
@@ -32,6 +34,13 @@ from hearsay.mechanisms.ranges.level_noise import LevelNoise
 from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs
 
 ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr")
+
+
+def check_oracle(value: Any) -> Any:
+    """One of the oracles, or olh with numbers; None leaves it to the mechanism."""
+    if value is None or value in ORACLES or (isinstance(value, str) and NUMBERED_OLH.fullmatch(value)):
+        return value
+    raise SpecificationError(f"options.oracle must be one of {', '.join(ORACLES)} or like olh-12, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -88,16 +97,35 @@ class Flat(CellMechanism):
     ESTIMATE: ClassVar[type[CellEstimate]] = FlatEstimate
     ID = "flat"
     SUMMARY = "ranges and quantiles from one histogram: for small domains and short ranges"
-    OPTIONS = (choice("oracle", "olh", ORACLES, "the oracle of the histogram"),)
+    OPTIONS = (
+        Option(
+            "oracle",
+            None,
+            check_oracle,
+            f"the oracle of the histogram: {', '.join(ORACLES)}, or olh with t and named, such as olh-12 or olh-4-3; "
+            "where absent olh, from about epsilon 6 on with the best t",
+        ),
+    )
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 6}},
         {"epsilon": 1.0, "domain": {"kind": "ordinal", "size": 8}, "options": {"oracle": "hrr"}},
         {"epsilon": 2.0, "domain": {"kind": "ordinal", "size": 5}, "options": {"oracle": "oue"}},
+        {"epsilon": 0.7, "domain": {"kind": "ordinal", "size": 7}, "options": {"oracle": "olh-3-3"}},
     )
+
+    def check(self) -> None:
+        self.oracle.check()
 
     @cached_property
     def oracle(self) -> FrequencyOracle:
-        return oracle_over(self.options["oracle"], self.domain.size, self.epsilon)
+        return oracle_over(self._oracle, self.domain.size, self.epsilon)
+
+    @cached_property
+    def _oracle(self) -> str:
+        return self.options["oracle"] or CoveringOLH.best_inside(self.domain.size, self.epsilon)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {"oracle": self._oracle}
 
     @property
     def layout(self) -> Layout:

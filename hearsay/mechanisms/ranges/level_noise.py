@@ -18,7 +18,7 @@ import numpy as np
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import MANY
-from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM, LinearHashing
+from hearsay.mechanisms.oracles.linear_hashing import LinearHashing
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
 
@@ -40,7 +40,7 @@ class LevelNoise(NamedTuple):
     def of(cls, oracle: FrequencyOracle, reports: int, own_counts: bool = True) -> "LevelNoise":
         """For one level's oracle and its number of reports; `own_counts` as in `level_shares`."""
         moments, scale = oracle.moments, 1 / reports if reports else UNKNOWN
-        if not own_counts or not isinstance(oracle, LinearHashing) or oracle.expected_count(reports) < OWN_COUNT_FROM:
+        if not own_counts or not isinstance(oracle, LinearHashing) or not oracle.has_own_counts(reports):
             return cls(scale, *moments, mean=1.0, pairs=0.0)
         K, once = oracle.characters, (oracle.buckets - 1) / (oracle.characters - 1)
         both = oracle.pair_share() / once**2

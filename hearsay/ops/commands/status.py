@@ -102,5 +102,6 @@ def _processes(registry: Registry) -> str:
     for role in (*ROLES, *sorted({found.role for found in seen} - set(ROLES))):
         silent = [found for found in seen if found.role == role and found.age_s > SILENT_S]
         count = sum(found.role == role for found in seen) - len(silent)
-        words.append(f"{count} {role}" + (f" ({len(silent)} not seen for {SILENT_S:.0f} s)" if silent else ""))
+        name = role if count == 1 else f"{role}s"
+        words.append(f"{count} {name}" + (f" ({len(silent)} not seen for {SILENT_S:.0f} s)" if silent else ""))
     return ", ".join(words)

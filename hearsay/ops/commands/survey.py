@@ -111,8 +111,9 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
         out.print("\n".join(description["heat_map"]), markup=False)
     for line in description.get("warnings", []):
         out.print(f"Warning: {line}.", markup=False)
+    alone = description["report_bytes"]
     out.print(
-        f"A report takes at most {description['report_bytes']:,} bytes by itself and "
+        f"A report takes at most {alone:,} byte{'s' if alone != 1 else ''} by itself and "
         f"{description['report_bytes_in_frames']:,g} in frames of {FRAME_REPORTS:,}; the state takes "
         f"{description['state_bytes']:,} bytes."
     )

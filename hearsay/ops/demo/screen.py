@@ -99,8 +99,8 @@ def explain(rows: list[dict[str, Any]]) -> str:
     return (
         f"{held} of {len(rows)} intervals hold the truth; 19 in 20 are meant to. `truth` is what the simulated people "
         "really hold and nobody ever sent: each sent one randomised report. `estimate` is what the reports say "
-        f"together, `low` and `high` are its 95% interval (estimate +- {Z95:g} standard errors; for a quantile the "
-        "band of values whose rank may be the one asked for). Ranges, points and tables are shares, quantiles and "
+        "together, `low` and `high` are its 95% interval (for a quantile the band of values whose rank may be the one "
+        "asked for). Ranges, points and tables are shares, quantiles and "
         "means are values, a tree has the mutual information of two attributes (in nats)."
     )
 

@@ -83,18 +83,6 @@ def test_an_unknown_writer_leaves_nothing(client: redis.Redis, prefix: str) -> N
     assert client.hlen(store.keys.writers) == 0
 
 
-def test_cut_refuses_while_too_many_bytes_of_deltas_wait(
-    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "DELTA_BYTES_LIMIT", 1)
-    store = buckets(client, prefix, 10).store(0)
-    writer = Writer(store)
-    writer.publish(singles(store, [1]), 1)
-    fold_all(store)
-    writer.publish(singles(store, [2]), 1)
-    assert store.cut(age_ms=0) == "deltas"
-
-
 def test_a_window_that_is_over_is_cut_at_once(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,10 +88,11 @@ def test_a_window_is_not_final_while_something_is_missing(client: redis.Redis, p
     assert is_final(store, window)
 
 
+@pytest.mark.parametrize("limit", ["DELTAS_LIMIT", "DELTA_BYTES_LIMIT"])
 def test_cut_refuses_while_too_many_deltas_wait(
-    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+    limit: str, client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "DELTAS_LIMIT", 1)
+    monkeypatch.setattr(limits, limit, 1)
     store = buckets(client, prefix, 10).store(0)
     writer = Writer(store)
     writer.publish(singles(store, [1]), 1)

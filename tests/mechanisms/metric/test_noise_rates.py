@@ -19,16 +19,7 @@ from hearsay.mechanisms.metric.noise_rates import (
     spent,
     violation,
 )
-
-# Total squared error / n for |S| sensitive values of 100, epsilon 1 (the paper's figure 1, and on the integers).
-FIGURE_1 = {
-    1: (356.2, 340.0),
-    5: (493.7, 477.4),
-    10: (584.4, 568.1),
-    20: (692.9, 676.5),
-    40: (789.2, 772.8),
-    60: (800.0, 783.5),
-}
+from hearsay.ops.experiments.metric_figures import EXPECTED_1 as FIGURE_1
 
 
 def sensitive(cells: int, count: int) -> Distances:

@@ -26,6 +26,7 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.options import Option, choice, flag, integer
+from hearsay.mechanisms.oracles.covering_hashing import CoveringOLH
 from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.crown import inverse_at_known_total
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
@@ -113,7 +114,8 @@ def best_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
 
 def best_short_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
     """The oracle with the least variance among those with short reports; with it, V."""
-    variance = {name: contrast_variance(name, nodes, epsilon) for name in SHORT_REPORTS}
+    names = dict.fromkeys((*SHORT_REPORTS, CoveringOLH.best_inside(nodes, epsilon)))
+    variance = {name: contrast_variance(name, nodes, epsilon) for name in names}
     best = min(variance, key=variance.__getitem__)
     return best, variance[best]
 

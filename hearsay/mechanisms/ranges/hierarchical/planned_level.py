@@ -8,7 +8,8 @@ from hearsay.mechanisms.errors import SpecificationError
 ORACLES = ("grr", "ss", "oue", "olh", "hrr")
 PARTS = 4096  # probabilities are multiples of 1/PARTS, so that every machine derives the same ones
 MOST_OFFSETS = 64
-_PATTERN = re.compile(rf"([0-9]{{1,7}}) ({'|'.join(ORACLES)}) ([0-9]{{1,4}})(?: at ([0-9]{{1,2}}))?")
+_NUMBERED = r"olh-[1-9][0-9]?(?:-[1-9][0-9]{0,4})?"  # with its t, and how many buckets it names
+_PATTERN = re.compile(rf"([0-9]{{1,7}}) ({'|'.join(ORACLES)}|{_NUMBERED}) ([0-9]{{1,4}})(?: at ([0-9]{{1,2}}))?")
 
 
 class PlannedLevel(NamedTuple):

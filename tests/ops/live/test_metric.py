@@ -1,13 +1,12 @@
 """Metric privacy through server, collector, worker and query, all of them real processes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hearsay.ops import cli
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
 
@@ -43,21 +42,11 @@ sizes = [10, 10, 10, 10, 10, 10]
 """
 
 
-@pytest.fixture(scope="module")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
-    with Pipeline(tmp_path_factory.mktemp("live"), workers=1, estimator=False) as running:
-        yield running
-
-
 class Live:
     """Commands against the running pipeline."""
 
-    def __init__(self, pipeline: Pipeline, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.pipeline, self.folder, self.capsys = pipeline, folder, capsys
-
-    def run(self, *words: str) -> str:
-        assert cli.run(words) == 0
-        return self.capsys.readouterr().out
+    def __init__(self, pipeline: Pipeline, run: Callable[..., str], folder: Path) -> None:
+        self.pipeline, self.run, self.folder = pipeline, run, folder
 
     def collect(self, name: str, survey: str, header: str, rows: np.ndarray) -> None:
         """Register a survey and fold one report for each row."""
@@ -73,12 +62,8 @@ class Live:
 
 
 @pytest.fixture
-def live(
-    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Live:
-    monkeypatch.setenv("HEARSAY_REDIS_URL", pipeline.server.url)
-    monkeypatch.setenv("HEARSAY_DATA_DIR", str(pipeline.directory))
-    return Live(pipeline, tmp_path, capsys)
+def live(pipeline: Pipeline, run: Callable[..., str], tmp_path: Path) -> Live:
+    return Live(pipeline, run, tmp_path)
 
 
 @pytest.mark.parametrize("weights", ["public", "private"])

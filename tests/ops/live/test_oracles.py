@@ -1,13 +1,12 @@
 """Bit vectors, sensitive values and blocks through server, collector, worker and query, all of them real processes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hearsay.collector.survey.survey import load
-from hearsay.ops import cli
 from hearsay.ops.demo.scene import SURVEYS
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
@@ -33,23 +32,6 @@ postprocess = "norm-sub"
 DEVICES = 30_000
 
 
-@pytest.fixture(scope="module")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
-    with Pipeline(tmp_path_factory.mktemp("live"), workers=1, estimator=False) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _use_it(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEARSAY_REDIS_URL", pipeline.server.url)
-    monkeypatch.setenv("HEARSAY_DATA_DIR", str(pipeline.directory))
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert cli.run(words) == 0
-    return capsys.readouterr().out
-
-
 def survey_file(folder: Path, name: str) -> Path:
     written = {"drinks": BIT_VECTORS, "letters": CHOSEN}
     if name not in written:
@@ -62,7 +44,7 @@ def survey_file(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize("name", ["drinks", "health-condition", "home-town", "letters"])
 @pytest.mark.parametrize("how", [["--frame", "1000"], ["--single"]], ids=["frames", "singles"])
 def test_labels_come_back_as_shares(
-    name: str, how: list[str], pipeline: Pipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, how: list[str], pipeline: Pipeline, run: Callable[..., str], tmp_path: Path
 ) -> None:
     file = survey_file(tmp_path, name)
     survey = load(file)
@@ -74,14 +56,14 @@ def test_labels_come_back_as_shares(
     values = tmp_path / "values.csv"
     values.write_text("value\n" + "\n".join(column * (DEVICES // len(column))) + "\n")
 
-    added = run(capsys, "survey", "add", str(file))
+    added = run("survey", "add", str(file))
     assert ("chosen automatically" in added) == (name == "letters")
     if name == "letters":
-        assert json.loads(run(capsys, "survey", "show", name, "--json"))["reason"] in added
-    run(capsys, "produce", name, "--values", str(values), "--seed", "5", "--json", *how)
+        assert json.loads(run("survey", "show", name, "--json"))["reason"] in added
+    run("produce", name, "--values", str(values), "--seed", "5", "--json", *how)
     wait_until_folded(pipeline.registry().get(name), devices)
 
-    found = json.loads(run(capsys, "query", name, "frequencies", "--json", "--simultaneous"))
+    found = json.loads(run("query", name, "frequencies", "--json", "--simultaneous"))
     assert [each["item"] for each in found] == list(labels)
     for each, weight in zip(found, weights, strict=True):
         raw = each.get("raw", each["value"])
@@ -90,5 +72,5 @@ def test_labels_come_back_as_shares(
         assert each["simultaneous"][0] <= each["low"]
     if survey.postprocess != "none":
         assert sum(each["value"] for each in found) == pytest.approx(1.0)
-        assert survey.postprocess in run(capsys, "query", name, "top", "2")
-    run(capsys, "survey", "delete", name, "--yes")
+        assert survey.postprocess in run("query", name, "top", "2")
+    run("survey", "delete", name, "--yes")

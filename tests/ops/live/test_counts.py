@@ -1,13 +1,12 @@
 """Counts through server, collector, worker, query and snapshot, all of them real processes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hearsay.ops import cli
 from hearsay.ops.demo.scene import SURVEYS
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
@@ -23,27 +22,11 @@ max = 6
 PEOPLE = 20_000
 
 
-@pytest.fixture(scope="module")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
-    with Pipeline(tmp_path_factory.mktemp("live"), workers=1, estimator=False) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _use_it(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEARSAY_REDIS_URL", pipeline.server.url)
-    monkeypatch.setenv("HEARSAY_DATA_DIR", str(pipeline.directory))
-
-
 @pytest.mark.parametrize("how", [["--frame", "1000"], ["--single"]], ids=["frames", "singles"])
 @pytest.mark.parametrize("name", ["doctor-visits", "children"])
 def test_counts_come_back_as_a_distribution(
-    name: str, how: list[str], pipeline: Pipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, how: list[str], pipeline: Pipeline, run: Callable[..., str], tmp_path: Path
 ) -> None:
-    def run(*words: str) -> str:
-        assert cli.run(words) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
-
     file = SURVEYS / f"{name}.toml"
     if name == "children":
         file = tmp_path / "children.toml"
