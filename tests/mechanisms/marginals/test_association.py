@@ -156,7 +156,7 @@ def test_the_distance_towards_independence_is_that_of_a_normal_error_for_two_bin
     def test(statistic: float, degrees: int) -> Association:
         return Association(statistic, degrees, float(stats.chi2.sf(statistic, degrees)), 0.0, 1.0, simulated=False)
 
-    for statistic in (25.0, 100.0, 899.0, 1e6):
+    for statistic in (5.0, 100.0, 1e6):
         assert inward_distance(test(statistic, 1)) == pytest.approx(1.96, abs=1e-3)
     assert inward_distance(test(3.0, 4)) == pytest.approx(np.sqrt(3.0))  # all the way
     assert inward_distance(test(899.9, 12)) == pytest.approx(inward_distance(test(900.1, 12)), rel=1e-2)

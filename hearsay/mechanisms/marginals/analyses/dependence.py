@@ -6,7 +6,7 @@ r^2}, each projected to probabilities; the lower end is 0 where the test of inde
 
 How far: outwards r = 1.96. Inwards the test's statistic x^2 says how much of the distance from independence is noise:
 it is non-central chi-squared with (r-1)(c-1) degrees, and r = x - sqrt(lambda) with the lambda that it exceeds with
-chance 2.5%. For two binary attributes that is 1.96 too; in general about 1.96 + (degrees - 1)/(2x).
+chance 2.5%: about 1.96 + (degrees - 1)/(2x), and 1.96 for two binary attributes.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def inward_distance(test: Association) -> float:
     if test.simulated:  # the statistic has no known distribution: all directions together
         return sqrt(float(stats.chi2.ppf(1 - LEVEL, test.degrees)))
     x = sqrt(test.statistic)
-    if test.statistic > _LARGE:
+    if test.degrees == 1 or test.statistic > _LARGE:
         return Z95 + (test.degrees - 1) / (2 * x)
     if stats.chi2.sf(test.statistic, test.degrees) >= LEVEL / 2:
         return x

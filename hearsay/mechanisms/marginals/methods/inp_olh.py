@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.marginals.characters.code import Attributes
-from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS
 from hearsay.mechanisms.marginals.characters.reading import (
     from_characters,
     normalised,
@@ -86,16 +85,8 @@ class InpOLH(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        if self.code.width > MAXIMUM_WIDTH:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_WIDTH} bits for {self.ID}, got {self.code.width}; use inp-ht"
-            )
-        count = sum(level_sizes(self.code, self.order))
-        if count > MAXIMUM_COEFFICIENTS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_COEFFICIENTS} characters of up to {self.order} attributes for "
-                f"{self.ID}, got {count}; lower the order"
-            )
+        self.refuse_more_bits(MAXIMUM_WIDTH)
+        self.refuse_more_characters(MAXIMUM_COEFFICIENTS)
 
     @cached_property
     def oracle(self) -> OLH:
@@ -105,11 +96,6 @@ class InpOLH(AttributeMechanism):
 
     def canonical_options(self) -> dict[str, Any]:
         return {"t": self.oracle.t}
-
-    @cached_property
-    def coefficients(self) -> Coefficients:
-        """The characters that are kept."""
-        return Coefficients(self.code, self.order)
 
     @property
     def spent_epsilon(self) -> float:
