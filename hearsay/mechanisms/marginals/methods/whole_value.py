@@ -15,7 +15,7 @@ from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 
 @dataclass(frozen=True)
 class WholeValue(AttributeMechanism):
-    """A combination is a cell of the oracle's domain, row-major over the attributes."""
+    """A combination is a cell of the oracle's domain."""
 
     @property
     @abstractmethod
@@ -23,7 +23,7 @@ class WholeValue(AttributeMechanism):
         """The oracle over all combinations."""
 
     def cells(self, values: Values) -> NDArray[Any]:
-        """The combination of every device."""
+        """The combination of every device, row-major over the attributes."""
         return np.ravel_multi_index(tuple(np.asarray(values).T), self.domain.shape)
 
     @property
