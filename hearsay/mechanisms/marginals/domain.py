@@ -169,6 +169,9 @@ def _attribute(entry: Any) -> Axis:
     if not isinstance(name, str) or not name.strip() or name == GIVEN:
         raise SpecificationError(f'domain.attributes: name must be a text other than "{GIVEN}", got {name!r}')
     form = {key: entry[key] for key in ("size", "categories") if key in entry} or {"size": 2}
+    size = form.get("size")
+    if isinstance(size, int) and not isinstance(size, bool) and not 2 <= size <= MAXIMUM_CODES:
+        raise SpecificationError(f"domain.attributes.{name}.size must be an integer in 2..{MAXIMUM_CODES}, got {size}")
     axis = parse_axis(name, form, f"domain.attributes.{name}", continuous=False)
     if axis.size > MAXIMUM_CODES:
         raise SpecificationError(f"domain.attributes: {name} must have 2..{MAXIMUM_CODES} values, got {axis.size}")

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, Values
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
 from hearsay.mechanisms.marginals.domain import AttributeDomain
 from hearsay.mechanisms.marginals.estimate import ExactMarginals
 
@@ -34,6 +36,35 @@ class AttributeMechanism(Mechanism):
     @property
     def guarantee(self) -> Guarantee:
         return PureLDP(self.epsilon)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The characters of up to k attributes."""
+        return Coefficients(self.code, self.order)
+
+    def refuse_more_bits(self, most: int) -> None:
+        """Refuse attributes that take more bits together."""
+        if self.code.width > most:
+            raise SpecificationError(
+                f"domain must have at most {most} bits for {self.ID}, got {self.code.width}; use inp-ht"
+            )
+
+    def refuse_more_characters(self, most: int) -> None:
+        """Refuse attributes that have more characters of up to k of them."""
+        count = sum(level_sizes(self.code, self.order))
+        if count > most:
+            raise SpecificationError(
+                f"domain must have at most {most} characters of up to {self.order} attributes for {self.ID}, got "
+                f"{count}; lower the order"
+            )
+
+    def refuse_more_combinations(self, most: int) -> None:
+        """Refuse attributes that have more combinations."""
+        if self.domain.size > most:
+            raise SpecificationError(
+                f"domain must have at most {most} combinations of attributes for {self.ID}, got {self.domain.size}; "
+                "use inp-ht"
+            )
 
     def sets(self) -> list[Attributes]:
         """All sets of k attributes."""

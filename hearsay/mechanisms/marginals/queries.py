@@ -44,15 +44,6 @@ def _places(words: Sequence[str], domain: Any) -> Attributes:
     return places
 
 
-def _foreign(verb: str, domain: Domain) -> str | None:
-    """Why a question about attributes has no meaning on another domain."""
-    return (
-        None
-        if isinstance(domain, AttributeDomain)
-        else f"query {verb} needs a domain of kind attributes, got {domain.kind}"
-    )
-
-
 def _pairs(domain: Any) -> list[Pair]:
     return list(combinations(range(len(domain.axes)), 2))
 
@@ -78,19 +69,38 @@ def tree_of(estimate: MarginalEstimate) -> Tree:
 
 
 @dataclass(frozen=True)
-class Marginal(Query):
+class AttributeQuery(Query):
+    """A question about attributes; it has no meaning on another domain."""
+
+    NEEDS = Marginals
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        if isinstance(domain, AttributeDomain):
+            return None
+        return f"query {cls.NAME} needs a domain of kind attributes, got {domain.kind}"
+
+
+@dataclass(frozen=True)
+class PairsQuery(AttributeQuery):
+    """A question about every two attributes, asked without an argument."""
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        _needs_pairs(domain, cls.NAME)
+        return cls()
+
+
+@dataclass(frozen=True)
+class Marginal(AttributeQuery):
     """The table of some attributes."""
 
     attributes: Attributes
 
     NAME, GRAMMAR = "marginal", "marginal ATTR..."
     HELP = "the table of these attributes, row by row in the order named"
-    NEEDS, WORDS, MANY = Marginals, (1, None), True
+    WORDS, MANY = (1, None), True
     METHODS = frozenset((*SHARES, "consistency", *MODELS))
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return _foreign(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -143,7 +153,7 @@ class Marginal(Query):
 
 
 @dataclass(frozen=True)
-class Conditional(Query):
+class Conditional(AttributeQuery):
     """Shares of some attributes among the devices that hold others."""
 
     attributes: Attributes
@@ -151,12 +161,8 @@ class Conditional(Query):
 
     NAME, GRAMMAR = "conditional", "conditional A... given B..."
     HELP = "the shares of A among those who hold each value of B, with Fieller's interval"
-    NEEDS, WORDS = Marginals, (3, None)
+    WORDS = (3, None)
     OWN_UNIT = "which is a share of those who hold what is given"
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return _foreign(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -185,19 +191,15 @@ class Conditional(Query):
 
 
 @dataclass(frozen=True)
-class AssociationQuery(Query):
+class AssociationQuery(AttributeQuery):
     """Whether two attributes depend on each other, and how much one says about the other."""
 
     pair: Pair
 
     NAME, GRAMMAR = "association", "association A B"
     HELP = "p-value of a test of independence that knows the noise, the naive one beside it, mutual information (nats)"
-    NEEDS, WORDS = Marginals, (2, 2)
+    WORDS = (2, 2)
     OWN_UNIT = "whose answers are p-values and nats"
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return _foreign(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -233,22 +235,13 @@ class AssociationQuery(Query):
 
 
 @dataclass(frozen=True)
-class Correlations(Query):
+class Correlations(PairsQuery):
     """How strongly every two attributes go together."""
 
     NAME, GRAMMAR = "correlations", "correlations"
     HELP = "Pearson's coefficient of every two attributes; Cramer's V where one has more than two values"
-    NEEDS, MANY = Marginals, True
+    MANY = True
     OWN_UNIT = "whose answers are between -1 and 1"
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return _foreign(cls.NAME, domain)
-
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        _needs_pairs(domain, cls.NAME)
-        return cls()
 
     def answers(self, domain: Any) -> int:
         return len(_pairs(domain))
@@ -263,22 +256,12 @@ class Correlations(Query):
 
 
 @dataclass(frozen=True)
-class TreeQuery(Query):
+class TreeQuery(PairsQuery):
     """What depends on what: the tree of the strongest dependencies."""
 
     NAME, GRAMMAR = "tree", "tree"
     HELP = "the Chow-Liu tree: pairs of attributes with their mutual information (nats), the strongest first"
-    NEEDS = Marginals
     OWN_UNIT = "whose answers are nats"
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return _foreign(cls.NAME, domain)
-
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        _needs_pairs(domain, cls.NAME)
-        return cls()
 
     def answers(self, domain: Any) -> int:
         return len(domain.axes) - 1

@@ -6,14 +6,14 @@ Whatever else a report shows is independent of the value, so it has probability 
 from dataclasses import dataclass
 from functools import cached_property
 
-from hearsay.mechanisms.base import CellMechanism
+from hearsay.mechanisms.base import CellMechanism, Mechanism
 from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 
 
 @dataclass(frozen=True)
-class FlippedSign(CellMechanism):
-    """The coin and what it promises."""
+class SignCoin(Mechanism):
+    """The coin and what it promises, on any domain."""
 
     @cached_property
     def flip(self) -> int:
@@ -33,3 +33,8 @@ class FlippedSign(CellMechanism):
     @property
     def guarantee(self) -> Guarantee:
         return PureLDP(self.epsilon)
+
+
+@dataclass(frozen=True)
+class FlippedSign(CellMechanism, SignCoin):
+    """The same on a finite list of cells."""

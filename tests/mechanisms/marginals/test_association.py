@@ -134,11 +134,11 @@ def diagonal(sizes: tuple[int, int], strength: float) -> Floats:
     return ((1 - strength) / np.prod(sizes) + strength * alike).reshape(-1)
 
 
-@pytest.mark.parametrize("surveys", [60, pytest.param(400, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("strength", [0.0, 0.05, 0.3])
-def test_intervals_of_larger_tables_cover(strength: float, surveys: int) -> None:
+@pytest.mark.parametrize("surveys", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("sizes", "strength"), [((3, 4), 0.0), ((3, 4), 0.05), ((5, 6), 0.1), ((5, 6), 0.3)])
+def test_intervals_of_larger_tables_cover(sizes: tuple[int, int], strength: float, surveys: int) -> None:
     """Noise makes measures of dependence look larger than they are, the more so the more cells there are."""
-    sizes, shares = (3, 4), diagonal((3, 4), strength)
+    shares = diagonal(sizes, strength)
     drawn = Surveys(make(InpHT, sizes, 2, 1.1), shares, 3)
     true = float(mutual_information(shares.reshape(sizes))), coefficient(shares, sizes)
     covered = np.zeros(2)
@@ -156,9 +156,9 @@ def test_the_distance_towards_independence_is_that_of_a_normal_error_for_two_bin
     def test(statistic: float, degrees: int) -> Association:
         return Association(statistic, degrees, float(stats.chi2.sf(statistic, degrees)), 0.0, 1.0, simulated=False)
 
-    for statistic in (25.0, 100.0, 899.0, 1e6):
+    for statistic in (5.0, 100.0, 1e6):
         assert inward_distance(test(statistic, 1)) == pytest.approx(1.96, abs=1e-3)
-    assert inward_distance(test(3.0, 4)) == pytest.approx(np.sqrt(3.0))  # all the way
+    assert inward_distance(test(3.0, 4)) == np.inf  # all the way
     assert inward_distance(test(899.9, 12)) == pytest.approx(inward_distance(test(900.1, 12)), rel=1e-2)
 
 

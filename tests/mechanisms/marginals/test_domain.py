@@ -57,6 +57,7 @@ def test_short_and_long_form_are_the_same_domain() -> None:
         ({"sizes": [2]}, "go with domain.names"),
         ({"colour": 1}, "unknown key 'colour'"),
         ({"attributes": [{"name": f"a{i}", "size": 256} for i in range(9)]}, "at most 4096 codes|fit into 64 bits"),
+        ({"attributes": [{"name": "a", "size": 1}]}, r"a\.size must be an integer in 2\.\.4096, got 1"),
         ({"attributes": [{"name": "a", "size": 100}, {"name": "b", "size": 100}]}, "at most 4096 codes, got 16384"),
     ],
 )

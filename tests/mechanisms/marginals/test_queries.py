@@ -1,5 +1,6 @@
 """Questions about attributes: their answers' shape, their names, their refusals; models by name."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from hearsay.mechanisms import build
 from hearsay.mechanisms.asking import answer, headline, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.marginals.domain import AttributeDomain
+from tests.mechanisms.marginals.shared import METHODS
 
 NAMES = {
     "kind": "attributes",
@@ -201,3 +204,52 @@ def test_auto_takes_characters_and_says_why() -> None:
     assert "natural" in reason
     few = {"kind": "attributes", "names": ["a", "b", "c"], "order": 3}
     assert resolve({"mechanism": "auto", "epsilon": 3.0, "domain": few})[0]["mechanism"] in ("inp-ps", "marg-ps")
+
+
+ODD = {
+    "kind": "attributes",
+    "attributes": [
+        {"name": 'what, "this" is it?', "categories": ["a,b", "c\"d'\u00e9 \u6f22", "given"]},
+        {"name": "--count", "categories": ["[red]x[/red]", "y"]},
+        {"name": "constant"},
+    ],
+    "order": 2,
+}
+ODD_QUESTIONS = (
+    "marginal --count",
+    "marginal --count 'what, \"this\" is it?'",
+    "conditional constant given 'what, \"this\" is it?'",
+    "association constant --count",
+    "association 'what, \"this\" is it?' --count",
+    "correlations",
+    "tree",
+)
+
+
+@pytest.mark.parametrize("devices", [1, 2, 3_000])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: str(method.ID))
+def test_few_devices_that_are_all_alike_can_be_asked_everything(method: Any, devices: int) -> None:
+    """Odd names, an attribute that never changes, a single report: answers are numbers or unknown, never NaN."""
+    mechanism = method.create(1.1, AttributeDomain.parse(ODD), {})
+    values = np.zeros((devices, 3), dtype=np.int64)
+    estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(3))))
+    for text in ODD_QUESTIONS:
+        found = ask(estimate, text)
+        json.dumps(found, allow_nan=False)
+        assert found
+    for model in ("simplex", "consistency", "maxent", "tree"):
+        found = ask(estimate, ODD_QUESTIONS[1], postprocess=model)
+        json.dumps(found, allow_nan=False)
+        if model != "consistency":
+            assert sum(each["value"] for each in found) == pytest.approx(1.0)
+    assert all(np.isfinite(array).all() for array in estimate.arrays().values())
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: str(method.ID))
+def test_without_reports_nothing_is_said(method: Any) -> None:
+    mechanism = method.create(1.1, AttributeDomain.parse(ODD), {})
+    estimate = mechanism.estimate(mechanism.empty())
+    for text in ODD_QUESTIONS:
+        with pytest.raises(QueryError, match="no reports yet"):
+            ask(estimate, text)
+    assert all(np.isfinite(array).all() for array in estimate.arrays().values())

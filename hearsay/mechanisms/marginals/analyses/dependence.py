@@ -6,11 +6,11 @@ r^2}, each projected to probabilities; the lower end is 0 where the test of inde
 
 How far: outwards r = 1.96. Inwards the test's statistic x^2 says how much of the distance from independence is noise:
 it is non-central chi-squared with (r-1)(c-1) degrees, and r = x - sqrt(lambda) with the lambda that it exceeds with
-chance 2.5%. For two binary attributes that is 1.96 too; in general about 1.96 + (degrees - 1)/(2x).
+chance 2.5%: about 1.96 + (degrees - 1)/(2x), and 1.96 for two binary attributes.
 """
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -23,27 +23,29 @@ _LARGE = 900.0  # a statistic from which the expansion is exact enough, and the 
 _DIRECTIONS = 256
 _ROUNDS = 6
 _SEED = 11
+_STEPS = np.array([[0.25], [0.5], [1.0], [2.0]])  # along the slope, in widths
+_DIFFERENCE = 1e-3
 Measure = Callable[[Floats], Floats]  # of probability tables, shape (count, rows, columns)
 
 
 def interval(table: Table, measure: Measure, value: float, test: Association) -> tuple[float, float]:
     """The 95% interval of a measure whose estimate is `value`."""
-    accepted = test.p_value > LEVEL
-    low = 0.0 if accepted else _extreme(table, measure, 1.0, inward_distance(test))
+    distance = inf if test.p_value > LEVEL else inward_distance(test)
+    low = 0.0 if distance == inf else _extreme(table, measure, 1.0, distance)
     return min(low, value), max(_extreme(table, measure, -1.0, Z95), value)
 
 
 def inward_distance(test: Association) -> float:
-    """How far towards independence a table may lie."""
+    """How far towards independence a table may lie; infinite where that is reached."""
     from scipy import optimize, stats
 
     if test.simulated:  # the statistic has no known distribution: all directions together
         return sqrt(float(stats.chi2.ppf(1 - LEVEL, test.degrees)))
     x = sqrt(test.statistic)
-    if test.statistic > _LARGE:
+    if test.degrees == 1 or test.statistic > _LARGE:
         return Z95 + (test.degrees - 1) / (2 * x)
     if stats.chi2.sf(test.statistic, test.degrees) >= LEVEL / 2:
-        return x
+        return inf
     far = optimize.brentq(
         lambda lower: stats.ncx2.sf(test.statistic, test.degrees, lower) - LEVEL / 2, 1e-12, test.statistic
     )
@@ -56,18 +58,43 @@ def _extreme(table: Table, measure: Measure, sign: float, distance: float) -> fl
     kept = spread > 1e-12 * spread[-1]
     root = vectors[:, kept] * (distance * np.sqrt(spread[kept]))
     drawn = np.random.default_rng(_SEED).standard_normal((_DIRECTIONS, root.shape[1]))
+
+    def at(directions: Floats) -> Floats:
+        unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        return sign * measure(project_rows(table.value + unit @ root.T).reshape(-1, *table.shape))
+
     best, value = drawn[0], np.inf
     near, width = drawn, 1.0
+    large = table.value.size > 4  # in many dimensions random directions alone miss the best one
+    if large:
+        near = np.concatenate([drawn, _to_independence(table, vectors[:, kept], spread[kept])])
     for _ in range(_ROUNDS):
-        unit = near / np.linalg.norm(near, axis=1, keepdims=True)
-        points = project_rows(table.value + unit @ root.T).reshape(-1, *table.shape)
-        values = sign * measure(points)
+        values = at(near)
         place = int(np.argmin(values))
         if values[place] < value:
-            best, value = unit[place], float(values[place])
+            best, value = near[place] / np.linalg.norm(near[place]), float(values[place])
         width /= 2
         near = best + width * drawn / np.sqrt(root.shape[1])
+        if large:
+            near = np.concatenate([near, best - width * _STEPS * _slope(at, best)])
     return sign * value
+
+
+def _to_independence(table: Table, vectors: Floats, spread: Floats) -> Floats:
+    """The direction of the independent table with the same row and column sums, and its opposite."""
+    held = table.held.reshape(table.shape)
+    away = np.outer(held.sum(axis=1), held.sum(axis=0)).reshape(-1) - table.value
+    direction = (away @ vectors) / np.sqrt(spread)
+    length = float(np.linalg.norm(direction))
+    return np.stack([direction, -direction]) / length if length > 0 else np.zeros((0, spread.size))
+
+
+def _slope(at: Measure, best: Floats) -> Floats:
+    """The direction in which a measure rises most, by differences."""
+    ends = np.concatenate([best + _DIFFERENCE * np.eye(best.size), best - _DIFFERENCE * np.eye(best.size)])
+    up, down = np.split(at(ends), 2)
+    slope: Floats = up - down
+    return slope / max(float(np.linalg.norm(slope)), 1e-300)
 
 
 def project_rows(tables: Floats) -> Floats:

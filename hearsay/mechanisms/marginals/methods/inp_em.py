@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.exact.hadamard import parity
@@ -29,7 +28,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, length_of, smallest_unsigned
 from hearsay.mechanisms.marginals.characters.code import Attributes, Masks, check_attributes
-from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.em import decode
@@ -128,21 +127,8 @@ class InpEM(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        if self.code.width > MAXIMUM_WIDTH:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_WIDTH} bits for {self.ID}, got {self.code.width}; use inp-ht"
-            )
-        count = sum(level_sizes(self.code, self.order))
-        if count > MAXIMUM_SUMS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_SUMS} characters of up to {self.order} attributes for {self.ID}, "
-                f"got {count}; lower the order"
-            )
-
-    @cached_property
-    def coefficients(self) -> Coefficients:
-        """The characters that are summed."""
-        return Coefficients(self.code, self.order)
+        self.refuse_more_bits(MAXIMUM_WIDTH)
+        self.refuse_more_characters(MAXIMUM_SUMS)
 
     @cached_property
     def epsilon_per_attribute(self) -> float:

@@ -28,7 +28,7 @@ from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
-from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS
 from hearsay.mechanisms.marginals.characters.natural import MAXIMUM_T, best_t, largest_t, natural
 from hearsay.mechanisms.marginals.characters.reading import normalised, uses_own_counts
 from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
@@ -70,12 +70,7 @@ class InpHT(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        count = sum(level_sizes(self.code, self.order))
-        if count > MAXIMUM_COEFFICIENTS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_COEFFICIENTS} characters of up to {self.order} attributes for "
-                f"{self.ID}, got {count}; lower the order"
-            )
+        self.refuse_more_characters(MAXIMUM_COEFFICIENTS)
         if self.form == "binary" and (self.options["t"] or 1) > 2:
             raise SpecificationError(f'options.t must be 1 or 2 where the code is "binary", got {self.options["t"]}')
         self.subspaces  # noqa: B018 - too many of them are refused
@@ -123,8 +118,7 @@ class InpHT(AttributeMechanism):
         )
 
     def _list(self, form: str) -> Subspaces:
-        coefficients = Coefficients(self.code, self.order)
-        wanted = self.options["t"]
+        coefficients, wanted = self.coefficients, self.options["t"]
         if form == "natural":
             return natural(coefficients, largest_t(self.code, self.order, wanted or best_t(self.epsilon)))
         if wanted is None:

@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.exact.counting import count_into
-from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.layout import Layout, Reports
+from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.marginals.characters.code import Attributes
-from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS, Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS
 from hearsay.mechanisms.marginals.characters.reading import (
     from_characters,
     normalised,
@@ -32,7 +30,7 @@ from hearsay.mechanisms.marginals.characters.reading import (
     uses_own_counts,
 )
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
-from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.methods.whole_value import WholeValue
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.linear_hashing import MAXIMUM_T, OLH
@@ -72,7 +70,7 @@ class InpOLHEstimate(MarginalEstimate):
 
 
 @dataclass(frozen=True)
-class InpOLH(AttributeMechanism):
+class InpOLH(WholeValue):
     """Linear hashes of the whole value."""
 
     ID = "inp-olh"
@@ -86,16 +84,8 @@ class InpOLH(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        if self.code.width > MAXIMUM_WIDTH:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_WIDTH} bits for {self.ID}, got {self.code.width}; use inp-ht"
-            )
-        count = sum(level_sizes(self.code, self.order))
-        if count > MAXIMUM_COEFFICIENTS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_COEFFICIENTS} characters of up to {self.order} attributes for "
-                f"{self.ID}, got {count}; lower the order"
-            )
+        self.refuse_more_bits(MAXIMUM_WIDTH)
+        self.refuse_more_characters(MAXIMUM_COEFFICIENTS)
 
     @cached_property
     def oracle(self) -> OLH:
@@ -107,24 +97,12 @@ class InpOLH(AttributeMechanism):
         return {"t": self.oracle.t}
 
     @cached_property
-    def coefficients(self) -> Coefficients:
-        """The characters that are kept."""
-        return Coefficients(self.code, self.order)
-
-    @property
-    def spent_epsilon(self) -> float:
-        return self.oracle.spent_epsilon
-
-    @property
-    def layout(self) -> Layout:
-        return self.oracle.layout
-
-    @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
         return {"sum": (self.coefficients.count,), "count": (self.coefficients.count,), "reports": (1,)}
 
-    def perturb(self, values: Values, random: Random) -> Reports:
-        return self.oracle.perturb(self.code.encode(self.domain.check(values)).astype(np.int64), random)
+    def cells(self, values: Values) -> NDArray[Any]:
+        """The code of every device."""
+        return self.code.encode(np.asarray(values)).astype(np.int64)
 
     def fold(self, state: State, reports: Reports) -> State:
         signs = np.zeros(2 * self.coefficients.count, dtype=np.int64)
@@ -178,9 +156,6 @@ class InpOLH(AttributeMechanism):
         seen = np.full(self.coefficients.count, self.seen)
         theta = normalised(state["sum"], state["count"], seen, n, self.oracle.correlation, own)
         return InpOLHEstimate(self.domain, n, theta, self, own)
-
-    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.oracle.channel()[self.code.encode(values).astype(np.intp)]
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         errors = []

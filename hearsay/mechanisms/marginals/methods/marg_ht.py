@@ -22,7 +22,7 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, probability
+from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
 from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
@@ -30,6 +30,7 @@ from hearsay.mechanisms.marginals.characters.subspaces import below_each
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.oracles.flipped_sign import SignCoin
 
 MAXIMUM_CHARACTERS = 1 << 20
 
@@ -53,7 +54,7 @@ class MargHTEstimate(MarginalEstimate):
 
 
 @dataclass(frozen=True)
-class MargHT(AttributeMechanism):
+class MargHT(AttributeMechanism, SignCoin):
     """Characters set by set."""
 
     ID = "marg-ht"
@@ -91,21 +92,6 @@ class MargHT(AttributeMechanism):
     def drawn(self) -> Floats:
         """How likely each character is to be drawn."""
         return np.repeat(1 / (self.sizes * len(self.sizes)), self.sizes)
-
-    @cached_property
-    def flip(self) -> int:
-        """Threshold out of 2^64 of flipping the sign."""
-        return flip_threshold(self.epsilon)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c = 1 - 2q of the coin really flipped."""
-        return float(1 - 2 * probability(self.flip))
-
-    @property
-    def spent_epsilon(self) -> float:
-        q = probability(self.flip)
-        return log_ratio(1 - q, q)
 
     @cached_property
     def layout(self) -> Layout:

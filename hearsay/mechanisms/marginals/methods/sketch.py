@@ -13,15 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.base import State
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
-from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
+from hearsay.mechanisms.marginals.methods.whole_value import WholeValue
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.count_mean_sketch import CountMeanSketch
@@ -53,7 +50,7 @@ class SketchEstimate(MarginalEstimate):
 
 
 @dataclass(frozen=True)
-class AttributeSketch(AttributeMechanism):
+class AttributeSketch(WholeValue):
     """The sketch on attributes."""
 
     ID = "count-mean-sketch"
@@ -75,38 +72,13 @@ class AttributeSketch(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        if self.domain.size > MAXIMUM_CELLS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_CELLS} combinations of attributes for {self.ID}, got "
-                f"{self.domain.size}; use inp-ht"
-            )
+        self.refuse_more_combinations(MAXIMUM_CELLS)
         self.oracle  # noqa: B018 - refuses what does not fit
 
     @cached_property
     def oracle(self) -> CountMeanSketch:
         """The sketch over all combinations."""
         return CountMeanSketch.over(self.domain.size, self.epsilon, **self.options)
-
-    @property
-    def spent_epsilon(self) -> float:
-        return self.oracle.spent_epsilon
-
-    @property
-    def layout(self) -> Layout:
-        return self.oracle.layout
-
-    @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return self.oracle.arrays
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        return self.oracle.perturb(np.ravel_multi_index(tuple(self.domain.check(values).T), self.domain.shape), random)
-
-    def fold(self, state: State, reports: Reports) -> State:
-        return self.oracle.fold(state, reports)
-
-    def reports(self, state: State) -> int:
-        return self.oracle.reports(state)
 
     def estimate(self, state: State) -> SketchEstimate:
         found = self.oracle.estimate(state)
@@ -137,9 +109,6 @@ class AttributeSketch(AttributeMechanism):
             crowd = np.bincount(cell * m + bucket, minlength=cells * m).reshape(cells, m).astype(np.float64)
             total += crowd @ crowd.T
         return (m / (m - 1)) ** 2 * total / self.oracle.hashes / self.oracle.correlation**2
-
-    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.oracle.channel()[np.ravel_multi_index(tuple(values.T), self.domain.shape)]
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         moments = [np.sqrt(np.diag(self.second_moment(chosen))).sum() for chosen in self.sets()]

@@ -14,15 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.base import State
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
-from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.hits import (
     Chances,
     covariance_of_bits,
@@ -31,6 +27,7 @@ from hearsay.mechanisms.marginals.methods.hits import (
     shares,
     with_known_total,
 )
+from hearsay.mechanisms.marginals.methods.whole_value import WholeValue
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.options import flag
 from hearsay.mechanisms.oracles.grr import GRR
@@ -78,7 +75,7 @@ def _summed(hits: NDArray[np.int64], shape: tuple[int, ...], attributes: Attribu
 
 
 @dataclass(frozen=True)
-class WholeTable(AttributeMechanism):
+class WholeTable(WholeValue):
     """What `inp-rr` and `inp-ps` share; they differ in the oracle on the whole table."""
 
     ORACLE: ClassVar[type[HitOracle]]
@@ -91,11 +88,7 @@ class WholeTable(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        if self.domain.size > self.MAXIMUM_CELLS:
-            raise SpecificationError(
-                f"domain must have at most {self.MAXIMUM_CELLS} combinations of attributes for {self.ID}, "
-                f"got {self.domain.size}; use inp-ht"
-            )
+        self.refuse_more_combinations(self.MAXIMUM_CELLS)
 
     @cached_property
     def oracle(self) -> HitOracle:
@@ -107,38 +100,10 @@ class WholeTable(AttributeMechanism):
         """Whether a table is made to sum to one."""
         return bool(self.options.get("known_total", False))
 
-    @property
-    def spent_epsilon(self) -> float:
-        return self.oracle.spent_epsilon
-
-    @property
-    def layout(self) -> Layout:
-        return self.oracle.layout
-
-    @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return self.oracle.arrays
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        cells = np.ravel_multi_index(tuple(self.domain.check(values).T), self.domain.shape)
-        return self.oracle.perturb(cells, random)
-
-    def fold(self, state: State, reports: Reports) -> State:
-        return self.oracle.fold(state, reports)
-
-    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
-        return self.oracle.valid(reports)
-
-    def reports(self, state: State) -> int:
-        return self.oracle.reports(state)
-
     def estimate(self, state: State) -> WholeTableEstimate:
         n, chances = self.reports(state), Chances(*self.oracle.hit_chances())
         hits = state[self.oracle.HITS]
         return WholeTableEstimate(self.domain, n, hits, chances, self.covariance, self.known_total)
-
-    def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.oracle.channel()[np.ravel_multi_index(tuple(values.T), self.domain.shape)]
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         chances, total = Chances(*self.oracle.hit_chances()), 0.0

