@@ -61,7 +61,7 @@ def test_missing_roles_are_named(hearsay: Hearsay, registered: Registered) -> No
     code, out, _ = hearsay("status", "--interval", "0")
     assert code == 0
     assert "warning    no worker was seen lately" in out
-    assert "at work    0 collector, 0 worker, 0 estimator" in out
+    assert "at work    0 collectors, 0 workers, 0 estimators" in out
 
 
 def test_no_workers_is_trouble_though_the_backlog_is_empty(
@@ -161,7 +161,7 @@ def test_a_process_that_missed_a_beat_is_told_apart(
     _, out, _ = hearsay("status", "--interval", "0")
     assert "1 worker (1 not seen for 15 s)" in out
     Heartbeat(registry, "worker", "alive").stop()
-    assert "0 worker (1 not seen for 15 s)" in hearsay("status", "--interval", "0")[1]
+    assert "0 workers (1 not seen for 15 s)" in hearsay("status", "--interval", "0")[1]
 
 
 def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:

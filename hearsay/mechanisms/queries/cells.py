@@ -62,10 +62,6 @@ class Frequencies(Query):
     HELP = "the share of every value, in domain order"
     NEEDS, MANY, METHODS = Points, True, _METHODS
 
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls()
-
     def answers(self, domain: Domain) -> int:
         return domain.size
 

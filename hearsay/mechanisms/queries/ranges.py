@@ -54,7 +54,8 @@ class Range(Query):
 
     NAME, GRAMMAR = "range", "range A B"
     HELP = "the share of A..B, both included; on a grid `range A1:B1 A2:B2 ...`"
-    NEEDS, METHODS = Ranges, _METHODS
+    NEEDS: ClassVar[type] = Ranges
+    METHODS = _METHODS
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
 
     @classmethod
@@ -106,10 +107,6 @@ class Cdf(Query):
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
         return no_line(cls.NAME, domain)
-
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls()
 
     def answers(self, domain: Domain) -> int:
         return domain.size

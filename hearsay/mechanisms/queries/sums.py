@@ -2,40 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hearsay.mechanisms.domains.cells import Ends
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Sums, Weighted
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.auc import NO_LABEL, area_under_curve, label_axis
 from hearsay.mechanisms.queries.query import Query
-from hearsay.mechanisms.queries.ranges import arrays, unordered
+from hearsay.mechanisms.queries.ranges import Range, arrays
 from hearsay.mechanisms.queries.view import View
 
 LARGEST_COEFFICIENT = 1e9
 
 
 @dataclass(frozen=True)
-class WeightedRange(Query):
+class WeightedRange(Range):
     """The mean of weight x [value in range]."""
-
-    ends: Ends
 
     NAME, GRAMMAR = "weighted", "weighted A B"
     HELP = "the mean over all reports of the weight, where the value is in A..B; takes what `range` takes"
-    NEEDS, WORDS = Weighted, (1, None)
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return unordered(cls.NAME, domain)
-
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls(domain.locate_range(words, cls.NAME))
+    NEEDS = Weighted
+    METHODS: ClassVar[frozenset[str]] = frozenset()
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.weighted(*arrays(self.ends)), [estimate.domain.covered(self.ends)])
@@ -76,10 +66,6 @@ class Auc(Query):
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
         return None if label_axis(domain) is not None else NO_LABEL
-
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls()
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(area_under_curve(estimate), [(None, None)])
