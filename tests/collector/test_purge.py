@@ -30,3 +30,21 @@ def test_a_purged_window_leaves_no_key(
     assert set(client.keys(f"{prefix}:{{*")) == left
     assert client.xlen(store.keys.stream) == 0
     assert (status(store).delta_bytes, status(store).windows) == (0, ())
+
+
+def test_purging_touches_nobody_elses_keys(client: redis.Redis, prefix: str) -> None:
+    """An accumulator's version or number of cells may be the name of a key."""
+    store = buckets(client, prefix, 50).store(0)
+    Writer(store).publish(singles(store, range(50)), 50)
+    fold_all(store)
+    assert compact(read(store, "all"))
+    foreign = [
+        value
+        for name, value in client.hgetall(store.keys.accumulator("all")).items()
+        if not name.startswith(b"chunk:") and value
+    ]
+    assert b"50" in foreign
+    for name in foreign:
+        client.set(name, "not ours")
+    purge_window(store, "all")
+    assert client.mget(foreign) == [b"not ours"] * len(foreign)

@@ -221,6 +221,7 @@ def test_an_older_snapshot_is_not_shown(client: redis.Redis, prefix: str) -> Non
     assert not shown.show(store, "all", 1, b"old")
     assert not shown.show(store, "all", 2, b"again")
     assert shown.shown(store, "all") == b"new"
+    assert not client.exists(store.keys.places)  # it was written nowhere
 
 
 def test_a_worker_whose_entries_are_gone_says_so(client: redis.Redis, prefix: str) -> None:
