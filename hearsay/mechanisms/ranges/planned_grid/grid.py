@@ -33,6 +33,7 @@ from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis
 from hearsay.mechanisms.ranges.planned_grid.estimate import PlannedGridEstimate
 from hearsay.mechanisms.ranges.planned_grid.plan import (
     MAXIMUM_BOXES,
+    MAXIMUM_LEVELS,
     MAXIMUM_TUPLES,
     PlannedTuple,
     TuplePlan,
@@ -77,12 +78,12 @@ class PlannedGrid(LevelMechanism):
     def check(self) -> None:
         if len(self.domain.axes) < 2:
             raise SpecificationError("domain must have at least two axes for hierarchical on a grid, got 1")
-        leaves = prod(axis.leaves for axis in self.axes)
-        if leaves > MAXIMUM_BOXES:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_BOXES} cells, each axis padded to a power of two, for "
-                f"hierarchical, got {leaves}"
-            )
+        for what, limit, got in (
+            ("tuples of binary levels", MAXIMUM_LEVELS, prod(axis.height + 1 for axis in self.axes)),
+            ("cells, each axis padded to a power of two,", MAXIMUM_BOXES, prod(axis.leaves for axis in self.axes)),
+        ):
+            if got > limit:
+                raise SpecificationError(f"domain must have at most {limit} {what} for hierarchical, got {got}")
         if isinstance(self.options["levels"], list):
             self._check_tuples()
 

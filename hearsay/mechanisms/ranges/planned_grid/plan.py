@@ -25,7 +25,8 @@ from hearsay.mechanisms.ranges.hierarchical.planned_level import ORACLES, PARTS
 from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis
 from hearsay.mechanisms.ranges.planned_grid.sweeps import Levels, sums_from, sums_up_to
 
-MAXIMUM_TUPLES = 256  # each tuple has its share of the devices only
+MAXIMUM_LEVELS = 8192  # tuples that could be asked
+MAXIMUM_TUPLES = 256  # that are asked: each has its share of the devices only
 MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
 _PATTERN = re.compile(rf"([0-9]{{1,8}}(?:x[0-9]{{1,8}})+) ({'|'.join(ORACLES)}) ([0-9]{{1,4}})")
 _SCARCE = 0.1  # tuples with less than this part of an even share are left out; it costs less than a thousandth
@@ -84,7 +85,7 @@ def plan(sizes: tuple[int, ...], epsilon: float, workload: str) -> TuplePlan:
             break
         shares[left_out] = 0.0
     parts = np.where(shares > 0, np.maximum(1, np.round(shares * PARTS)), 0).astype(int)
-    parts.flat[-1] += PARTS - parts.sum()
+    parts.flat[parts.argmax()] += PARTS - parts.sum()  # the most frequent one notices what rounding leaves least
     return tuple(
         PlannedTuple(tuple(1 << level for level in chosen), oracles[sum(chosen)][0], int(parts[chosen]))
         for chosen in np.ndindex(shape)

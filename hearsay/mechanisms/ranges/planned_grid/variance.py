@@ -11,7 +11,7 @@ Cells     W at a box depends on the level at which its path leaves that of the c
           up; for nodes of level g, i goes up to g, and everything is multiplied by the leaves of a node.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -36,6 +36,7 @@ from hearsay.mechanisms.ranges.planned_grid.sweeps import (
 )
 from hearsay.mechanisms.ranges.planned_grid.tuples import TupleInference
 
+_MOST_ENTRIES = 1 << 23  # beyond, on many axes, all boxes of a range are less than all pairs of levels
 Ends = Sequence[tuple[Places, Places]]  # of every axis, counted in leaves: first ones and first ones after
 
 
@@ -83,6 +84,8 @@ class TupleVariance:
         variance, slope = _weighed(self._coins, squares), _weighed(self._slopes, squares)
         if self.shares is None:
             return variance, slope
+        if entries(self.axes) > _MOST_ENTRIES:
+            return np.array([self._on_leaves(query) for query in self._inside(ends)]), slope
         parts = [axis.parts(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
         details = [axis.details(x, y, part[:, :, 0]) for axis, (x, y), part in zip(self.axes, ends, parts, strict=True)]
         held = self._held(parts)
@@ -138,20 +141,25 @@ class TupleVariance:
         found: Floats = (means**2).reshape(len(held), -1) @ self._by_means.reshape(-1)
         return found
 
-    def cells(self) -> Floats:
-        """Variance of every cell."""
+    @cached_property
+    def _leaves(self) -> Floats:
+        """The shares at the leaves where devices report."""
         assert self.shares is not None
         leaves = np.zeros([axis.leaves for axis in self.axes])
         leaves[np.ix_(*(axis.edges[:-1] for axis in self.axes))] = self.shares
-        variance = np.empty(self.shares.shape)
+        return leaves
+
+    def cells(self) -> Floats:
+        """Variance of every cell."""
+        variance = np.empty([axis.size for axis in self.axes])
         for levels in product(*(np.unique(axis.cell_levels).tolist() for axis in self.axes)):
             along = list(zip(self.axes, levels, strict=True))
             cells = [np.flatnonzero(axis.cell_levels == level) for axis, level in along]
             nodes = [axis.edges[own] >> (axis.height - level) for (axis, level), own in zip(along, cells, strict=True)]
-            variance[np.ix_(*cells)] = self._nodes(levels, leaves)[np.ix_(*nodes)]
+            variance[np.ix_(*cells)] = self._nodes(levels)[np.ix_(*nodes)]
         return variance
 
-    def _nodes(self, levels: Levels, leaves: Floats) -> Floats:
+    def _nodes(self, levels: Levels) -> Floats:
         """Variance of every box of a tuple."""
         inference, span = self.inference, float(self.inference.spans[levels])
         squares = [_node_squares(axis, level) for axis, level in zip(self.axes, levels, strict=True)]
@@ -162,32 +170,44 @@ class TupleVariance:
             weights = sums_up_to(falls(up_to(inference.inverse, common)) / up_to(inference.spans, common))
             up_to(of_shares, common)[...] += self._by_shares[asked] * rises(weights**2)
             of_means[common] += self._by_means[asked]
-        variance = blended(averaged(leaves, levels), of_shares * up_to(inference.spans, levels))
+        variance = blended(averaged(self._leaves, levels), of_shares * up_to(inference.spans, levels))
         blocks = [
-            (common, of_means[common] * blended(averaged(leaves, common), falls(up_to(inference.inverse, common))) ** 2)
+            (
+                common,
+                of_means[common]
+                * blended(averaged(self._leaves, common), falls(up_to(inference.inverse, common))) ** 2,
+            )
             for common in zip(*(part.tolist() for part in np.nonzero(of_means)), strict=True)
         ]
         if blocks:
             variance -= spread_over(blocks, levels)
         return coins + span**2 * variance
 
+    def _inside(self, ends: Ends) -> Iterator[Floats]:
+        """Every range as a query on the leaves."""
+        for number in range(len(ends[0][0])):
+            query = np.ones(())
+            for axis, (x, y) in zip(self.axes, ends, strict=True):
+                leaves = np.arange(axis.leaves)
+                query = np.multiply.outer(query, (leaves >= x[number]) & (leaves < y[number]))
+            yield query
+
     def linear(self, query: Floats) -> float:
         """Variance of the sum of share times query over all cells."""
-        assert self.shares is not None
-        inference = self.inference
-        owners = np.ix_(*(axis.owner for axis in self.axes))
-        leaves = np.zeros([axis.leaves for axis in self.axes])
-        leaves[np.ix_(*(axis.edges[:-1] for axis in self.axes))] = self.shares
-        variance, asked_of = 0.0, query[owners]
-        for levels, noise in zip(inference.asked, inference.noise, strict=True):
-            own = averaged(asked_of, levels)
-            weights = inference.information[levels] * blended(own, falls(up_to(inference.inverse, levels)))
-            f = averaged(leaves, levels) * inference.spans[levels]
-            total = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
-            if noise.scale < UNKNOWN:
-                variance += float(noise.variance(*total, 0.0, 0.0))
-        if inference.unknown.any() and self._tells_nothing(asked_of):
+        return self._on_leaves(query[np.ix_(*(axis.owner for axis in self.axes))])
+
+    def _on_leaves(self, query: Floats) -> float:
+        """Variance of the sum of share times query over all leaves."""
+        inference, variance = self.inference, 0.0
+        if inference.unknown.any() and self._tells_nothing(query):
             return UNKNOWN
+        for levels, noise in zip(inference.asked, inference.noise, strict=True):
+            if noise.scale < UNKNOWN:
+                inverse = falls(up_to(inference.inverse, levels))
+                weights = inference.information[levels] * blended(averaged(query, levels), inverse)
+                f = averaged(self._leaves, levels) * inference.spans[levels]
+                sums = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
+                variance += float(noise.variance(*sums, 0.0, 0.0))
         return variance
 
     def _tells_nothing(self, leaves: Floats) -> bool:

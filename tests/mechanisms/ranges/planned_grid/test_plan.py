@@ -18,7 +18,9 @@ from tests.mechanisms.ranges.planned_grid.test_grid import grid
 WORKLOADS = ["all", "prefix", "short", "long"]
 
 
-@pytest.mark.parametrize("sizes", [(16, 16), (7, 9), (2, 32), (5, 6, 7), (64, 64, 64), (256, 256, 64)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(16, 16), (7, 9), (2, 32), (5, 6, 7), (64, 64, 64), (256, 256, 64), (4,) * 8], ids=str
+)
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_plans_keep_the_limits_and_hold_the_finest_tuple(sizes: tuple[int, ...], workload: str) -> None:
     chosen = plan(sizes, 1.1, workload)
@@ -130,6 +132,7 @@ def test_texts_of_tuples() -> None:
             {},
             "at most 16777216 cells, each axis padded to a power of two, for hierarchical, got 33554432",
         ),
+        ([4] * 9, {}, "domain must have at most 8192 tuples of binary levels for hierarchical, got 19683"),
         ([4, 4], {"levels": "best"}, r'options\.levels must be "uniform", "optimised" or a list of tuples'),
         ([4, 4], {"levels": ["4 olh 4096"]}, r'must hold texts like "4x16 olh 300" on a grid .* got \'4 olh 4096\''),
         ([4, 4], {"levels": ["3x4 olh 4096"]}, "powers of two"),

@@ -5,6 +5,7 @@ import pytest
 
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.ranges.level_noise import level_shares
+from hearsay.mechanisms.ranges.planned_grid import variance as variance_module
 from hearsay.mechanisms.ranges.planned_grid.estimate import PlannedGridEstimate
 from hearsay.mechanisms.ranges.planned_grid.grid import PlannedGrid
 from tests.mechanisms.grids import skewed
@@ -47,6 +48,12 @@ def test_variances_of_listed_tuples_are_exact_too() -> None:
     sizes = [7, 6]
     result, _ = played(grid(sizes, levels=LISTED))
     assert_exact(result, sizes)
+
+
+def test_on_many_axes_ranges_are_answered_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = played(grid([5, 6]))
+    monkeypatch.setattr(variance_module, "_MOST_ENTRIES", 0)
+    assert_exact(result, [5, 6])
 
 
 def assert_exact(result: PlannedGridEstimate, sizes: list[int]) -> None:
