@@ -6,7 +6,8 @@ the same for every example of every mechanism. `python -m tests.test_golden` wri
 touches the rest. Floating-point figures of a document are compared to ten digits: processors differ in the last ones.
 
 Documents changed once since: intervals hold where reports are few (`stderr`, `low`, `high`), and quantiles come from
-the isotonic cumulative share (`value`, `item`, `band`, `rank_stderr`). Tags, bytes and states did not.
+the isotonic cumulative share (`value`, `item`, `band`, `rank_stderr`). Tags did not. Bytes and states are another
+sample of the same law where devices came to take the same steps whatever they hold (CHANGELOG.md names them).
 """
 
 import hashlib

@@ -60,6 +60,7 @@ class Fleet:
         self._is_over = False  # the round that is taken part in was closed
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
+        self._on_wait = on_wait or (lambda cause: None)
         self._take_part_in(None)
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
 
@@ -141,6 +142,8 @@ class Fleet:
             while not (held := self._registered.rounds).open or held.number == closed:
                 if self._registered.closed:
                     raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")
+                still = "still open" if held.open else "closed, the next one not open yet"
+                self._on_wait(f"round {held.number} is {still}")
                 if self._stop.wait(ROUND_POLL_S):
                     raise KeyboardInterrupt
             self._round = held.number

@@ -14,7 +14,9 @@ from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.exact.randomness import WORD, SecureRandom, SeededRandom, Words
 from hearsay.mechanisms.oracles.subset_selection import SubsetSelection
 from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
-from tests.mechanisms.shared import CASES
+from tests.mechanisms.shared import ALL_CASES, CASES, skewed_cells
+
+LISTED = [case for case in ALL_CASES if build(case.table).listed_values() is not None]
 
 
 class Logged(SeededRandom):
@@ -57,8 +59,13 @@ class Logged(SeededRandom):
 
 def steps(mechanism: Mechanism, cell: int, seed: int, coin: bool | None = None) -> list[tuple[Any, ...]]:
     cells = np.stack(np.unravel_index(np.array([cell]), mechanism.domain.shape), axis=1)
+    return steps_of(mechanism, cells[:, 0] if cells.shape[1] == 1 else cells, seed, coin)
+
+
+def steps_of(mechanism: Mechanism, value: Any, seed: int, coin: bool | None = None) -> list[tuple[Any, ...]]:
+    """All draws for one device's value, in the shape that `perturb` takes."""
     random = Logged(seed, coin)
-    mechanism.perturb(cells[:, 0] if cells.shape[1] == 1 else cells, random)
+    mechanism.perturb(value, random)
     return random.steps
 
 
@@ -78,6 +85,43 @@ def test_a_device_takes_the_same_steps_whatever_its_value_and_coins(case: Any) -
         taken = {cell: {str(steps(mechanism, cell, seed, coin)) for coin in (None, False, True)} for cell in values}
         assert all(len(each) == 1 for each in taken.values())
         assert redraws(mechanism) or all(taken[one] == taken[other] for one, other in pairs)
+
+
+def in_every_round(mechanism: Mechanism) -> list[Mechanism]:
+    """The mechanism as it serves each of its rounds, after rounds of some devices."""
+    served, history = [mechanism], []
+    state = mechanism.empty()
+    while len(served) < mechanism.rounds:
+        served[-1].fold(state, served[-1].perturb(skewed_cells(mechanism, 2_000), SeededRandom(len(served))))
+        public = served[-1].next_round(state)
+        if public is None:
+            break
+        history.append(public)
+        served.append(mechanism.in_round(history))
+    return served
+
+
+@pytest.mark.parametrize("case", LISTED, ids=lambda case: case.name)
+def test_a_device_takes_the_same_steps_whatever_it_holds(case: Any) -> None:
+    """Pairs, item sets and numbers: nothing hangs on which keys a device holds, on how many, or on its values."""
+    for mechanism in in_every_round(build(case.table)):
+        values = mechanism.listed_values()
+        assert values is not None
+        some = range(0, len(values), max(1, len(values) // 16))
+        for seed in range(5):
+            taken = {
+                str(steps_of(mechanism, values[place : place + 1], seed, coin))
+                for place in some
+                for coin in (None, False, True)
+            }
+            assert len(taken) == 1
+
+
+def test_sets_that_are_thinned_out_take_the_steps_of_small_ones() -> None:
+    domain = {"kind": "key-value", "keys": 5}
+    mechanism = build({"mechanism": "collision", "epsilon": 1.0, "domain": domain, "options": {"pairs": 2}})
+    held = [{}, {0: 0.5}, {1: -1.0, 2: 1.0}, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4, 4: 0.5}]
+    assert len({str(steps_of(mechanism, mechanism.domain.one(pairs), 3)) for pairs in held}) == 1
 
 
 @pytest.mark.parametrize("size", [2, 6, 64, 65, 300, 1000])

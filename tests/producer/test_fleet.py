@@ -1,5 +1,6 @@
 """A fleet publishes exactly one report per device, in frames or singly, over all shards, at the rate asked for."""
 
+import threading
 import time
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import redis
 
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.rounds import close_round
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE, decode
@@ -62,6 +64,26 @@ def test_the_rate_is_kept(registered: Registered) -> None:
     started = time.monotonic()
     Fleet(registered, seeded(1), rate=2_000).run(drawn, 1_000)
     assert 0.45 <= time.monotonic() - started <= 2.0
+
+
+def test_a_fleet_says_which_round_it_waits_for(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "ROUND_POLL_S", 0.01)
+    domain = {"kind": "key-value", "keys": 3}
+    films = Registry(client, prefix).add(parse({**SURVEY, "name": "films", "mechanism": "privkvm", "domain": domain}))
+    stop, said = threading.Event(), []
+
+    def waiting(cause: str) -> None:
+        said.append(cause)
+        if films.rounds.open:
+            close_round(films.store(0), 1)
+        else:
+            stop.set()
+
+    drawn = Population("uniform", films.survey.mechanism.domain, np.random.default_rng(1))
+    assert Fleet(films, seeded(1), stop=stop, on_wait=waiting).run_rounds(drawn, 100) == 100
+    assert said == ["round 1 is still open", "round 1 is closed, the next one not open yet"]
 
 
 def test_wide_reports_make_small_frames() -> None:

@@ -14,7 +14,6 @@ The pool is fixed, so that an error of about sqrt(1/pool) times what others hold
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from math import exp
 from typing import Any, ClassVar
 
@@ -36,7 +35,7 @@ from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smalles
 from hearsay.mechanisms.options import integer
 
 MOST_PAIRS = 64
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 17  # hashes of a batch stay in the processor's cache
 
 
 def hashed(seed: int, function: NDArray[Any], item: NDArray[Any], buckets: int) -> NDArray[np.int64]:
@@ -153,12 +152,9 @@ class Collision(Mechanism):
             function = random.narrow_below(self.pool, n)
             covered = self._covered(thinned(pairs, self.most, random), function, random)
             count = (covered < self.buckets).sum(axis=1)
-            inside = np.zeros(n, dtype=bool)
-            for number in range(1, self.most + 1):
-                here = np.flatnonzero(count == number)
-                inside[here] = random.bernoulli(self.covered_chance[number], here.size)
-            bounds = np.where(inside, count, self.buckets - count)
-            bucket = below_each(bounds, random)
+            # One word a device whatever it holds: no step may tell how many buckets are covered.
+            inside = random.words(n) < np.array(self.covered_chance, dtype=np.uint64)[count]
+            bucket = below_each(np.where(inside, count, self.buckets - count), random)
             chosen = np.flatnonzero(inside)
             free = bucket.copy()
             for place in range(self.most):  # the covered ones rise: skip those at or below
@@ -178,7 +174,10 @@ class Collision(Mechanism):
         column = np.arange(len(owners)) - pairs.starts[owners]
         item = pairs.keys * self.signs
         if self.signs == 2:
-            item = item + plus_signs(pairs.values[:, 0], random)
+            values = np.zeros(table.shape)
+            values[owners, column] = pairs.values[:, 0]
+            plus = plus_signs(values.reshape(-1), random).reshape(table.shape)
+            item = item + plus[owners, column]
         table[owners, column] = hashed(self.options["seed"], function[owners], item, self.buckets)
         table.sort(axis=1)
         table[:, 1:][table[:, 1:] == table[:, :-1]] = self.buckets
@@ -198,10 +197,12 @@ class Collision(Mechanism):
         items = np.arange(self.domain.size * self.signs)
         total = np.zeros(items.size)
         step = max(1, _AT_ONCE // items.size)
-        for start in range(0, self.pool, step):
-            functions = np.arange(start, min(start + step, self.pool))
-            places = hashed(self.options["seed"], functions[:, None], items[None, :], self.buckets)
-            total += np.take_along_axis(state["counts"][functions], places, axis=1).sum(axis=0)
+        seen = np.flatnonzero(state["counts"].any(axis=1))
+        for start in range(0, seen.size, step):
+            functions = seen[start : start + step, None]
+            places = hashed(self.options["seed"], functions, items, self.buckets)
+            places += functions * self.buckets
+            total += state["counts"].reshape(-1).take(places).sum(axis=0)
         return total.reshape(-1, self.signs)
 
     def estimate(self, state: State) -> KeyEstimate:
@@ -238,24 +239,22 @@ class Collision(Mechanism):
         return KeyScores(tuple(presence), tuple(value), both, 1 / gap, 1 / gap, np.full(keys, float(n)), each)
 
     def channel(self) -> NDArray[np.float64]:
-        """Rows: `domain.every_set` with signs for values; sets that are thinned out as a mixture."""
+        """Rows: `domain.every_set` with signs for values; sets that are thinned out as a mixture of their runs."""
         inside, outside = self._exact()
         sets = self.domain.every_set(self.signs)
         rows = []
         for number in range(len(sets)):
             one = sets[number : number + 1]
             item = one.keys * self.signs + (one.values[:, 0] > 0 if self.signs == 2 else 0)
-            subsets = list(combinations(item.tolist(), min(self.most, len(item))))
+            runs = [np.roll(item, -first)[: self.most] for first in range(max(len(item), 1))]
             row = []
             for function in range(self.pool):
                 chances = np.zeros(self.buckets)
-                for kept in subsets:
-                    places = hashed(
-                        self.options["seed"], np.array(function), np.array(kept, dtype=np.int64), self.buckets
-                    )
+                for kept in runs:
+                    places = hashed(self.options["seed"], np.array(function), kept, self.buckets)
                     covered = np.isin(np.arange(self.buckets), places)
                     count = int(covered.sum())
-                    chances += np.where(covered, float(inside[count]), float(outside[count])) / len(subsets)
+                    chances += np.where(covered, float(inside[count]), float(outside[count])) / len(runs)
                 row.append(chances)
             rows.append(np.concatenate(row) / self.pool)
         return np.array(rows)
@@ -269,13 +268,15 @@ class Collision(Mechanism):
 
 
 def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:
-    """At most so many pairs of every device, uniformly chosen where it has more."""
-    large = pairs.sizes > most
-    if not large.any():
+    """At most so many pairs of every device: where it has more, a run of them from a random place on, around the end.
+
+    Every pair is kept equally often, which is all that answers hang on. One word a device, also where nothing is cut.
+    """
+    sizes = pairs.sizes
+    first = below_each(np.maximum(sizes, 1), random)
+    if not (sizes > most).any():
         return pairs
     owners = pairs.owners
-    order = np.lexsort((random.words(len(owners)), owners))
-    rank = np.empty(len(owners), dtype=np.int64)
-    rank[order] = np.arange(len(owners)) - pairs.starts[owners[order]]
-    kept = (rank < most) | ~large[owners]
+    after = np.arange(len(owners)) - pairs.starts[owners] - first[owners]
+    kept = after % sizes[owners] < most
     return Pairs.grouped(owners[kept], pairs.keys[kept], pairs.values[kept], len(pairs))

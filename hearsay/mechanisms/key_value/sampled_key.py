@@ -29,14 +29,14 @@ SUSPICIOUS = 1e-6  # honest devices look worse less than once in a million tests
 def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random) -> Symbols:
     """What an honest device would say about the sampled key: 0 absent, else 1 + the bin of its value."""
     place = pairs.find(key)
-    held = np.flatnonzero(place >= 0)
-    symbols = np.zeros(len(pairs), dtype=np.int64)
+    held = place >= 0
     if bins == 1:
-        symbols[held] = 1
-        return symbols
-    values = pairs.values[place[held], dimension if isinstance(dimension, int) else dimension[held]]
-    symbols[held] = 1 + (plus_signs(values, random) if bins == 2 else bins_of(values, bins))
-    return symbols
+        return held.astype(np.int64)
+    values = np.zeros(len(pairs))
+    values[held] = pairs.values[place[held], dimension if isinstance(dimension, int) else dimension[held]]
+    # Who does not hold the key rounds a 0 and forgets it: the steps that a device takes must not tell.
+    shown = plus_signs(values, random) if bins == 2 else bins_of(values, bins)
+    return np.where(held, 1 + shown.astype(np.int64), 0)
 
 
 @dataclass(frozen=True)

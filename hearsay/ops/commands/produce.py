@@ -65,11 +65,12 @@ def command(
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
-    with stopping() as stop, reports_bar(f"devices of {name}", total) as bar:
+    mechanism = registered.survey.mechanism
+    each = 1 if mechanism.one_round_each else mechanism.rounds  # reports that a device sends, at most
+    with stopping() as stop, reports_bar(f"devices of {name}", total * each) as bar:
         size = None if single else frame or FRAME
         fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
-        in_rounds = registered.survey.mechanism.rounds > 1
-        sent = (fleet.run_rounds if in_rounds else fleet.run)(people, total, bar.advance)
+        sent = (fleet.run_rounds if mechanism.rounds > 1 else fleet.run)(people, total, bar.advance)
     seconds = time.monotonic() - started
     if as_json:
         print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})

@@ -72,7 +72,7 @@ def hashed_to_buckets(epsilon: float, share: float, mean: float, reports: int) -
         def reports(self, state: Any) -> int:
             return 40 * reports
 
-    mechanism = OneKeyEach.create(epsilon, domain(20), {"pairs": 4})
+    mechanism = OneKeyEach.create(epsilon, domain(REPLICATES), {"pairs": 4})
     t, inside = mechanism.buckets, float(mechanism._exact()[0][-1])
     absent = np.array([1 / t - 1 / t**2, 1 / t - 1 / t**2, 1 / t**2])  # only minus' bucket, only plus', one for both
     plus = np.array([(1 - inside) / t, inside * (1 - 1 / t), inside / t])

@@ -1,7 +1,7 @@
 """Curves of an error against one thing that varies, for several methods: what most of the paper's figures are."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, hypot, sqrt
 from typing import Any, NamedTuple
 
@@ -41,6 +41,12 @@ class Panel:
     score: Score
     label: str
     log_x: bool = False
+    once: frozenset[str] = frozenset()  # methods of one round whatever the setting says: level lines
+
+    def curve(self, method: str) -> list[Setting]:
+        """What a method is run in, one setting a spot."""
+        settings = list(self.settings.values())
+        return [replace(each, rounds=1) for each in settings] if method in self.once else settings
 
 
 Curves = dict[str, list[Spot]]
@@ -58,10 +64,7 @@ def figure(
         return Spot.of([panel.score(found, setting.law) for found in drawn[method, setting]])
 
     found: list[Curves] = [
-        {
-            label: [spot(panel, method, one) for one in panel.settings.values()]
-            for label, method in panel.methods.items()
-        }
+        {label: [spot(panel, method, one) for one in panel.curve(label)] for label, method in panel.methods.items()}
         for panel in panels
     ]
     rows: list[list[Any]] = [
@@ -86,7 +89,8 @@ def figure(
 
 def _draw_panel(axes: Any, panel: Panel, curves: Curves) -> None:
     for method, spots in curves.items():
-        axes.plot(list(panel.settings), [spot.error for spot in spots], marker=".", label=method, linewidth=1.2)
+        style = {"linestyle": "--"} if method in panel.once else {"marker": "."}
+        axes.plot(list(panel.settings), [spot.error for spot in spots], label=method, linewidth=1.2, **style)
     if all(spot.error > 0 for spots in curves.values() for spot in spots):
         axes.set_yscale("log")
     if panel.log_x:
@@ -98,5 +102,5 @@ def _draw_panel(axes: Any, panel: Panel, curves: Curves) -> None:
 def own_ticks(axes: Any, values: Sequence[float]) -> None:
     """A logarithmic axis that names what was measured, not powers of ten."""
     axes.set_xscale("log")
-    axes.set_xticks(values, labels=[f"{value:,.9g}" for value in values])
+    axes.set_xticks(values, labels=[f"{value:,.9g}" for value in values], fontsize=8)
     axes.set_xticks([], minor=True)
