@@ -55,6 +55,12 @@ class _Bounded(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # uvicorn ch
         except h11.LocalProtocolError:  # bytes after a request that was answered with an error: nothing to add
             self.transport.abort()
 
+    def send_400_response(self, msg: str) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.transport.abort()  # the next answer on this connection is that of the request that is being worked on
+        else:
+            super().send_400_response(msg)
+
     def _look(self) -> None:
         """Close a connection that has brought no request since the last look, or whose request takes for ever."""
         if self.transport.is_closing():

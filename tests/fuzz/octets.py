@@ -1,6 +1,7 @@
 """Damage to bytes and to text: flipped, cut, doubled, spliced, and swapped for what parsers stumble over."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 
 NASTY_TEXT = (
@@ -111,3 +112,9 @@ def _splice(random: Random, octets: bytearray, others: Sequence[bytes]) -> None:
 _BLOWS: tuple[Callable[[Random, bytearray, Sequence[bytes]], None], ...] = (
     _flip, _replace, _delete, _truncate, _double, _insert, _nasty, _splice,
 )  # fmt: skip
+
+
+def put(path: Path, content: bytes) -> None:
+    """A file anew: one that is cut to nothing and written again is sent to the disk by some file systems."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)

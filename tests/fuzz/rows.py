@@ -12,7 +12,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.producer import values
 from hearsay.producer.errors import ValuesError
-from tests.fuzz.octets import NASTY_TEXT, damaged, damaged_text
+from tests.fuzz.octets import NASTY_TEXT, damaged, damaged_text, put
 from tests.fuzz.tally import Tally, one_line
 from tests.producer.test_rows import KINDS
 
@@ -39,7 +39,7 @@ def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
     for _ in range(cases):
         domain, rows = random.choice(seeds())
         octets = _file(random, rows, texts)
-        file.write_bytes(octets)
+        put(file, octets)
         tally.run((domain.kind, octets), lambda domain=domain: _read(file, domain))
 
 

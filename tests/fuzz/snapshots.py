@@ -17,7 +17,7 @@ from hearsay.estimator.snapshots import directory
 from hearsay.estimator.snapshots.content import compose
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
-from tests.fuzz.octets import damaged
+from tests.fuzz.octets import damaged, put
 from tests.fuzz.surveys import SLOW
 from tests.fuzz.tally import Tally, one_line
 from tests.fuzz.trees import damaged_tree
@@ -87,10 +87,10 @@ def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
                 arrays = _repacked(random, good.state)
             case _:
                 document, arrays = _other_state(random, good)
-        (target / directory.ARRAYS).write_bytes(arrays)
+        put(target / directory.ARRAYS, arrays)
         if text is None:
             text = _written(random, document, target / directory.ARRAYS)
-        (target / directory.JSON).write_bytes(text)
+        put(target / directory.JSON, text)
         tally.run((text[:200], arrays[:40]), lambda: _load(target))
 
 

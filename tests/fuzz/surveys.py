@@ -16,7 +16,7 @@ from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms import catalogue
 from hearsay.ops.terminal import toml
-from tests.fuzz.octets import damaged, damaged_text
+from tests.fuzz.octets import damaged, damaged_text, put
 from tests.fuzz.tally import Tally, one_line
 from tests.fuzz.trees import damaged_tree
 from tests.mechanisms.shared import ALL_CASES
@@ -63,7 +63,7 @@ def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
                 tally.run(table, _parsing(table, number % 16 == 0), lambda table=table: why_slow(table))
             case 2:
                 text = _file(random, good, texts)
-                file.write_bytes(text)
+                put(file, text)
                 tally.run(text, _reading(lambda: load(file)), lambda text=text: _why_slow_text(text))
             case _:
                 record = json.dumps({"survey": good, "shards": 1}).encode()

@@ -39,13 +39,13 @@ def metric_option(default: str | None) -> Option:
         if isinstance(value, list | tuple):
             value = {"kind": "matrix", "rows": list(value)}
         table = {"kind": value} if isinstance(value, str) else value
-        kind = table.get("kind") if isinstance(table, Mapping) else None
-        if not isinstance(table, Mapping) or not isinstance(kind, str) or kind not in _KINDS:
+        named = table.get("kind") if isinstance(table, Mapping) else None
+        if not isinstance(table, Mapping) or not isinstance(named, str) or named not in _KINDS:
             raise SpecificationError(f"options.metric must be one of {', '.join(_KINDS)}, got {value!r}")
         parameters = set(table) - {"kind"}
-        if parameters != _PARAMETERS.get(kind, set()):
-            wanted = ", ".join(sorted(_PARAMETERS.get(kind, set()))) or "nothing"
-            raise SpecificationError(f"options.metric of kind {kind} takes {wanted}, got {sorted(parameters)}")
+        if parameters != _PARAMETERS.get(named, set()):
+            wanted = ", ".join(sorted(_PARAMETERS.get(named, set()))) or "nothing"
+            raise SpecificationError(f"options.metric of kind {named} takes {wanted}, got {sorted(parameters)}")
         return dict(table)
 
     return Option("metric", default, check, f"distance between values: {', '.join(_KINDS)}; or a CSV file")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -134,3 +135,29 @@ def test_a_body_that_breaks_after_the_answer_leaves_no_traceback(
                     pass
     assert [record for record in caplog.records if record.exc_info] == []
     assert running.get("/healthz").status_code == 200
+
+
+def test_a_body_that_breaks_before_the_answer_leaves_no_traceback(
+    running: httpx.Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The request that is being worked on has no one to answer any more."""
+    gate, inside = threading.Event(), threading.Event()
+    get = EstimateCache.get
+
+    def waiting(self: EstimateCache, *words: Any) -> Any:
+        inside.set()
+        gate.wait(20)
+        return get(self, *words)
+
+    monkeypatch.setattr(EstimateCache, "get", waiting)
+    with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as connection:
+        connection.settimeout(5.0)
+        head = b"GET /api/surveys/colours/query?q=frequencies HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head)
+        assert inside.wait(10)
+        connection.sendall(b"zz\r\nhello")
+        with suppress(ConnectionError):
+            assert connection.recv(1_000) == b""
+    gate.set()
+    assert running.get("/api/surveys/colours/query", params={"q": "frequencies"}).status_code == 200
+    assert [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"] == []
