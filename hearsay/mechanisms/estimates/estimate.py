@@ -116,7 +116,11 @@ class Ranges(ABC):
     @cached_property
     def rising(self) -> Floats:
         """Cumulative shares that never fall: the nearest ones to those estimated."""
-        return isotonic(self.prefix_values())
+        return isotonic(self.prefix_values(), self.prefix_weights())
+
+    def prefix_weights(self) -> Floats | None:
+        """How well the share up to every cell is known, relative to others; None where all are known about alike."""
+        return None
 
     @cached_property
     def inversion(self) -> Inversion:
