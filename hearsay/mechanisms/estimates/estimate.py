@@ -116,11 +116,7 @@ class Ranges(ABC):
     @cached_property
     def rising(self) -> Floats:
         """Cumulative shares that never fall: the nearest ones to those estimated."""
-        return isotonic(self.prefix_values(), self.prefix_weights())
-
-    def prefix_weights(self) -> Floats | None:
-        """How well the share up to every cell is known, relative to others; None where all are known about alike."""
-        return None
+        return isotonic(self.prefix_values())
 
     @cached_property
     def inversion(self) -> Inversion:
@@ -130,7 +126,10 @@ class Ranges(ABC):
         found = self.cdf() if cells.size == self.domain.size else self.prefixes(cells)
         low, high = found.ends()
         unknown = ~np.isfinite(found.stderr)
-        above, below = (np.where(unknown, 1.0, away) for away in (high - found.value, found.value - low))
+        # Where the fit has left what was estimated at a cell, the cell's interval still reaches from its own value.
+        off = found.value - self.rising[cells]
+        above, below = high - found.value + np.maximum(off, 0.0), found.value - low + np.maximum(-off, 0.0)
+        above, below = (np.where(unknown, 1.0, away) for away in (above, below))
         return Inversion(self.rising, cells, found.stderr, above, below)
 
     def quantiles(self, ranks: Floats) -> Quantiles:

@@ -3,7 +3,8 @@
 The running maximum of a noisy cumulative share crosses every rank too early. Its isotonic fit F, the nearest shares
 that never fall, does not: the quantile is the first cell at which F reaches the rank. From there the band goes down as
 far as the upper limit, F(x) plus what the interval of the share up to x has above its value, stays at or above the
-rank, and up to the first cell whose lower limit reaches it.
+rank, and up to the first cell whose lower limit reaches it. Where errors add up towards the middle of the domain, F is
+drawn away from cells near its ends that are known well: there the limits are those of the cell's own value.
 
 On large domains the intervals are those of some thousand cells, spread evenly and at no round numbers (a prefix of a
 round number of cells is better known than its neighbours); between them they are interpolated. All of it is kept, so

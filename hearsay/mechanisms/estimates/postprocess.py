@@ -49,15 +49,12 @@ def process(shares: Floats, method: str) -> Processed:
     raise QueryError(f"postprocess must be one of {', '.join(METHODS)}, got {method!r}")
 
 
-def isotonic(cumulative: Floats, weights: Floats | None = None) -> Floats:
-    """Cumulative shares that never fall, within 0..1: what neighbours contradict is averaged (Barlow et al. 1972).
-
-    Weights (one over the variance) are for shares of which some are known far better than others.
-    """
-    return np.clip(_nearest_rising(cumulative, weights), 0.0, 1.0)
+def isotonic(cumulative: Floats) -> Floats:
+    """Cumulative shares that never fall, within 0..1: what neighbours contradict is averaged (Barlow et al. 1972)."""
+    return np.clip(_nearest_rising(cumulative), 0.0, 1.0)
 
 
-def _nearest_rising(values: Floats, weights: Floats | None) -> Floats:
+def _nearest_rising(values: Floats) -> Floats:
     """By scipy where values are many and it is there: a simulation goes without it."""
     if values.size > _OWN_UP_TO:
         try:
@@ -65,31 +62,29 @@ def _nearest_rising(values: Floats, weights: Floats | None) -> Floats:
         except ImportError:
             pass
         else:
-            rising: Floats = isotonic_regression(values, weights=weights).x
+            rising: Floats = isotonic_regression(values).x
             return rising
-    return pooled(values, weights)
+    return pooled(values)
 
 
-def pooled(values: Floats, weights: Floats | None = None) -> Floats:
+def pooled(values: Floats) -> Floats:
     """Pool neighbours that fall until none does: whole falling runs at once while they are many, then one by one."""
-    means, sizes = values.astype(np.float64), np.ones(values.size)
-    heavy = sizes if weights is None else weights
+    means, weights = values.astype(np.float64), np.ones(values.size)
     while True:
         falls = means[1:] < means[:-1]
         if np.count_nonzero(falls) * _MANY_FALLS <= means.size:
             break
         starts = np.flatnonzero(np.append(True, ~falls))
-        totals, sizes = np.add.reduceat(means * heavy, starts), np.add.reduceat(sizes, starts)
-        heavy = np.add.reduceat(heavy, starts)
-        means = totals / heavy
-    done: list[tuple[float, float, float]] = []
-    for mean, weight, size in zip(means.tolist(), heavy.tolist(), sizes.tolist(), strict=True):
+        totals, weights = np.add.reduceat(means * weights, starts), np.add.reduceat(weights, starts)
+        means = totals / weights
+    done: list[tuple[float, float]] = []
+    for mean, weight in zip(means.tolist(), weights.tolist(), strict=True):
         while done and done[-1][0] > mean:
-            before, more, others = done.pop()
-            mean, weight, size = (mean * weight + before * more) / (weight + more), weight + more, size + others
-        done.append((mean, weight, size))
-    means, _, sizes = np.array(done).T
-    return np.repeat(means, sizes.astype(np.int64))
+            before, heavy = done.pop()
+            mean, weight = (mean * weight + before * heavy) / (weight + heavy), weight + heavy
+        done.append((mean, weight))
+    means, weights = np.array(done).T
+    return np.repeat(means, weights.astype(np.int64))
 
 
 def project(shares: Floats, total: float = 1.0) -> Floats:

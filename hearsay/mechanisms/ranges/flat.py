@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.estimates.inversion import sampled_cells
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
@@ -32,8 +31,6 @@ from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs
 
-_ENDS = 3  # cells from which on there is a middle
-_CERTAIN = 1e3  # the weight of the whole, which is known, over that of all other cells together
 ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr")
 
 
@@ -82,17 +79,6 @@ class FlatEstimate(RangeEstimate):
 
     def prefix_values(self) -> Floats:
         return np.append(self.cumulative[1:-1], 1.0)
-
-    def prefix_weights(self) -> Floats | None:
-        """Noise adds up towards the middle of the domain: what is known near its ends must not drown in it."""
-        cells = sampled_cells(self.domain.size)
-        stderr = self.prefixes(cells).stderr
-        known = np.isfinite(stderr[:-1]) & (stderr[:-1] > 0)
-        if self.domain.size < _ENDS or not known.all():
-            return None
-        weights = np.interp(np.arange(self.domain.size), cells[:-1], 1 / stderr[:-1] ** 2)
-        weights[-1] = weights.sum() * _CERTAIN
-        return weights
 
 
 @dataclass(frozen=True)
