@@ -25,12 +25,13 @@ _GOLDEN = 0.6180339887498949
 
 
 def sampled_cells(size: int) -> Ends:
-    """All cells, or one of each of so many equal stretches, the last one included."""
+    """All cells, or one of each of so many equal stretches and the last two: the last is known, which says nothing
+    about those before it."""
     if size <= EVERY_CELL_UP_TO:
         return np.arange(size, dtype=np.int64)
     number = np.arange(EVERY_CELL_UP_TO)
     inside = ((number + number * _GOLDEN % 1) * (size / EVERY_CELL_UP_TO)).astype(np.int64)
-    return np.unique(np.append(np.minimum(inside, size - 1), size - 1))
+    return np.unique(np.append(np.minimum(inside, size - 1), [size - 2, size - 1]))
 
 
 class Quantiles(NamedTuple):
