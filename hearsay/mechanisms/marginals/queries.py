@@ -259,7 +259,7 @@ class Correlations(Query):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         pairs = _pairs(estimate.domain)
         found = np.array([correlation(estimate.table(pair)) for pair in pairs])
-        return view.show(Measured(found[:, 0], found[:, 1]), [_named(estimate.domain, pair) for pair in pairs])
+        return view.show(Measured(*found.T), [_named(estimate.domain, pair) for pair in pairs])
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,10 @@ from scipy import stats
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.marginals.analyses.association import associate
-from hearsay.mechanisms.marginals.analyses.information import (
-    measured_information,
-    mutual_information,
-    project_rows,
-)
+from hearsay.mechanisms.marginals.analyses.association import Association, associate
+from hearsay.mechanisms.marginals.analyses.correlation import coefficient, correlation, cramers_v
+from hearsay.mechanisms.marginals.analyses.dependence import inward_distance, project_rows
+from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
 from hearsay.mechanisms.marginals.methods.inp_ht import InpHT
 from hearsay.mechanisms.marginals.methods.marg_views import MargPS
 from hearsay.mechanisms.marginals.table import Table
@@ -126,3 +124,52 @@ def test_interval_of_information_covers(phi: float, surveys: int) -> None:
     assert covered >= stats.binom.ppf(1e-6, surveys, 0.91)
     if surveys >= 1_000:
         assert covered >= 0.9 * surveys
+
+
+def diagonal(sizes: tuple[int, int], strength: float) -> Floats:
+    """Even shares, mixed with as much of a table that has everybody on its diagonal."""
+    least = min(sizes)
+    alike = np.zeros(sizes)
+    alike[range(least), range(least)] = 1 / least
+    return ((1 - strength) / np.prod(sizes) + strength * alike).reshape(-1)
+
+
+@pytest.mark.parametrize("surveys", [60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("strength", [0.0, 0.05, 0.3])
+def test_intervals_of_larger_tables_cover(strength: float, surveys: int) -> None:
+    """Noise makes measures of dependence look larger than they are, the more so the more cells there are."""
+    sizes, shares = (3, 4), diagonal((3, 4), strength)
+    drawn = Surveys(make(InpHT, sizes, 2, 1.1), shares, 3)
+    true = float(mutual_information(shares.reshape(sizes))), coefficient(shares, sizes)
+    covered = np.zeros(2)
+    for _ in range(surveys):
+        table = drawn.estimate(20_000).table((0, 1))
+        for place, found in enumerate((measured_information(table), correlation(table))):
+            covered[place] += found.low - 1e-12 <= true[place] <= found.high
+            assert 0 <= found.low <= found.value <= found.high
+    assert (covered >= stats.binom.ppf(1e-6, surveys, 0.93)).all()
+    if surveys >= 400:
+        assert (covered >= 0.9 * surveys).all()
+
+
+def test_the_distance_towards_independence_is_that_of_a_normal_error_for_two_binary_attributes() -> None:
+    def test(statistic: float, degrees: int) -> Association:
+        return Association(statistic, degrees, float(stats.chi2.sf(statistic, degrees)), 0.0, 1.0, simulated=False)
+
+    for statistic in (25.0, 100.0, 899.0, 1e6):
+        assert inward_distance(test(statistic, 1)) == pytest.approx(1.96, abs=1e-3)
+    assert inward_distance(test(3.0, 4)) == pytest.approx(np.sqrt(3.0))  # all the way
+    assert inward_distance(test(899.9, 12)) == pytest.approx(inward_distance(test(900.1, 12)), rel=1e-2)
+
+
+def test_a_coefficient_stays_where_coefficients_are() -> None:
+    few = Surveys(make(InpHT, (2, 2), 2, 1.1), np.array([0.4, 0.1, 0.1, 0.4]), 3)
+    for _ in range(50):
+        found = correlation(few.estimate(60).table((0, 1)))
+        assert np.isnan(found.value) or -1 <= found.low <= found.high <= 1
+
+
+def test_cramers_v_of_known_tables() -> None:
+    tables = np.stack([np.full((2, 3), 1 / 6), np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])])
+    np.testing.assert_allclose(cramers_v(tables), [0.0, 1.0], atol=1e-12)
+    assert np.isnan(coefficient(np.array([0.5, 0.5, 0.0, 0.0, 0.0, 0.0]), (2, 3)))

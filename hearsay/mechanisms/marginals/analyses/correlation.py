@@ -2,27 +2,51 @@
 
 phi = (P11 - p q)/sqrt(p(1-p) q(1-q)), between -1 and 1 (Kulkarni figure 4.2); for r x c tables
 V = sqrt(sum (P - p q')^2/(p q')/min(r-1, c-1)), between 0 and 1. The standard error is of first order, from the cells'
-covariance; V has none near 0, where it cannot be negative, and overstates weak association: see `association`.
+covariance, and so is phi's interval. V cannot be negative and overstates weak association: its interval is that of
+module `dependence`, and 0 belongs to it where the test of independence accepts.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.estimate import Z95, Floats
+from hearsay.mechanisms.marginals.analyses.association import associate
+from hearsay.mechanisms.marginals.analyses.dependence import interval
 from hearsay.mechanisms.marginals.table import Table
 
 _STEP = 1e-6
 
 
-def correlation(table: Table) -> tuple[float, float]:
-    """The coefficient and its standard error; NaN where an attribute has only one value."""
+class Correlation(NamedTuple):
+    """A coefficient with its standard error and its 95% interval; NaN where an attribute has only one value."""
+
+    value: float
+    stderr: float
+    low: float
+    high: float
+
+
+def correlation(table: Table) -> Correlation:
+    """phi or V of a measured table of two attributes."""
     if len(table.shape) != 2:
         raise QueryError(f"a correlation needs two attributes, got {len(table.shape)}")
     binary = table.shape == (2, 2)
     held = table.value if binary else table.held
     value = float(coefficient(held, table.shape))
     if not np.isfinite(value):
-        return np.nan, np.nan
+        return Correlation(np.nan, np.nan, np.nan, np.nan)
+    stderr = _first_order(held, table)
+    if binary:
+        return Correlation(value, stderr, *np.clip((value - Z95 * stderr, value + Z95 * stderr), -1.0, 1.0))
+    if not np.isfinite(table.covariance).all():  # a model
+        return Correlation(value, stderr, np.nan, np.nan)
+    low, high = interval(table, cramers_v, value, associate(table))
+    return Correlation(value, stderr, low, min(high, 1.0))
+
+
+def _first_order(held: Floats, table: Table) -> float:
     moved = [
         (coefficient(held + _STEP * unit, table.shape) - coefficient(held - _STEP * unit, table.shape)) / (2 * _STEP)
         for unit in np.eye(held.size)
@@ -30,7 +54,17 @@ def correlation(table: Table) -> tuple[float, float]:
     gradient = np.array(moved)
     gradient[~np.isfinite(gradient)] = 0.0
     variance = float(gradient @ table.conditional @ gradient)
-    return value, float(np.sqrt(max(variance, 0.0)))
+    return float(np.sqrt(max(variance, 0.0)))
+
+
+def cramers_v(tables: Floats) -> Floats:
+    """V of probability tables, shape (..., rows, columns); 0 where an attribute has only one value."""
+    p, q = tables.sum(axis=-1, keepdims=True), tables.sum(axis=-2, keepdims=True)
+    expected = p * q
+    parts = np.where(expected > 0, (tables - expected) ** 2 / np.where(expected > 0, expected, 1.0), 0.0)
+    least = np.minimum((p > 0).sum(axis=(-1, -2)), (q > 0).sum(axis=(-1, -2))) - 1
+    found: Floats = np.sqrt(parts.sum(axis=(-1, -2)) / np.maximum(least, 1))
+    return found
 
 
 def coefficient(cells: Floats, shape: tuple[int, ...]) -> float:
@@ -42,10 +76,6 @@ def coefficient(cells: Floats, shape: tuple[int, ...]) -> float:
         if p.min() <= 0 or q.min() <= 0:
             return float("nan")
         return float((table[1, 1] * table[0, 0] - table[0, 1] * table[1, 0]) / np.sqrt(spread))
-    kept_rows, kept_columns = p > 0, q > 0
-    least = min(kept_rows.sum(), kept_columns.sum()) - 1
-    if least < 1:
+    if min((p > 0).sum(), (q > 0).sum()) < 2:
         return float("nan")
-    expected = np.outer(p, q)[np.ix_(kept_rows, kept_columns)]
-    surplus = table[np.ix_(kept_rows, kept_columns)] - expected
-    return float(np.sqrt((surplus**2 / expected).sum() / least))
+    return float(cramers_v(table))

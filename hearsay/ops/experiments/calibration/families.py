@@ -11,6 +11,8 @@ from hearsay.ops.experiments.calibration.tally import Measurement
 _FEW_CELLS, _LARGE = 64, 1 << 14
 _SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
+_SLOW_PAIRS = 4
+_MANY_ATTRIBUTES, _AT_MANY = 16, 2
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,12 @@ def _cell_runs(case: cells.Case, runs: int) -> int:
     return max(2, runs // fewer)
 
 
-def _same(case: Any, runs: int) -> int:
-    return runs
+def _pair_runs(case: pairs.PairCase, runs: int) -> int:
+    return max(2, runs // _SLOW_PAIRS) if case.mechanism == "collision" and case.size >= _FEW_CELLS else runs
+
+
+def _attribute_runs(case: attributes.AttributeCase, runs: int) -> int:
+    return max(2, runs // _AT_MANY) if case.shape[0] >= _MANY_ATTRIBUTES else runs
 
 
 FAMILIES = (
@@ -59,7 +65,7 @@ FAMILIES = (
         "quantile",
         pairs.cases,
         pairs.measure,
-        _same,
+        _pair_runs,
         "heavy, rare, empty: shares of keys; mean: of a key's values, or of all numbers; range: of a range of keys",
     ),
     Family(
@@ -70,7 +76,7 @@ FAMILIES = (
         "information",
         attributes.cases,
         attributes.measure,
-        _same,
+        _attribute_runs,
         "cell, single: of a table of k attributes, of one; information: at least 90% are meant to hold",
     ),
 )

@@ -50,8 +50,18 @@ class People:
         """The true table of some binary attributes, row-major in the order named."""
         return self.table(attributes, (2,) * len(attributes))
 
+    @cached_property
+    def _tables(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], NDArray[np.float64]]:
+        return {}
+
     def table(self, attributes: Sequence[int], sizes: tuple[int, ...]) -> NDArray[np.float64]:
-        """The true table of some attributes of these sizes."""
+        """The true table of some attributes of these sizes; kept, since several methods are compared with it."""
+        known, asked = self._tables, (tuple(attributes), sizes)
+        if asked not in known:
+            known[asked] = self._counted(attributes, sizes)
+        return known[asked]
+
+    def _counted(self, attributes: Sequence[int], sizes: tuple[int, ...]) -> NDArray[np.float64]:
         cells = np.ravel_multi_index(tuple(self.rows[:, place] for place in attributes), sizes)
         return np.bincount(cells, self.counts, int(np.prod(sizes))) / self.counts.sum()
 
@@ -87,10 +97,13 @@ def flights() -> People:
     return People.of(np.stack([column.to_numpy().astype(np.int64) for column in columns], axis=1))
 
 
+@lru_cache(maxsize=8)
 def flight_bits(attributes: int) -> People:
     """The first of the eight attributes; more than eight by repeating them, as the dissertation does."""
     known = flights()
-    return People(np.take(known.rows, np.arange(attributes) % 8, axis=1), known.counts)
+    rows, place = np.unique(known.rows[:, : min(attributes, 8)], axis=0, return_inverse=True)
+    counts = np.bincount(place.reshape(-1), known.counts).astype(np.int64)
+    return People(np.take(rows, np.arange(attributes) % 8, axis=1), counts)
 
 
 @lru_cache(maxsize=8)

@@ -1,14 +1,15 @@
 """Surveys of one setting repeated: the mean total variation of the estimated marginals from the devices' own."""
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hearsay.mechanisms.base import State
 from hearsay.mechanisms.exact.randomness import SeededRandom
+from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.domain import AttributeDomain
-from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.calm import Calm
 from hearsay.mechanisms.marginals.methods.inp_em import InpEM
@@ -19,6 +20,7 @@ from hearsay.mechanisms.marginals.methods.marg_views import MargPS, MargRR
 from hearsay.mechanisms.marginals.methods.sketch import AttributeSketch
 from hearsay.mechanisms.marginals.methods.whole_table import InpPS, InpRR
 from hearsay.ops.experiments.marginals.data import People
+from hearsay.ops.experiments.marginals.draws import drawn_state
 
 HALF_NORMAL = float(np.sqrt(2 / np.pi))  # mean of |error| in standard errors
 MOST_SETS = 60  # of the sets of k attributes: more would not change a mean
@@ -81,42 +83,37 @@ def build(method: Method, attributes: int, order: int, epsilon: float) -> Attrib
 
 
 def survey(mechanism: AttributeMechanism, people: People, random: SeededRandom, generator: np.random.Generator) -> Any:
-    """The estimate of one survey of these devices."""
-    if isinstance(mechanism, InpRR | InpPS):
-        return mechanism.estimate(_drawn_at_once(mechanism, people, generator))
-    return mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(people.values, random)))
+    """The estimate of one survey of these devices: its state drawn at once where that is possible, else played."""
+    state = drawn_state(mechanism, people, generator)
+    if state is None:
+        state = mechanism.fold(mechanism.empty(), mechanism.perturb(people.values, random))
+    return mechanism.estimate(state)
 
 
-def _drawn_at_once(mechanism: InpRR | InpPS, people: People, generator: np.random.Generator) -> State:
-    """The state of all devices from its exact distribution: 2^d bits a device would take hours."""
-    cells = np.ravel_multi_index(tuple(people.rows.T), mechanism.domain.shape)
-    held, devices = np.zeros(mechanism.domain.size, dtype=np.int64), int(people.counts.sum())
-    np.add.at(held, cells, people.counts)
-    p, q, gap = mechanism.oracle.hit_chances()
-    if isinstance(mechanism, InpRR):
-        ones = generator.binomial(held, p) + generator.binomial(devices - held, q)
-        return {"ones": ones, "n": np.array([devices])}
-    told = generator.binomial(held, gap)  # p - q is the chance to tell the truth whatever the draw
-    rest = devices - int(told.sum())
-    return {"hist": told + generator.multinomial(rest, np.full(held.size, 1 / held.size))}
-
-
-def chosen_sets(estimate: MarginalEstimate, order: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
-    """All sets of so many attributes, or as many of them as are worth looking at."""
-    sets = estimate.sets(order)
+@lru_cache(maxsize=64)
+def chosen_sets(attributes: int, order: int) -> tuple[Attributes, ...]:
+    """All sets of so many attributes, or as many of them as are worth looking at, the same in all runs."""
+    sets = list(combinations(range(attributes), order))
     if len(sets) <= MOST_SETS:
-        return sets
-    return [sets[place] for place in generator.choice(len(sets), MOST_SETS, replace=False)]
+        return tuple(sets)
+    places = np.random.default_rng(order).choice(len(sets), MOST_SETS, replace=False)
+    return tuple(sets[place] for place in places)
+
+
+@lru_cache(maxsize=12)
+def sample(data: People, devices: int, seed: int) -> People:
+    """The devices of one run: kept, since all methods are asked about the same ones."""
+    return data.drawn(devices, np.random.default_rng(seed))
 
 
 def variation(method: Method, data: People, devices: int, order: int, epsilon: float, settings: Settings) -> Variation:
     """The mean total variation of marginals of `order` attributes, over runs with new devices each."""
     mechanism, generator = build(method, data.attributes, order, epsilon), settings.generator
+    sets = chosen_sets(data.attributes, order)
     found, expected = [], []
-    for _ in range(settings.runs):
-        people = data.drawn(devices, generator)
-        estimate = survey(mechanism, people, settings.random, generator)
-        tables = [estimate.table(chosen) for chosen in chosen_sets(estimate, order, generator)]
+    for run in range(settings.runs):
+        people = sample(data, devices, settings.seed + run)
+        tables = survey(mechanism, people, settings.random, generator).tables(sets)
         errors = [np.abs(t.value - people.marginal(t.attributes)).sum() / 2 for t in tables]
         found.append(float(np.mean(errors)))
         expected.append(float(np.mean([HALF_NORMAL * t.stderr.sum() / 2 for t in tables])))
