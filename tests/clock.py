@@ -1,5 +1,7 @@
 """A clock that tests may turn: every script asks it instead of the server's own."""
 
+from collections.abc import Callable
+
 import pytest
 
 from hearsay.collector.store import scripts
@@ -33,16 +35,24 @@ class Clock:
         """Forward, or back."""
         self._client.incrby(_OFFSET, int(seconds))
 
+    def set(self, seconds: float) -> None:
+        """So far from the true time."""
+        self._client.set(_OFFSET, int(seconds))
 
-def turn_clocks(monkeypatch: pytest.MonkeyPatch, client: Client) -> Clock:
-    """Scripts that are made from now on ask a clock of ours."""
-    original = scripts.source
 
-    def turned(name: str, shebang: bool) -> str:
+def turned(original: Callable[[str, bool], str]) -> Callable[[str, bool], str]:
+    """Scripts that ask a clock of ours."""
+
+    def source(name: str, shebang: bool) -> str:
         text = original(name, shebang).replace("redis.call('TIME')", "turned_time()")
         text = text.replace("'XADD', stream, '*'", "'XADD', stream, turned_id(stream)")
         head, newline, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
         return head + newline + _PRELUDE + rest
 
-    monkeypatch.setattr(scripts, "source", turned)
+    return source
+
+
+def turn_clocks(monkeypatch: pytest.MonkeyPatch, client: Client) -> Clock:
+    """Scripts that are made from now on ask a clock of ours."""
+    monkeypatch.setattr(scripts, "source", turned(scripts.source))
     return Clock(client)

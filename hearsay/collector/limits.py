@@ -45,6 +45,9 @@ LONGEST_STEP_S = 5  # what one look at the clock may add to the time that has go
 WRITERS_AT_ONCE = 500  # looked at by one TRIM; all of a million would stop the server for a second
 RESEND_WINDOW_S = 10.0  # an everysec server can lose its last second or two; writers hold on to more than that
 
+# Rounds.
+DISK_WAIT_MS = 2_000  # a log that is flushed every second is on disk by then
+
 # Dead letters and skips.
 DEAD_LETTERS_PER_COMMIT = 100
 DEAD_LETTERS_KEPT = 10_000

@@ -16,6 +16,7 @@ import redis
 
 from hearsay.collector.errors import ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
 from hearsay.collector.limits import PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
+from hearsay.collector.store.condition import is_disk_trouble
 from hearsay.collector.store.shard import Published, Shard
 
 Entry = tuple[bytes, bytes]
@@ -29,6 +30,7 @@ class _Batch:
         self.number, self.entries, self.reports, self.round_number = number, entries, reports, round_number
         self.unsure = False  # it was sent and no answer came: the server may have it
         self.acknowledged = False  # the server had it, and can only lose it
+        self.promised = False  # whoever published it was told that it is stored
         self.stored_at: float | None = None
 
     def reset(self) -> None:
@@ -57,6 +59,7 @@ class Writer:
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
         self._held: deque[_Batch] = deque()
+        self._lost_with_round = 0  # entries that a server lost, and that came too late when they were sent again
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -73,7 +76,7 @@ class Writer:
         """Store entries of (field, payload) once; returns when they are stored. `reports` is how many they hold.
 
         Where the survey has rounds, all entries are of one. RoundClosed: it was closed before they were all stored, and
-        those that were not are given up.
+        those that were not are given up. A ReportsLost that names rounds is about earlier entries: these are stored.
         """
         remaining = reports
         chunks = list(_chunks(entries))
@@ -88,6 +91,7 @@ class Writer:
             except RoundClosed as closed:
                 closed.entries += sum(map(len, chunks[position + 1 :]))
                 raise
+        self._tell_lost()
 
     def _drain(self) -> None:
         """Send every batch that is not stored yet, oldest first."""
@@ -105,13 +109,13 @@ class Writer:
                 pause = self._wait("memory", pause)
                 continue
             except redis.exceptions.ResponseError as error:
-                if not str(error).startswith("MISCONF"):
+                if not is_disk_trouble(error):
                     raise
                 pause = self._wait("disk", pause)  # the server cannot write its log: it takes nothing for now
                 continue
             match answer.status:
                 case "ok" | "duplicate":
-                    batch.stored_at, batch.acknowledged = self._clock(), True
+                    batch.stored_at, batch.acknowledged, batch.promised = self._clock(), True, True
                     pause = FIRST_PAUSE_S
                 case "gap":
                     self._resend_after(answer.last)
@@ -120,16 +124,26 @@ class Writer:
                 case "pressure":
                     pause = self._wait(answer.cause, pause)
                 case "closed" if answer.cause == "round" and batch.round_number is not None:
-                    raise RoundClosed(
-                        f"round {batch.round_number} of survey {self.shard.survey.name} takes no more reports",
-                        batch.round_number,
-                        self._give_up(batch.round_number),
-                    )
+                    if late := self._give_up(batch.round_number):
+                        raise RoundClosed(
+                            f"round {batch.round_number} of survey {self.shard.survey.name} takes no more reports",
+                            batch.round_number,
+                            late,
+                        )
                 case "closed":
                     raise SurveyClosed(f"survey {self.shard.survey.name} is closed and takes no more reports")
                 case _:
                     raise UnknownSurvey(f"survey {self.shard.survey.name} is not registered any more")
         self._let_go()
+
+    def _tell_lost(self) -> None:
+        """Say what came too late when it was sent again; by now everything else is stored."""
+        if lost := self._lost_with_round:
+            self._lost_with_round = 0
+            raise ReportsLost(
+                f"the server lost {lost} entries of {self.shard.survey.name} that it had taken, and their rounds are "
+                "over"
+            )
 
     def _send(self, batch: _Batch) -> Published:
         """One attempt. Before the first batch the server is asked what time has gone by: from then on it can tell
@@ -179,8 +193,8 @@ class Writer:
                 batch.reset()
 
     def _give_up(self, round_number: int) -> int:
-        """Drop what was not stored before its round was closed; answers how many entries. What follows takes its
-        numbers."""
+        """Drop what was not stored before its round was closed; answers how many entries of those that nobody was told
+        are stored. What follows takes its numbers."""
         waiting = [batch for batch in self._held if batch.stored_at is None]
         late = [batch for batch in waiting if batch.round_number == round_number]
         self._number -= len(waiting)
@@ -189,7 +203,8 @@ class Writer:
             if batch.stored_at is None:
                 self._number += 1
                 batch.number = self._number
-        return sum(len(batch.entries) for batch in late)
+        self._lost_with_round += sum(len(batch.entries) for batch in late if batch.promised)
+        return sum(len(batch.entries) for batch in late if not batch.promised)
 
     def check(self) -> None:
         """Ask whether the server still has everything sent lately, and repair it: for the end of a run.
@@ -199,6 +214,7 @@ class Writer:
         if self._held:
             self._held[-1].stored_at = None
             self._drain()
+        self._tell_lost()
 
     def close(self) -> None:
         """The end of a run: check, and let the server forget us soon instead of remembering us for a day."""

@@ -112,7 +112,8 @@ def choose(registered: Registered, window: str) -> list[Window]:
         if found.name == window:
             return up_to(registered, found)
     newest = ", ".join(each.name for each in known[-3:]) or "none yet"
-    raise QueryError(f"window must be all, last:N or a window with reports (newest: {newest}), got {window}")
+    allowed = "all or a round" if registered.survey.windows.cumulative else "all, last:N or a window"
+    raise QueryError(f"window must be {allowed} with reports (newest: {newest}), got {window}")
 
 
 def up_to(registered: Registered, window: Window) -> list[Window]:

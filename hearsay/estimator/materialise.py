@@ -3,19 +3,22 @@
 import logging
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.errors import UnknownSurvey
+from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.store.counters import counters_of, has_deltas
 from hearsay.collector.store.reading import Reading, compact, read
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import is_final
 from hearsay.collector.survey.windows import Window
+from hearsay.estimator.errors import EstimatorError
 from hearsay.estimator.live import add, survey_in, up_to, version_of
 from hearsay.estimator.retention import forget
 from hearsay.estimator.rounds import drive
@@ -24,6 +27,7 @@ from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.totals import record_merged
 
 _LOG = logging.getLogger("hearsay.estimator")
+ROLE = "estimator"
 RETENTION_EVERY_S = 10.0
 MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
 MERGE_DELTAS = limits.DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them
@@ -50,6 +54,7 @@ class Materialiser:
     def __init__(self, registry: Registry, root: Path | None) -> None:
         self.registry, self.root = registry, root
         self.failures: Counter[str] = Counter()
+        self._complained: set[str] = set()
         self._births: dict[str, bytes | None] = {}  # tag: which survey of this definition is remembered
         self._readings: dict[tuple[str, int, str], Reading] = {}  # tag, shard, window
         self._done: dict[tuple[str, str], int] = {}  # tag, window: the version last published
@@ -65,27 +70,41 @@ class Materialiser:
         retention_due = time.monotonic() >= self._next_retention
         tags = set()
         for survey in self.registry.names():
-            try:
+            failed = result.failed
+            with self._counted(survey, result):
                 registered = self.registry.get(survey)
                 tags.add(registered.survey.tag)
                 self._forget_after_deletion(registered)
-                self._materialise_survey(registered, result)
+                with self._counted(survey, result):  # a disk that is full for snapshots must not stop a round
+                    self._materialise_survey(registered, result)
                 drive(registered)
                 if retention_due:
                     self._retain(registered, result)
-            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
-                raise  # the server is away: that is nobody's survey
-            except UnknownSurvey:
-                continue  # it was deleted in the meantime
-            except Exception as error:
-                self.failures[survey] += 1
-                result.failed += 1
-                _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
+            if result.failed == failed and survey in self._complained:
+                self._complained.discard(survey)
+                self.registry.content(ROLE, survey)
         if retention_due:
             self._next_retention = time.monotonic() + RETENTION_EVERY_S
             self._remove_deleted()
         self._drop_all_but(tags)
         return result
+
+    @contextmanager
+    def _counted(self, survey: str, result: Pass) -> Iterator[None]:
+        """A step for a survey: where it fails, that is counted and said to everybody who looks at the pipeline."""
+        try:
+            yield
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            raise  # the server is away: that is nobody's survey
+        except UnknownSurvey:
+            pass  # it was deleted in the meantime
+        except Exception as error:
+            self.failures[survey] += 1
+            result.failed += 1
+            _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
+            words = str(error) if isinstance(error, (CollectorError, EstimatorError)) else type(error).__name__
+            self.registry.complain(ROLE, survey, words)
+            self._complained.add(survey)
 
     def _forget_after_restart(self) -> None:
         """A server that restarted may have lost its last second: nothing remembered about it holds."""

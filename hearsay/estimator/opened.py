@@ -11,7 +11,9 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
 from hearsay.estimator.live import live
+from hearsay.estimator.rounds import open_offer
 from hearsay.estimator.snapshots.directory import Snapshot
+from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer
 
 
@@ -30,6 +32,11 @@ class OpenSurvey:
     def writer(self, shard: int = 0) -> Writer:
         """A way into one of its streams, for one thread."""
         return Writer(self.registered.store(shard))
+
+    def offer(self) -> dict[str, Any] | None:
+        """The open round for one device, as `Device.report(value, round=...)` takes it; None: none is open."""
+        found = open_offer(self.registered, secure())
+        return None if found is None else found.table()
 
     def windows(self) -> list[str]:
         """Every window that holds something, oldest first."""

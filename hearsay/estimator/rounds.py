@@ -9,10 +9,12 @@ import logging
 from dataclasses import dataclass
 
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.rounds import RoundsHeld, close_round, open_round, rounds_of
+from hearsay.collector.store.rounds import RoundsHeld, close_round, is_on_disk, open_round, rounds_of
 from hearsay.collector.store.status import is_final, status
+from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.windows import Rounds
 from hearsay.estimator.live import live
+from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.faces import EstimatorSide
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -26,8 +28,8 @@ class Progress:
     state: str
 
 
-def drive(registered: Registered, now: bool = False) -> Progress | None:
-    """Do what is due; None: the survey has no rounds. `now`: close the open round, whatever it has."""
+def drive(registered: Registered, close: int | None = None) -> Progress | None:
+    """Do what is due; None: the survey has no rounds. `close`: a round to close, whatever it has, if still open."""
     windows = registered.survey.windows
     if not isinstance(windows, Rounds):
         return None
@@ -38,7 +40,7 @@ def drive(registered: Registered, now: bool = False) -> Progress | None:
     if any(each.number < first.number for each in held[1:]):
         return _open(registered, first.number)  # a process died between two shards
     if any(each.open for each in held):
-        if all(each.open for each in held) and not now and not _is_due(registered, windows, held):
+        if all(each.open for each in held) and close != first.number and not _is_due(registered, windows, held):
             return Progress(first.number, "open")
         for store in registered.stores:
             close_round(store, first.number)
@@ -48,11 +50,23 @@ def drive(registered: Registered, now: bool = False) -> Progress | None:
     return _next(registered, first)
 
 
+def open_offer(registered: Registered, random: Random) -> Offer | None:
+    """What one device gets of the open round, drawn afresh for it where the survey says so; None: none is open."""
+    survey = registered.survey
+    if registered.closed:
+        return None
+    if not isinstance(survey.windows, Rounds):
+        return Offer.of(survey, random)
+    held = registered.rounds
+    return Offer.of(survey.in_round(held.history(held.number)), random) if held.open else None
+
+
 def _is_due(registered: Registered, windows: Rounds, held: list[RoundsHeld]) -> bool:
     """Whether the open round has enough reports, or had enough time."""
     if windows.within_s is not None:
-        opened = max(each.newest.opened_ms for each in held)
-        if registered.stores[0].now_ms() - opened >= 1_000 * windows.within_s:
+        # By time that the collector has watched go by: a clock that jumps must neither end a round nor keep it open.
+        pairs = zip(registered.stores, held, strict=True)
+        if min(store.observed_ms() - each.newest.observed_ms for store, each in pairs) >= 1_000 * windows.within_s:
             return True
     if windows.reports is None:
         return False
@@ -64,6 +78,10 @@ def _next(registered: Registered, held: RoundsHeld) -> Progress:
     """Open the round after a closed one, once nothing of it waits."""
     window = registered.survey.windows.numbered(held.number)
     if not all(is_final(store, window) for store in registered.stores):
+        return Progress(held.number, "draining")
+    # What the next round asks is computed from this one. Were its end lost again, it would get more reports, the next
+    # round would ask something else, and devices that have heard the first question would answer that.
+    if not all(is_on_disk(store) for store in registered.stores):
         return Progress(held.number, "draining")
     current = live(registered)
     mechanism: EstimatorSide = registered.survey.mechanism.in_round(held.history(held.number))

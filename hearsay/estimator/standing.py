@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hearsay.collector.heartbeats import roles
+from hearsay.collector.limits import MEMORY_SHARE
+from hearsay.collector.store.condition import Condition
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status, status
@@ -51,7 +53,8 @@ def said_with(refusal: QueryError, waiting: int) -> QueryError:
 def troubles(registry: Registry) -> list[Trouble]:
     """All that stands still or is missing, the gravest first."""
     present = roles(registry)
-    found = [trouble for registered in registry.list() for trouble in _of_survey(registered, present)]
+    found = [*_of_server(registry.condition()), *_complaints(registry)]
+    found += [trouble for registered in registry.list() for trouble in _of_survey(registered, present)]
     if registry.names():
         found += [
             Trouble(f"no-{role}", None, f"no {role} was seen lately; start one with: hearsay {command}", False)
@@ -59,6 +62,32 @@ def troubles(registry: Registry) -> list[Trouble]:
             if not present[role]
         ]
     return sorted(found, key=lambda trouble: not trouble.holds_up)
+
+
+def _of_server(seen: Condition) -> list[Trouble]:
+    """A server that is full, or that cannot write: everything waits for it, and nothing else would say why."""
+    found = []
+    if not seen.writes:
+        words = "server: it cannot write to its disk and takes nothing until it can; make room there"
+        found.append(Trouble("disk", None, words, True))
+    if seen.full:
+        words = (
+            f"server: memory is full, {seen.words()}: writers wait, no jobs are taken, and workers fold without them; "
+            "free memory or raise maxmemory"
+        )
+        found.append(Trouble("memory", None, words, True))
+    elif seen.short:
+        words = f"server: {seen.words()} are used, and writers wait above {MEMORY_SHARE:.0%}"
+        found.append(Trouble("memory", None, words, False))
+    return found
+
+
+def _complaints(registry: Registry) -> list[Trouble]:
+    """What processes themselves say keeps them from their work."""
+    return [
+        Trouble(found.role, None, f"{found.role}, {found.about}: {found.words}", True)
+        for found in registry.complaints()
+    ]
 
 
 def _of_survey(registered: Registered, present: Mapping[str, int]) -> list[Trouble]:

@@ -43,6 +43,8 @@ class Mechanism(ABC):
     OPTIONS: ClassVar[tuple[Option, ...]] = ()
     # Why an error remains that more reports do not remove; empty but for published methods kept for comparison.
     ERROR_FLOOR: ClassVar[str] = ""
+    # What takes long before a survey of a large domain is accepted, for people who wait; empty where nothing does.
+    LONG_CHECK: ClassVar[str] = ""
     # What its estimate is, and so what can be asked, is known before any report.
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.

@@ -69,6 +69,14 @@ def add(module: str) -> bool:
     return any(hasattr(family, name) for name in EXPORTS)
 
 
+def homes(module: str) -> list[Home]:
+    """Where the classes stand that a family's tables name."""
+    family = import_module(module)
+    forms = (form for forms in getattr(family, "MECHANISMS", {}).values() for form in forms)
+    places = [*getattr(family, "DOMAINS", {}).values(), *(form.home for form in forms)]
+    return [Home(module, place) for place in (*places, *getattr(family, "QUERIES", {}).values())]
+
+
 @cache
 def queries(verb: str) -> tuple["type[Query]", ...]:
     """Every class that answers a verb."""
@@ -93,6 +101,11 @@ def names() -> list[str]:
 def shipped() -> list[str]:
     """The mechanisms of this distribution; plug-ins are documented where they come from."""
     return [name for name, forms in sorted(MECHANISMS.items()) if forms[0].package.startswith(f"{PACKAGE}.")]
+
+
+def shipped_domains() -> list[type[Domain]]:
+    """The kinds of domain of this distribution."""
+    return [home.load() for home in DOMAINS.values() if home.package.startswith(f"{PACKAGE}.")]
 
 
 def kinds(name: str) -> tuple[str, ...]:

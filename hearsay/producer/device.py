@@ -26,13 +26,18 @@ class Device:
     True
     """
 
-    def __init__(self, survey: Survey | Mapping[str, Any] | str | Path, random: Random | None = None) -> None:
-        """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another."""
+    def __init__(
+        self, survey: Survey | Mapping[str, Any] | str | Path, random: Random | None = None, *, answered: int = 0
+    ) -> None:
+        """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another.
+
+        `answered` is the last round that this device answered before: a program that starts anew must remember it.
+        """
         self.survey = Survey.of(survey)
         self._random = secure() if random is None else random
         self._mechanism: DeviceSide = self.survey.mechanism
         self._codec = codec(self._mechanism)
-        self._answered = 0  # the last round
+        self._answered = answered
 
     def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values.
@@ -52,7 +57,12 @@ class Device:
         self._answered = offer.number
         return codec(mechanism).encode_singles(reports)[0]
 
+    @property
+    def answered(self) -> int:
+        """The last round that was answered; 0: none. Keep it with the survey, and give it to the next `Device`."""
+        return self._answered
+
     def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
         """Report a value straight into the stream, where the device is trusted with it."""
         entry = (FIELD_SINGLE, self.report(value, round))
-        writer.publish([entry], 1, self._answered or None)
+        writer.publish([entry], 1, self._answered if self.survey.mechanism.rounds > 1 else None)

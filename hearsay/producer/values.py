@@ -1,5 +1,6 @@
 """Real values from a CSV file: columns matched by header name in any order, checked against the survey's domain.
 
+Every row has as many cells as the header: a decimal comma, or a cell too many, would move values into other columns.
 A bad cell stops the reading with its line and column. What stands in it is never shown: it is somebody's value.
 """
 
@@ -25,8 +26,9 @@ def read(path: str | Path, domain: Domain) -> Any:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(file, strict=True)
             try:
-                places = _places(path, next(rows, []), domain)
-                blocks = list(_blocks(path, rows, places, domain))
+                header = next(rows, [])
+                places = _places(path, header, domain)
+                blocks = list(_blocks(path, _complete(path, rows, len(header)), places, domain))
             except csv.Error:
                 raise ValuesError(f"{path}: line {rows.line_num} is not valid CSV") from None
     except OSError as error:
@@ -35,7 +37,10 @@ def read(path: str | Path, domain: Domain) -> Any:
         raise ValuesError(f"{path} must be UTF-8 text") from None
     if not blocks:
         raise ValuesError(f"{path} has a header but no values")
-    return domain.join(blocks)
+    try:
+        return domain.join(blocks)
+    except ValueOutsideDomain as error:  # between rows that are far apart
+        raise ValuesError(f"{path}: {error}") from None
 
 
 class Rows:
@@ -65,24 +70,25 @@ def _places(path: str | Path, header: Row, domain: Domain) -> list[int]:
     return places
 
 
-def _blocks(path: str | Path, rows: Iterator[Row], places: Sequence[int], domain: Domain) -> Iterator[Any]:
-    """Values of block after block. The line of a row is looked up only when it is bad: quoted cells may span lines."""
-    numbered = ((rows.line_num, row) for row in rows)  # type: ignore[attr-defined]
-    while block := list(islice(numbered, BLOCK_ROWS)):
-        kept = [(line, row) for line, row in block if row]  # a blank line is no row
-        if not kept:
-            continue
-        try:
-            columns = {
-                name: [row[place] for _, row in kept] for name, place in zip(domain.columns, places, strict=True)
-            }
-        except IndexError:
-            line = next(line for line, row in kept if len(row) <= max(places))
-            raise ValuesError(f"{path}: line {line} has fewer columns than the header") from None
+def _complete(path: str | Path, rows: Iterator[Row], cells: int) -> Iterator[tuple[int, Row]]:
+    """Rows with the lines that they end in; a blank line is no row, and quoted cells may span lines."""
+    for row in rows:
+        line: int = rows.line_num  # type: ignore[attr-defined]
+        if len(row) == cells:
+            yield line, row
+        elif row:
+            commas = "; a number has a decimal point, no decimal comma" if len(row) > cells else ""
+            raise ValuesError(f"{path}: line {line} must have {cells} cells like the header, got {len(row)}{commas}")
+
+
+def _blocks(path: str | Path, rows: Iterator[tuple[int, Row]], places: Sequence[int], domain: Domain) -> Iterator[Any]:
+    """Values of block after block. The line of a row is looked up only when it is bad."""
+    while block := list(islice(rows, BLOCK_ROWS)):
+        columns = {name: [row[place] for _, row in block] for name, place in zip(domain.columns, places, strict=True)}
         try:
             yield domain.read(columns)
         except ValueOutsideDomain as error:
             if error.position is None or error.column is None:
                 raise
             column = places[domain.columns.index(error.column)] + 1
-            raise ValuesError(f"{path}: line {kept[error.position][0]}, column {column}: {error}") from None
+            raise ValuesError(f"{path}: line {block[error.position][0]}, column {column}: {error}") from None

@@ -19,10 +19,12 @@ from hearsay.collector import logs
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import BEAT_S
 from hearsay.collector.plugins import load_plugins
+from hearsay.collector.store.condition import condition
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import queue_name
 from hearsay.workers.context import Context, WorkerSettings, set_current
 from hearsay.workers.job import FoldJob
+from hearsay.workers.ledger import fold_from_ledger
 
 # RQ's own clean-up of abandoned jobs matters little: overdue ranges are re-enqueued by the collector.
 MAINTENANCE_S = 60
@@ -51,15 +53,23 @@ def run(settings: WorkerSettings) -> None:
     )
     stop = threading.Event()
     beating = threading.Thread(target=_beat, args=(context, stop), daemon=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until RQ sets its own, which lets a job come to its end
+    _end_when_told()  # until RQ sets its own handler, which lets a job come to its end
     try:
         beating.start()
         worker.work(logging_level="WARNING", with_scheduler=False)
+    except redis.exceptions.OutOfMemoryError:
+        _end_when_told()
+        _LOG.warning("the queue's server is full: folding what is out without it")
+        fold_from_ledger(context, lambda: condition(connection).full, stop)
     finally:
         stop.set()
         beating.join()
         with suppress(redis.exceptions.RedisError):
             context.heartbeat.stop()
+
+
+def _end_when_told() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
 def _beat(context: Context, stop: threading.Event) -> None:

@@ -32,6 +32,7 @@ class Pipeline:
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     kills: list[str] = field(default_factory=list)
     registry: Registry | None = None
+    plugins: str = "tests.identity"
 
     def environment(self) -> dict[str, str]:
         return {
@@ -39,7 +40,7 @@ class Pipeline:
             "PYTHONPATH": str(ROOT),
             "HEARSAY_REDIS_URL": self.server.url,
             "HEARSAY_DATA_DIR": str(self.directory / "var"),
-            "HEARSAY_PLUGINS": "tests.identity",
+            "HEARSAY_PLUGINS": self.plugins,
             "HEARSAY_LEASE_S": str(LEASE_S),
             "HEARSAY_WORKERS": "2",
             "HEARSAY_PERIOD_S": "0.5",

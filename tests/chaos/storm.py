@@ -1,153 +1,51 @@
 """`make chaos`: every process doubled, and for minutes on end everything that can go wrong; then reports are counted.
 
-Kills, freezes longer than the lease, a server that loses its last half second, flushed queues, clocks that jump (with
-libfaketime, where it is installed) and full memory. Every value is reported once, so that 0 is a loss and 2 a double.
-docs/guarantees.md says what may be lost: here nothing, since the producers live until the end.
+One survey without rounds and one with many short ones. Every value is reported once: 0 is a loss, 2 a double count.
+docs/guarantees.md says what may be lost: here nothing, since the producers live until the end, but for reports of a
+round that was closed when the server had lost them, which the writer tells.
 """
 
 import os
 import random
-import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
-import redis
 
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.ops.server.embedded import EmbeddedServer, free_port
-from tests.chaos.processes import LEASE_S, Pipeline, children, write_values
+from hearsay.mechanisms import catalogue
+from hearsay.ops.server.embedded import EmbeddedServer
+from tests.chaos import turns
+from tests.chaos.faults import FAKETIME, Storm
+from tests.chaos.processes import write_values
 from tests.identity import make_known, survey_table
 
 RATE = 2_000  # reports a second, of all producers together
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
-LOST_TAIL_S = 0.5
-
-
-class Storm(Pipeline):
-    """The pipeline with two of everything, and the faults that happen to it."""
-
-    def __init__(self, server: EmbeddedServer, directory: Path, seed: int) -> None:
-        super().__init__(server, directory)
-        self.choice, self.faults = random.Random(seed), Counter[str]()
-        self.offset = directory / "clock"
-
-    def start_all(self) -> None:
-        self.services = {
-            "collector": ("collect",),
-            "collector-2": ("collect",),
-            "workers": ("work", "--workers", "1"),
-            "workers-2": ("work", "--workers", "1"),
-            "estimator": ("estimate", "--port", str(free_port())),
-            "estimator-2": ("estimate", "--port", str(free_port())),
-        }
-        for role, words in self.services.items():
-            self.start(role, *words)
-
-    def start_server(self) -> None:
-        """With a clock that can be turned, where there is one."""
-        faked = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1",
-                 "FAKETIME_DONT_FAKE_MONOTONIC": "1"}  # fmt: skip
-        if FAKETIME.exists():
-            os.environ.update(faked)
-        try:
-            self.server.start()
-        finally:
-            for name in faked:
-                os.environ.pop(name, None)
-
-    def kill_process(self) -> str | None:
-        role = self.choice.choice(list(self.services))
-        if role.startswith("workers"):
-            workers = children(self.processes[role].pid)
-            with suppress(ProcessLookupError, IndexError):
-                os.kill(self.choice.choice(workers), signal.SIGKILL)
-            return "kill -9 of a worker"
-        self.processes[role].kill()
-        self.processes[role].wait()
-        self.start(role, *self.services[role])
-        return f"kill -9 of {'an estimator' if role.startswith('estimator') else 'a collector'}"
-
-    def kill_server(self) -> str | None:
-        self.server.kill()
-        time.sleep(self.choice.random() * 0.3)
-        self.start_server()
-        return "kill -9 of the server"
-
-    def lose_tail(self) -> str | None:
-        """The log as it was half a second ago: what a power cut leaves of one that is flushed every second."""
-        logs = {log: log.stat().st_size for log in self.server.aof_directory.glob("*.incr.aof")}
-        time.sleep(LOST_TAIL_S)
-        self.server.kill()
-        for log, size in logs.items():
-            if log.exists():
-                os.truncate(log, min(size, log.stat().st_size))
-        self.start_server()
-        return "the server loses its last half second"
-
-    def freeze(self) -> str | None:
-        """Longer than the lease: others take over, and then it wakes up."""
-        role = self.choice.choice(list(self.services))
-        victims = children(self.processes[role].pid) if role.startswith("workers") else [self.processes[role].pid]
-        for signalled, pause_s in ((signal.SIGSTOP, LEASE_S + 1.0), (signal.SIGCONT, 0.0)):
-            for pid in victims:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signalled)
-            time.sleep(pause_s)
-        return "a process frozen for longer than the lease"
-
-    def flush_queue(self) -> str | None:
-        with redis.Redis.from_url(self.server.url) as client:
-            if keys := client.keys("rq:queue:*") + client.keys("rq:job:*"):
-                client.delete(*keys)
-        return "the queue flushed"
-
-    def turn_clock(self) -> str | None:
-        if not FAKETIME.exists():
-            return None
-        self.offset.write_text(f"{self.choice.choice([-30 * 3600, -3600, 3600, 40 * 86400]):+d}\n")
-        time.sleep(1.0)
-        if self.choice.random() < 0.5:
-            self.offset.write_text("+0\n")
-        return "the server's clock jumps"
-
-    def fill_memory(self) -> str | None:
-        with redis.Redis.from_url(self.server.url) as client:
-            client.config_set("maxmemory", int(client.info("memory")["used_memory"]) - 1)
-            time.sleep(1.5)
-            client.config_set("maxmemory", 0)
-        return "memory full"
-
-    def strike(self) -> None:
-        """One fault."""
-        often: list[tuple[Callable[[], str | None], int]] = [
-            (self.kill_process, 12), (self.kill_server, 3), (self.lose_tail, 2), (self.freeze, 2),
-            (self.flush_queue, 2), (self.turn_clock, 2), (self.fill_memory, 1),
-        ]  # fmt: skip
-        fault, *_ = self.choice.choices([each for each, _ in often], [weight for _, weight in often])
-        with suppress(redis.exceptions.RedisError):  # the fault itself met a server that another one had hit
-            if (name := fault()) is not None:
-                self.faults[name] += 1
+TURNS_RATE, REPORTS_A_ROUND = 200, 500
+KILLS_A_MINUTE = 20
 
 
 def run(minutes: float, seed: int, directory: Path) -> int:
     """Print a table of faults; 1 where a report was lost or doubled."""
     with pytest.MonkeyPatch.context() as patch:
         make_known(patch)
-        reports = int(60 * minutes * RATE)
+        patch.setitem(catalogue.MECHANISMS, *_listed())
+        reports, devices = int(60 * minutes * RATE), int(60 * minutes * TURNS_RATE)
         survey = parse(survey_table("identity", reports))
         server = EmbeddedServer(directory / "server")
-        storm = Storm(server, directory, seed)
-        storm.offset.write_text("+0\n")
+        storm = Storm(server, directory, random.Random(seed))
         storm.start_server()
-        Registry(connect(server.url)).add(survey)
+        registry = Registry(connect(server.url))
+        registry.add(survey)
+        rounds = registry.add(parse(turns.survey_table(devices, REPORTS_A_ROUND)))
+        storm.rounds = rounds
+        crowd = turns.Crowd(rounds, devices, TURNS_RATE)
         try:
             storm.start_all()
             for number, (start, kind) in enumerate([(0, "--frame=100"), (reports // 2, "--single")]):
@@ -155,23 +53,68 @@ def run(minutes: float, seed: int, directory: Path) -> int:
                 storm.start(f"producer-{number}", "produce", "buckets", "--values", str(directory / f"{number}.csv"),
                             f"--rate={RATE / 2}", kind)  # fmt: skip
             storm.wait_for_writers("buckets", 2)
+            crowd.start()
             deadline = time.monotonic() + 60 * minutes
             while time.monotonic() < deadline:
                 time.sleep(0.2 + storm.choice.random() * 0.5)
                 storm.strike()
             codes = [storm.processes.pop(f"producer-{number}").wait(timeout=600) for number in range(2)]
-            storm.wait_until_drained("buckets", 300)
-            hist = storm.state("buckets")["hist"]
+            crowd.join(timeout=600)
+            for name in ("buckets", turns.NAME):
+                storm.wait_until_drained(name, 300)
+            hist, answered = storm.state("buckets")["hist"], _all_rounds(rounds)
+            orphans = storm.left_behind()
         finally:
+            crowd.stop.set()
             storm.stop()
             server.stop()
-    lost, doubled = int((hist == 0).sum()), int((hist > 1).sum())
-    print(f"seed {seed}, {reports:,} reports, {'real' if FAKETIME.exists() else 'no'} clock jumps")
+    failed = sum(map(bool, codes)) + (crowd.failure is not None or crowd.is_alive())
+    if crowd.failure is not None:
+        print(f"the devices of {turns.NAME} failed: {crowd.failure!r}")
+    return _table(storm.faults, reports + devices - len(crowd.left), seed, minutes, {
+        "rounds": len(crowd.asked),
+        "reports too late for their round, and told so": len(crowd.refused),
+        "lost with their round, and told so": crowd.lost * crowd.frame,
+        "**lost**": int((hist == 0).sum()) + _missing(crowd, answered["hist"]),
+        "**doubled**": int((hist > 1).sum()) + int((answered["hist"] > 1).sum()),
+        "**answers to a question that was not asked**": int(answered["misunderstood"][0]),
+        "**producers that failed**": failed,
+        "**workers that outlived their supervisor**": len(orphans),
+        "**processes that did not end when told**": len(storm.stubborn),
+    })  # fmt: skip
+
+
+def _listed() -> tuple[str, tuple[catalogue.Listed, ...]]:
+    ((name, forms),) = turns.MECHANISMS.items()
+    return name, tuple(catalogue.Listed(turns.__name__, form) for form in forms)
+
+
+def _all_rounds(registered: Registered) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"]:
+    from hearsay.estimator.live import live
+
+    return dict(live(registered).state)
+
+
+def _missing(crowd: turns.Crowd, hist: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> int:
+    """Reports that are not counted, without anybody having been told; those told lost with their round are as many."""
+    asked = {value for batches in crowd.asked.values() for values in batches for value in values}
+    missing = {value for value in asked - crowd.refused if hist[value] == 0}
+    counted_though_refused = sum(int(hist[value]) for value in crowd.refused)
+    return abs(len(missing) - crowd.lost * crowd.frame) + counted_though_refused
+
+
+def _table(faults: Counter[str], reports: int, seed: int, minutes: float, outcome: dict[str, int]) -> int:
+    kills = sum(count for name, count in faults.items() if "kill -9" in name)
+    print(f"MINUTES={minutes:g} SEED={seed}: {reports:,} reports, {kills} kills, "
+          f"clock turned by {'libfaketime' if FAKETIME.exists() else 'the scripts'}")  # fmt: skip
     print("| fault | times |\n|---|---|")
-    for name, count in sorted(storm.faults.items()):
-        print(f"| {name} | {count} |")
-    print(f"| **lost** | {lost} |\n| **doubled** | {doubled} |\n| producers that failed | {sum(map(bool, codes))} |")
-    return int(lost + doubled + sum(map(bool, codes)) > 0)
+    for name, count in [*sorted(faults.items()), *outcome.items()]:
+        print(f"| {name} | {count:,} |")
+    wrong = {name: count for name, count in outcome.items() if name.startswith("**") and count}
+    if kills < KILLS_A_MINUTE * minutes:
+        print(f"only {kills} kills: the machine is too busy for a storm")
+        return 1
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

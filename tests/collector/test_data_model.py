@@ -44,6 +44,7 @@ def test_every_key_is_documented_with_its_type(
     published.put(registered, "all", 1, b"{}", Path("var"))
     Writer(store).publish(singles(store, [1]), 1)  # waits to be cut
     Registry(client, prefix).add(parse(rounds_table(4)))
+    Registry(client, prefix).complain("estimator", "buckets", "no space left")
     Dispatcher(client, client, prefix, queue=prefix).chores()
 
     seen = set()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.survey.survey import parse
+from hearsay.collector.survey.survey import Survey, parse
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.catalogue import DOMAINS
 from tests.collector.tables import BINNED, SIZED, changed, complete
@@ -226,3 +226,9 @@ def test_an_unknown_post_processing_is_told_what_there_is() -> None:
     message = error_of(changed("answers.postprocess", "round"))
     assert message.startswith("answers.postprocess must be one of none, clip, ")
     assert message.endswith(", got 'round'")
+
+
+@pytest.mark.parametrize("source", [5, None, ["a.toml"], b"a.toml"])
+def test_what_is_no_survey_at_all_is_refused_by_its_type(source: Any) -> None:
+    with pytest.raises(SurveyError, match=f"^survey must be a table, the path .* got {type(source).__name__}$"):
+        Survey.of(source)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import redis
 
-from hearsay.collector.errors import RoundClosed, SurveyError
+from hearsay.collector.errors import OfferRefused, RoundClosed, SurveyError
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.rounds import close_round, open_round, rounds_of
 from hearsay.collector.store.status import is_final, status
@@ -15,12 +15,15 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.writer import Writer
 from hearsay.estimator.live import live
 from hearsay.estimator.materialise import Materialiser
+from hearsay.estimator.opened import OpenSurvey
 from hearsay.estimator.rounds import Progress, drive
 from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.producer import Device
 from hearsay.producer.fleet import Fleet
 from hearsay.workers.context import Context, set_current
-from tests.pipeline import cut_all, fold, fold_all
+from tests.pipeline import cut_all, fold, fold_all, watched
 from tests.rounds import rounds_table, two_rounds_known
 
 __all__ = ["two_rounds_known"]
@@ -216,11 +219,90 @@ def test_a_fleet_takes_part_in_every_round_and_loses_nobody(
     assert state["r2/places"].sum() == 70
 
 
+def films(client: redis.Redis, prefix: str, name: str = "films", **options: object) -> Registered:
+    set_current(Context(client, prefix))
+    domain = {"kind": "key-value", "keys": 3}
+    given = {"rounds": 2, **options}
+    table = {"name": name, "mechanism": "privkvm", "epsilon": 2.0, "domain": domain, "options": given}
+    return Registry(client, prefix).add(parse(table))
+
+
+def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: str) -> None:
+    registered = films(client, prefix)
+    opened = OpenSurvey(registered, Registry(client, prefix))
+    devices, writer = [Device(registered.survey) for _ in range(30)], opened.writer()
+    for number in (1, 2):
+        for device in devices:
+            device.publish({"0": 0.5}, writer, opened.offer())
+        assert {device.answered for device in devices} == {number}
+        with pytest.raises(OfferRefused, match=f"must be after round {number}"):
+            devices[0].publish({"0": 0.5}, writer, opened.offer())
+        if number == 2:
+            assert len({opened.offer()["parameters"]["signs"] for _ in range(60)}) > 1  # drawn afresh
+        close_round(registered.store(0), number)
+        assert opened.offer() is None
+        everything_folded(registered)
+        drive(registered)
+    assert opened.offer() is None
+    assert [int(array.sum()) for array in live(registered).state.values()] == [30, 30]
+
+
+def test_one_document_for_all_where_the_means_are_disclosed(client: redis.Redis, prefix: str) -> None:
+    registered = films(client, prefix, disclose="means")
+    drive(registered, close=1)
+    opened = OpenSurvey(registered, Registry(client, prefix))
+    assert (
+        opened.offer()
+        == opened.offer()
+        == {
+            "tag": registered.survey.tag,
+            "round": 2,
+            "parameters": {"means": [0, 0, 0]},
+        }
+    )
+
+
+def test_two_surveys_go_through_their_rounds_side_by_side(client: redis.Redis, prefix: str, tmp_path: Path) -> None:
+    quick, slow = turns(client, prefix, shards=2, reports=100), films(client, prefix)
+    estimator = Materialiser(Registry(client, prefix), tmp_path)
+    publish(quick, VALUES, 1)
+    Device(slow.survey).publish({"1": -1}, Writer(slow.store(0)))
+    for _ in range(2):  # closes, then opens what is folded
+        everything_folded(quick)
+        everything_folded(slow)
+        estimator.run_once()
+    assert (quick.rounds.number, slow.rounds.number) == (2, 1)
+    drive(slow, close=1)
+    assert (quick.rounds.number, slow.rounds.number) == (2, 2)
+    publish(quick, VALUES[:5], 2, 1)
+    everything_folded(quick)
+    assert live(quick).state["r2/places"].sum() == 5
+    assert live(slow).state["r1/counts"].sum() == 1
+
+
+def test_a_sum_of_the_last_rounds_makes_no_sense_and_says_so(client: redis.Redis, prefix: str) -> None:
+    registered = turns(client, prefix)
+    publish(registered, VALUES, 1)
+    everything_folded(registered)
+    assert live(registered, "r1").state["r1/hist"].sum() == live(registered, "all").state["r1/hist"].sum() == 100
+    for window in ("last:1", "r2", "r0"):
+        with pytest.raises(QueryError, match=f"window must be all or a round with reports .newest: r1., got {window}"):
+            live(registered, window)
+
+
+def test_a_round_that_is_over_meanwhile_is_not_closed_in_the_name_of_another(client: redis.Redis, prefix: str) -> None:
+    registered = turns(client, prefix)
+    assert drive(registered, close=1) == Progress(2, "open")
+    assert drive(registered, close=1) == Progress(2, "open")  # somebody else was quicker: round 2 stays open
+    assert drive(registered, close=2) == Progress(2, "over")
+    assert drive(registered, close=2) == Progress(2, "over")
+
+
 def test_a_round_closes_by_time_too(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, within="1h")
     assert drive(registered) == Progress(1, "open")
     store = registered.store(0)
-    client.hincrby(store.keys.rounds, "opened_ms:1", -3_600_000)
+    watched(client, store, 3_600)
     assert drive(registered) == Progress(2, "open")  # nothing to drain
 
 

@@ -144,6 +144,14 @@ def test_another_definition_under_the_same_name(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.usefixtures("live")
+def test_adding_a_closed_survey_again_says_that_it_is_closed(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    for words in (["add", "good.toml", "--shards", "2"], ["close", "ages"], ["add", "good.toml"]):
+        assert cli.run(["survey", *words]) == 0
+    first, _, again = capsys.readouterr().out.splitlines()
+    assert again == f"{first}; it is closed and takes no more reports"
+
+
+@pytest.mark.usefixtures("live")
 @pytest.mark.parametrize(
     ("words", "message"),
     [

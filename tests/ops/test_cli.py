@@ -72,6 +72,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ["simulate", "a.toml", "--values"],
         ["simulate", "a.toml", "--values", "b.csv", "--out", "c", "--seed", "minus"],
         ["status", "--interval", "-1"],
+        ["experiment"],
         ["experiment", "nonsense"],
     ],
 )
@@ -82,6 +83,7 @@ def test_usage_errors_are_one_line_and_two(arguments: list[str], capsys: pytest.
     assert len(captured.err.splitlines()) == 1
     assert captured.err.startswith("hearsay: ")
     assert "--help`" in captured.err
+    assert len(captured.err) < 200, "a line, not the whole help in one"
 
 
 @pytest.mark.parametrize(

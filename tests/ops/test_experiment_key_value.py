@@ -1,6 +1,7 @@
-"""The experiment on key-value data, in a quick form."""
+"""The experiment on key-value data: one row of its table quickly, and all of it (slow tier)."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +9,27 @@ from click.testing import CliRunner
 
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.experiments.key_value.command import command
-from hearsay.ops.experiments.key_value.cost import table_4
-from hearsay.ops.experiments.key_value.methods import Setting, average, mean_error, pckv_grr, privkv, relative_error
+from hearsay.ops.experiments.key_value.cost import figure_11, table_4
+from hearsay.ops.experiments.key_value.curves import Score, Spot
+from hearsay.ops.experiments.key_value.laws import draw_padded
+from hearsay.ops.experiments.key_value.methods import (
+    Method,
+    Setting,
+    mean_error,
+    pckv_grr,
+    privkv,
+    relative_error,
+    virtual_harmony,
+    virtual_mean_est,
+)
 from hearsay.ops.experiments.key_value.rivals import MeanEst
-from hearsay.ops.experiments.key_value.table import METHODS, acceptance
+from hearsay.ops.experiments.key_value.table import METHODS
+
+TABLES = {"acceptance", "one-round-or-many", "several-values", "table-iv"}
+
+
+def average(method: Method, setting: Setting, score: Score, runs: int, generator: np.random.Generator) -> float:
+    return Spot.of([score(method(setting, generator), setting.law) for _ in range(runs)]).error
 
 
 def test_one_row_of_the_acceptance_table() -> None:
@@ -25,14 +43,42 @@ def test_one_row_of_the_acceptance_table() -> None:
 
 
 @pytest.mark.slow
-def test_the_acceptance_table_is_met() -> None:
-    assert acceptance(100, np.random.default_rng(31)).failures == []
-
-
-@pytest.mark.slow
-def test_the_whole_command(tmp_path: object) -> None:
-    done = CliRunner().invoke(command, ["--quick", "--out", str(tmp_path)], catch_exceptions=False)
+def test_the_whole_command(tmp_path: Path) -> None:
+    """As users run it: the acceptance table within 10%, one round below any number of them, and every figure."""
+    done = CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
+    figures = {f"figure-{number}" for number in range(3, 13)}
+    assert {path.stem for path in tmp_path.glob("*.png")} == figures
+    assert {path.stem for path in tmp_path.glob("*.csv")} == figures | TABLES
+
+
+def test_a_disagreement_is_beyond_the_noise_of_the_runs() -> None:
+    steady, noisy, above = Spot(1.0, 0.01), Spot(1.2, 0.1), Spot(1.2, 0.01)
+    assert above.surely_above(steady)
+    assert not noisy.surely_above(steady)
+    assert not steady.surely_above(above)
+
+
+def test_rounds_that_stop_by_themselves_cost_less_where_rounds_are_dear() -> None:
+    assert figure_11(2, np.random.default_rng(5)).failures == []
+
+
+def test_padded_sets_drawn_from_their_law_are_those_of_real_devices() -> None:
+    """Sets longer than l included: the counts of keys (dummies tell nothing) differ by no more than chance."""
+    setting = Setting("gauss", 12, 400_000, 2.0)
+    mechanism = setting.build("pckv-grr", padding=3)
+    drawn = draw_padded(mechanism, setting.law, setting.reports, np.random.default_rng(1))["counts"][:12]
+    pairs = setting.law.draw(setting.reports, 1, np.random.default_rng(2))
+    assert (pairs.sizes > 3).mean() > 0.3
+    real = mechanism.fold(mechanism.empty(), mechanism.perturb(pairs, seeded(3)))["counts"][:12]
+    assert (np.abs(drawn - real) < 6 * np.sqrt(drawn + real)).all()
+
+
+def test_rivals_with_virtual_rounds_are_no_better_than_counting() -> None:
+    generator, setting = np.random.default_rng(2), Setting("power-law", 100, 10**5, 3.2)
+    own = average(METHODS["virtual, 6 rounds"], setting, mean_error, 30, generator)
+    for rival in (virtual_harmony, virtual_mean_est):
+        assert average(rival, setting, mean_error, 30, generator) > 0.9 * own
 
 
 def test_reports_take_few_bytes() -> None:

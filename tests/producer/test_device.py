@@ -95,3 +95,13 @@ def test_devices_publish_into_the_stream(client: redis.Redis, prefix: str) -> No
         Device(TEA).publish(drink, writer)
     fold_all(store)
     assert read(store, "all").folded == 3
+
+
+def test_a_survey_of_one_round_takes_reports_that_name_it(client: redis.Redis, prefix: str) -> None:
+    store = Registry(client, prefix).add(parse(TEA)).store(0)
+    set_current(Context(client, prefix))
+    writer, device = Writer(store), Device(TEA)
+    device.publish("tea", writer, {"tag": parse(TEA).tag, "round": 1, "parameters": {}})
+    device.publish("tea", writer)
+    fold_all(store)
+    assert read(store, "all").folded == 2

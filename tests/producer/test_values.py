@@ -15,11 +15,17 @@ MINUTES = parse({"kind": "ordinal", "size": 64})
 HEIGHTS = parse({"kind": "ordinal", "low": 1.0, "high": 2.0, "bins": 10})
 MAP = parse({"kind": "grid", "axes": [{"name": "x", "size": 8}, {"name": "y", "low": 0, "high": 1, "bins": 4}]})
 
+CUPS = parse({"kind": "key-value", "keys": ["tea", "milk"], "low": 0, "high": 10})
 
-def read(tmp_path: Path, text: str, domain: Domain) -> np.ndarray:
+
+def _file(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "values.csv"
     file.write_text(text, encoding="utf-8")
-    return values.read(file, domain)
+    return file
+
+
+def read(tmp_path: Path, text: str, domain: Domain) -> np.ndarray:
+    return values.read(_file(tmp_path, text), domain)
 
 
 def test_labels_integers_and_bins(tmp_path: Path) -> None:
@@ -43,6 +49,17 @@ def test_large_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Monk
     assert (read(tmp_path, "value\n" + "\n".join(map(str, cells)), MINUTES) == cells).all()
 
 
+def test_a_device_may_stand_in_several_blocks_but_hold_a_key_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "BLOCK_ROWS", 2)
+    text = "device,key,value\na,tea,1\nb,tea,2\nc,,\na,milk,3\n"
+    pairs = values.read(_file(tmp_path, text), CUPS)
+    assert pairs.sizes.tolist() == [2, 1, 0]
+    with pytest.raises(ValuesError, match=r"values\.csv: key must differ from the device's other keys"):
+        values.read(_file(tmp_path, text + "b,tea,5\n"), CUPS)
+
+
 @pytest.mark.parametrize(
     ("text", "domain", "message"),
     [
@@ -54,12 +71,16 @@ def test_large_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Monk
         ("value\ninf\n", HEIGHTS, "line 2, column 1"),
         ("value\n\n\nsecret\n", COLOURS, "line 4, column 1: value must be one of red, green"),
         ('note,y,x\n"two\nlines",0.5,1\n,0.5,secret\n', MAP, "line 4, column 3: x must be an integer in 0..7"),
-        ("x,y\n1,0.5\n1\n", MAP, "line 3 has fewer columns than the header"),
+        ("x,y\n1,0.5\n1\n", MAP, "line 3 must have 2 cells like the header, got 1"),
         ("x\n1\n", MAP, "must name the columns 'x', 'y'; 'y' is missing"),
         ("x,y,x\n1,1,1\n", MAP, "'x' stands there twice"),
         ("", MINUTES, "'value' is missing"),
         ("value\n", MINUTES, "has a header but no values"),
         ('value\n"secret\n', MINUTES, "is not valid CSV"),
+        ("device,key,value\na,tea,1\nb,,4711\n", CUPS, "line 3, column 2: key must be one of tea, milk"),
+        ("device,key,value\na,tea,1\nb,tea,2\na,tea,4711\n", CUPS, "line 4, column 3: value must be a number"),
+        ("device,key,value\na,tea,1\nb,tea,2\na,tea,3\n", CUPS, "line 4, column 2: key must differ"),
+        ("device,key,value\n ,tea,1\n", CUPS, "line 2, column 1: device must not be empty"),
     ],
 )
 def test_bad_files_are_located_and_never_quoted(tmp_path: Path, text: str, domain: Domain, message: str) -> None:

@@ -37,6 +37,8 @@ class Dice(Domain):
     sides: int
 
     KIND = "dice"
+    KEYS = "`sides` (6)"
+    VALUE = "two throws, each an integer 1..sides"
 
     @property
     def columns(self) -> tuple[str, ...]:

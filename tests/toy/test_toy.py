@@ -182,6 +182,7 @@ def test_its_page_is_written_from_its_tables() -> None:
     page = family_page("tests.toy")
     assert page.startswith("# tests.toy\n\nA family from outside")
     assert "| `dice` | Two throws of a die with so many sides. | `first`, `second` |" in page
+    assert "| `dice` | `sides` (6) | two throws, each an integer 1..sides |" in page
     assert "| `ties` | `low` | which of several most common sums is taken |" in page
     (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     assert parse(tomllib.loads(example)).mechanism.ID == "two-throws"

@@ -16,6 +16,7 @@ from rq.serializers import JSONSerializer
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.store.condition import condition, why
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.counters import has_deltas, windows_of
 from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
@@ -53,6 +54,7 @@ class Dispatcher:
         self.queue = Queue(queue_name(queue, prefix), connection=queue_connection, serializer=JSONSerializer)
         self._next_chores = 0.0
         self._turn = 0
+        self._queue_was_full = False
         self._unreadable: set[str] = set()
 
     def run(self, stop: threading.Event) -> None:
@@ -66,7 +68,7 @@ class Dispatcher:
                     self.chores()
                 busy = self.dispatch()
             except redis.exceptions.RedisError as error:
-                _LOG.warning("server trouble, trying again: %s", type(error).__name__)
+                _LOG.warning("%s; trying again (%s)", why(error), type(error).__name__)
                 stop.wait(ERROR_PAUSE_S)
                 continue
             if not busy:
@@ -88,6 +90,7 @@ class Dispatcher:
                 found = store.cut()
                 if not isinstance(found, Range):
                     break
+                # A full queue takes no job: workers then look for ranges themselves, and this one is in the ledger.
                 self.enqueue(store, found)
                 busy = True
         self._turn += 1
@@ -108,25 +111,31 @@ class Dispatcher:
                     _LOG.error("survey %s cannot be read and is not collected: %s", name, error)
         return found
 
-    def enqueue(self, store: Shard, found: Range) -> None:
-        """Tell the workers about a range."""
+    def enqueue(self, store: Shard, found: Range) -> bool:
+        """Tell the workers about a range; False where the queue has no memory for it."""
         survey = store.survey
-        self.queue.enqueue_call(
-            FOLD_JOB,
-            args=(survey.name, survey.tag8, store.shard, found.seq, found.nonce),
-            job_id=job_id(store, found),
-            result_ttl=0,
-            ttl=JOB_TTL_S,
-            failure_ttl=FAILURE_TTL_S,
-            timeout=JOB_TIMEOUT_S,
-        )
+        try:
+            self.queue.enqueue_call(
+                FOLD_JOB,
+                args=(survey.name, survey.tag8, store.shard, found.seq, found.nonce),
+                job_id=job_id(store, found),
+                result_ttl=0,
+                ttl=JOB_TTL_S,
+                failure_ttl=FAILURE_TTL_S,
+                timeout=JOB_TIMEOUT_S,
+            )
+        except redis.exceptions.OutOfMemoryError:
+            return False
+        return True
 
     def chores(self) -> None:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
-        memory = self._memory_is_short()
+        memory = self.registry.condition().short
+        queue_is_full = self._look_at_queue()
         for registered in self._surveys():
             for store in registered.stores:
-                self.reconcile(store)
+                if not queue_is_full:  # an attempt that nobody hears of would be an attempt lost
+                    self.reconcile(store)
                 store.trim()
                 seen = status(store)
                 if _deltas_pile_up(seen):
@@ -142,6 +151,17 @@ class Dispatcher:
                 if cause is not None or seen.pressure in ("memory", "deltas", "quarantine"):
                     set_pressure(store, cause)
         self.heartbeat.beat()
+
+    def _look_at_queue(self) -> bool:
+        """Whether the queue's server is full; then everybody may know it."""
+        full = condition(self.queue.connection).full
+        if full:
+            _LOG.warning("the queue's server is full and takes no jobs; workers fold without it")
+            self.registry.complain("collector", "queue", "no jobs can be enqueued: the queue's server is full")
+        elif self._queue_was_full:
+            self.registry.content("collector", "queue")
+        self._queue_was_full = full
+        return full
 
     def compact(self, store: Shard) -> None:
         """Merge deltas where no estimator does: CUT refuses when too many wait, and then producers stand still."""
@@ -173,15 +193,9 @@ class Dispatcher:
                 _LOG.error("range %d of %s quarantined after %d attempts", found.seq, store.survey.name, found.attempt)
             elif answer == "reissued":
                 again = store.range(found.seq)
-                if again is not None:
-                    self.enqueue(store, again)
+                if again is not None and self.enqueue(store, again):
                     reissued += 1
         return reissued
-
-    def _memory_is_short(self) -> bool:
-        memory = self.registry.memory()
-        limit = int(memory.get("maxmemory", 0))
-        return limit > 0 and int(memory["used_memory"]) >= limits.MEMORY_SHARE * limit
 
 
 def _deltas_pile_up(seen: Status) -> bool:

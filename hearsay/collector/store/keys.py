@@ -21,6 +21,11 @@ def heartbeat(prefix: str, role: str, identity: str) -> str:
     return f"{prefix}:heartbeat:{role}:{identity}"
 
 
+def complaint(prefix: str, role: str, about: str) -> str:
+    """String with a time to live: what keeps a process of this role from its work, in words."""
+    return f"{prefix}:complaint:{role}:{about}"
+
+
 def timings(prefix: str) -> str:
     """Hash: sums and numbers of durations, for the metrics."""
     return f"{prefix}:timings"

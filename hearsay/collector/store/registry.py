@@ -11,6 +11,7 @@ from redis.exceptions import OutOfMemoryError
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
 from hearsay.collector.store import keys
+from hearsay.collector.store.condition import Condition, condition
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.counters import windows_of
 from hearsay.collector.store.rounds import RoundsHeld, open_round, rounds_of
@@ -65,6 +66,14 @@ class Mark(NamedTuple):
     left_ms: int
 
 
+class Complaint(NamedTuple):
+    """What keeps a process of a role from its work on something."""
+
+    role: str
+    about: str
+    words: str
+
+
 class Registry:
     """The surveys of one server and prefix."""
 
@@ -73,12 +82,16 @@ class Registry:
         self.scripts = Scripts(client)
         self._parsed: dict[bytes, Registered] = {}
 
-    def add(self, survey: Survey, shards: int = 1) -> Registered:
-        """Register a survey; the same definition again is welcome, another one under the same name is not."""
-        if not 1 <= shards <= MAXIMUM_SHARDS:
-            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
-        self._check_capacity(survey, shards)
-        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, shards)):
+    def add(self, survey: Survey, shards: int | None = None) -> Registered:
+        """Register a survey; the same definition again is welcome, another one under the same name is not.
+
+        Where no number of shards is given, a survey that is there keeps those it has, and a new one has one.
+        """
+        number = 1 if shards is None else shards
+        if not 1 <= number <= MAXIMUM_SHARDS:
+            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {number}")
+        self._check_capacity(survey, number)
+        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, number)):
             known = self.get(survey.name)
             if survey.mechanism.asks_the_same(known.survey.mechanism):
                 # What another machine chose where this file leaves a choice stays: devices may have it already.
@@ -88,10 +101,11 @@ class Registry:
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
                     f"this one is {survey.tag8}); delete it first or choose another name"
                 )
-            if known.shards != shards:
+            if shards not in (None, known.shards):
                 raise SurveyConflict(f"survey {survey.name} exists with {known.shards} shards, got {shards}")
             survey = replace(survey, reason=survey.reason or known.survey.reason)
-            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, shards))  # `retain` may be new
+            # `retain` may be new
+            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, known.shards))
         registered = self.get(survey.name)
         for store in registered.stores:
             store.open()
@@ -181,6 +195,10 @@ class Registry:
         found: Mapping[str, Any] = self.client.info("memory")
         return found
 
+    def condition(self) -> Condition:
+        """Whether the server has memory, and a disk to write to."""
+        return condition(self.client)
+
     def mark(self, role: str, process: str, ttl_s: int) -> None:
         """Show that a process lives; on a full server too."""
         self.scripts("stage", [keys.heartbeat(self.prefix, role, process)], ["1", ttl_s])
@@ -199,6 +217,22 @@ class Registry:
             if left_ms > 0:  # else it ran out in between
                 role, process = name.decode().removeprefix(keys.heartbeat(self.prefix, "", "")[:-1]).split(":", 1)
                 yield Mark(role, process, left_ms)
+
+    def complain(self, role: str, about: str, words: str, ttl_s: int = limits.HEARTBEAT_TTL_S) -> None:
+        """Let everybody see what keeps a process from its work; it is forgotten when nobody says it again."""
+        self.scripts("stage", [keys.complaint(self.prefix, role, about)], [words, ttl_s])
+
+    def content(self, role: str, about: str) -> None:
+        """What a process complained of is over."""
+        self.client.delete(keys.complaint(self.prefix, role, about))
+
+    def complaints(self) -> tuple[Complaint, ...]:
+        """What processes said lately, by role and about what."""
+        names = sorted(self.client.scan_iter(match=keys.complaint(self.prefix, "*", "*"), count=1_000))
+        found = zip(names, self.client.mget(names), strict=True) if names else ()
+        start = len(keys.complaint(self.prefix, "", "")) - 1
+        said = [(name.decode()[start:].partition(":"), words.decode()) for name, words in found if words]
+        return tuple(Complaint(role, about, words) for (role, _, about), words in said)
 
     def observe(self, kind: str, count: str, duration_s: float) -> None:
         """Add a duration to the timings that the estimator exports; a full server goes without."""

@@ -8,16 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import redis
+
+from hearsay.collector.limits import DISK_WAIT_MS
 from hearsay.collector.store.shard import Shard
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round. `closed` is the id of its last entry; `reports_before` counts what was published before it."""
+    """One round. `closed` is the id of its last entry; `reports_before` counts what was published before it.
+
+    `observed_ms` is the time that the collector had watched go by when it was opened.
+    """
 
     number: int
     parameters: Mapping[str, Any]
     opened_ms: int
+    observed_ms: int
     reports_before: int
     closed: str | None
 
@@ -51,6 +58,7 @@ def rounds_of(shard: Shard) -> RoundsHeld:
             number,
             json.loads(held[f"parameters:{number}"]),
             int(held[f"opened_ms:{number}"]),
+            int(held.get(f"observed_ms:{number}", 0)),
             int(held[f"reports:{number}"]),
             held.get(f"closed:{number}"),
         )
@@ -73,3 +81,21 @@ def _step(shard: Shard, what: str, number: int, parameters: str) -> str:
     keys = shard.keys
     names = [keys.rounds, keys.meta, keys.stream, keys.cursor]
     return str(shard.scripts("round", names, [what, number, parameters]).decode())
+
+
+def is_on_disk(shard: Shard) -> bool:
+    """Wait for a moment until all that the server holds is on its disk; False: it is not yet, ask again.
+
+    True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
+    """
+    pipeline = shard.client.pipeline(transaction=False)
+    pipeline.hset(shard.keys.rounds, "flushed", 1)  # WAITAOF waits for what was written on the same connection
+    pipeline.execute_command("WAITAOF", 1, 0, DISK_WAIT_MS)
+    written, flushed = pipeline.execute(raise_on_error=False)
+    if isinstance(written, redis.exceptions.RedisError):
+        raise written
+    if isinstance(flushed, redis.exceptions.ResponseError):
+        return True
+    if isinstance(flushed, redis.exceptions.RedisError):
+        raise flushed
+    return bool(flushed[0] >= 1)

@@ -25,8 +25,10 @@ NAMES = (
     "show",
     "now",
 )
-# At maxmemory all of these must still run: they drain the server and free memory. Only what takes more in must not.
-_NOT_WHEN_FULL = ("publish", "show")
+# At maxmemory all of these must still run: they drain the server and free memory, or, like SHOW, put a little in the
+# place of as much. Only what takes more in must not.
+_NOT_WHEN_FULL = ("publish",)
+_READS_ONLY = ("now",)  # also runs on a server that cannot write its log: somebody must be able to say so
 _SHEBANG_SINCE = (7, 0)
 
 
@@ -34,7 +36,9 @@ _SHEBANG_SINCE = (7, 0)
 def source(name: str, shebang: bool) -> str:
     """A script's text, with the flag that lets it run at maxmemory where the server knows such flags."""
     text = files("hearsay.collector.store").joinpath("lua", f"{name}.lua").read_text(encoding="utf-8")
-    return f"#!lua flags=allow-oom\n{text}" if shebang and name not in _NOT_WHEN_FULL else text
+    if not shebang or name in _NOT_WHEN_FULL:
+        return text
+    return f"#!lua flags={'no-writes' if name in _READS_ONLY else 'allow-oom'}\n{text}"
 
 
 class Scripts:

@@ -14,6 +14,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms.exact.randomness import Random
 
 _FIELDS = {"tag", "round", "parameters"}
+_LARGEST = 1 << 20  # more rounds than any survey has; a refusal may print numbers up to here
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ class Offer:
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
         """From the plain form."""
-        if set(table) != _FIELDS:
-            raise OfferRefused(
-                f"round must have exactly {', '.join(sorted(_FIELDS))}, got {', '.join(map(str, table))}"
-            )
+        # Whoever hands out rounds may be hostile: nothing of theirs but small numbers gets into a refusal.
+        if not isinstance(table, Mapping) or set(table) != _FIELDS:
+            raise OfferRefused(f"round must have exactly {', '.join(sorted(_FIELDS))}, got something else")
         tag, number, parameters = table["tag"], table["round"], table["parameters"]
-        if not isinstance(tag, str) or type(number) is not int or not isinstance(parameters, Mapping):
+        whole = type(number) is int and abs(number) <= _LARGEST
+        if not isinstance(tag, str) or not whole or not isinstance(parameters, Mapping):
             raise OfferRefused("round must have a tag, a whole number and parameters, got something else")
         return cls(tag, number, parameters)
 
@@ -51,7 +52,7 @@ class Offer:
         """The survey in this round, for a device that answered rounds up to `answered`; OfferRefused says why not."""
         mechanism = survey.mechanism
         if self.tag != survey.tag:
-            raise OfferRefused(f"round must be of the survey with tag {survey.tag[:8]}, got {self.tag[:8]}")
+            raise OfferRefused(f"round must be of the survey with tag {survey.tag[:8]}, got another")
         if not 1 <= self.number <= mechanism.rounds:
             raise OfferRefused(f"round must be in 1..{mechanism.rounds}, got {self.number}")
         if self.number <= answered:

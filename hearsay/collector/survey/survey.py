@@ -51,7 +51,11 @@ class Survey:
         """
         if isinstance(source, str | Path):
             return load(source)
-        return parse(dict(source)) if isinstance(source, Mapping) else source
+        if isinstance(source, Mapping):
+            return parse(dict(source))
+        if not isinstance(source, Survey):
+            raise SurveyError(f"survey must be a table, the path of a file or a Survey, got {type(source).__name__}")
+        return source
 
     @property
     def epsilon(self) -> float:

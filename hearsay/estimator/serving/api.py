@@ -3,6 +3,7 @@
 /metrics  /healthz  /readyz
 /api/surveys
 /api/surveys/{name}
+/api/surveys/{name}/round
 /api/surveys/{name}/windows
 /api/surveys/{name}/snapshots/{window}
 /api/surveys/{name}/query?q=range+3+9&window=last:2&count=1
@@ -27,6 +28,7 @@ from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.survey.windows import ALL
+from hearsay.estimator.rounds import open_offer
 from hearsay.estimator.serving.cache import EstimateCache
 from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.estimator.serving.health import Health
@@ -34,9 +36,11 @@ from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.standing import said_with, troubles, waiting_reports
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.exact.randomness import secure
 
 _LOG = logging.getLogger("hearsay.estimator")
 PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")
+SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
 
 
@@ -50,6 +54,7 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
         "/readyz": interface.ready,
         "/api/surveys": interface.surveys,
         survey: interface.survey,
+        f"{survey}/round": interface.round,
         f"{survey}/windows": interface.windows,
         f"{survey}/snapshots/{{window}}": interface.snapshot,
         f"{survey}/query": interface.query,
@@ -110,6 +115,15 @@ class Interface:
                 "status": [asdict(status(store)) for store in registered.stores],
             }
         )
+
+    def round(self, request: Request) -> Response:
+        """The open round as one device gets it. Nobody may keep what was drawn for one device."""
+        registered = self._get(request)
+        offer = open_offer(registered, secure())
+        if offer is None:
+            raise HTTPException(409, f"survey {registered.survey.name} has no open round")
+        for_all = offer.number == 1 or offer.parameters == registered.rounds.newest.parameters
+        return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
 
     def windows(self, request: Request) -> Response:
         """Every window, oldest first, with what its snapshot says in short."""

@@ -10,6 +10,7 @@ import redis
 
 from hearsay.collector.heartbeats import BEAT_S, Heartbeat
 from hearsay.collector.http import HttpServer
+from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.api import create_app
@@ -39,7 +40,7 @@ def loop(materialiser: Materialiser, health: Health, stop: threading.Event, peri
             pause_s = period_s
         except redis.exceptions.RedisError as error:
             _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
-            health.troubled("the Redis server cannot be reached")
+            health.troubled(why(error))
             pause_s = max(period_s, ERROR_PAUSE_S)
         _wait(heartbeat, health, stop, started + pause_s)
     with suppress(redis.exceptions.RedisError):

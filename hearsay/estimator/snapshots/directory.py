@@ -105,9 +105,14 @@ def publish(root: str | Path, content: Content, still_newest: Callable[[], bool]
             older = _generations(folder, content.window)
             number = older[-1][0] + 1 if older else 1
             previous = link.resolve()
-            fresh = write(folder / GENERATIONS / f"{content.window}.{number}", content)
-            with _replacing(link) as temporary:
-                temporary.symlink_to(Path(GENERATIONS) / fresh.name)
+            fresh = folder / GENERATIONS / f"{content.window}.{number}"
+            try:
+                write(fresh, content)
+                with _replacing(link) as temporary:
+                    temporary.symlink_to(Path(GENERATIONS) / fresh.name)
+            except BaseException:
+                shutil.rmtree(fresh, ignore_errors=True)  # a disk that is full must not get fuller with every attempt
+                raise
             for _, generation in older:
                 if generation.resolve() != previous:
                     shutil.rmtree(generation, ignore_errors=True)

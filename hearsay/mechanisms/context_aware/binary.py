@@ -19,11 +19,12 @@ from typing import Any, Self
 from hearsay.mechanisms.base import EPSILON_LIMIT
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.exact.mixtures import Weights
 from hearsay.mechanisms.exact.randomness import WORD
 from hearsay.mechanisms.exact.thresholds import down, exponential, up
 from hearsay.mechanisms.guarantees.promises import EMatrix, Guarantee, PureLDP
 from hearsay.mechanisms.options import Option
-from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, Weights
+from hearsay.mechanisms.oracles.finite_channel import FiniteChannel
 
 LEAST_EPSILON = 1e-6  # below it the channel's inverse has no correct digit left
 

@@ -9,7 +9,6 @@ its average row as is needed, at most one part in a million. A channel that says
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite
 from typing import Any, ClassVar, Self
@@ -19,12 +18,15 @@ import numpy as np
 from hearsay.mechanisms.base import EPSILON_LIMIT
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.exact.mixtures import Mixtures, Weights
 from hearsay.mechanisms.guarantees.promises import EMatrix, Guarantee, PureLDP
 from hearsay.mechanisms.options import Option, choice
-from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, Weights, broken_pair, losses, to_weights
+from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, broken_pair, losses, pure_broken_pair
 
 _MAXIMUM_ENTRIES = 1 << 20
-_MIXTURES = (Fraction(0), *(Fraction(1, 1 << digits) for digits in range(58, 19, -2)))
+_MIXTURES = (None, *range(58, 19, -2))  # parts of 2^-58 and so on; none at first
+_CLEARLY = 1e-6  # far above what rounding can do to a loss
 
 
 def read_matrix(text: str) -> list[list[Any]]:
@@ -70,6 +72,7 @@ class Channel(FiniteChannel):
 
     ID = "channel"
     SUMMARY = "any finite channel matrix, checked against epsilon or an E matrix"
+    LONG_CHECK: ClassVar[str] = "every probability is rounded and compared in exact integers"
     OPTIONS = (
         _matrix("matrix", False, "P(output | value): a row per value, a column per output; or the name of a CSV file"),
         _matrix("privacy", True, 'E matrix: bound for every ordered pair of values, "inf" for none; or a CSV file'),
@@ -95,7 +98,13 @@ class Channel(FiniteChannel):
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
         """What a participation spends is the largest finite entry of the E matrix, where one is given."""
         made = super().create(epsilon, domain, options)
-        return replace(made, epsilon=made.guarantee.largest) if isinstance(made.guarantee, EMatrix) else made
+        if not isinstance(made.guarantee, EMatrix):
+            return made
+        stated = replace(made, epsilon=made.guarantee.largest)
+        vars(stated)["weights"] = (
+            made.weights
+        )  # the matrix promises, not epsilon: they are the same, and long in coming
+        return stated
 
     @property
     def likelihood(self) -> bool:
@@ -142,20 +151,30 @@ class Channel(FiniteChannel):
 
     @cached_property
     def weights(self) -> Weights:
-        rows = [[Fraction(entry) / sum(map(Fraction, row)) for entry in row] for row in self.options["matrix"]]
-        average = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
-        bound = self.guarantee.matrix(self.domain)
+        mixtures = Mixtures(self.options["matrix"])
+        bound = None if self.pure_epsilon is not None else self.guarantee.matrix(self.domain)
         broken: tuple[int, int] | None = None
-        for part in _MIXTURES:
-            mixed = [
-                [(1 - part) * entry + part * mean for entry, mean in zip(row, average, strict=True)] for row in rows
-            ]
-            weights = to_weights(mixed)
-            broken = broken_pair(weights, bound)
+        for digits in _MIXTURES if self._within_reach(bound) else _MIXTURES[:1]:
+            weights = mixtures.weights(digits)
+            broken = pure_broken_pair(weights, self.epsilon) if bound is None else broken_pair(weights, bound)
             if broken is None:
                 return weights
+        assert broken is not None
+        pair = np.array([self.options["matrix"][value] for value in broken])
         raise SpecificationError(
             "options.matrix must keep the promise for every pair of values: the logarithm of the likelihood ratio of "
-            f"values {broken} must be at most {bound[broken]:.6g}, "
-            f"got {losses(np.array(self.options['matrix']))[broken]:.6g}"
+            f"values {broken} must be at most {self.epsilon if bound is None else bound[broken]:.6g}, "
+            f"got {losses(pair)[0, 1]:.6g}"
         )
+
+    def _within_reach(self, bound: Floats | None) -> bool:
+        """Whether the largest mixture could keep the promise; if it clearly cannot, no smaller one needs a try."""
+        channel = np.array(self.options["matrix"])
+        channel /= channel.sum(axis=1, keepdims=True)
+        part = 2.0 ** -_MIXTURES[-1]
+        mixed = (1 - part) * channel + part * channel.mean(axis=0)
+        if bound is not None:
+            return bool((losses(mixed) <= bound + _CLEARLY).all())
+        largest, least = mixed.max(axis=0), mixed.min(axis=0)
+        occurs = largest > 0
+        return bool((np.log(largest[occurs]) - np.log(least[occurs])).max() <= self.epsilon + _CLEARLY)

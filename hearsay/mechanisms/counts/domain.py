@@ -17,6 +17,8 @@ class Count(Cells):
     """Whole numbers from 0 to `max`."""
 
     KIND = "count"
+    KEYS = f"`max`, from 1 to {LARGEST}"
+    VALUE = "an integer 0..max"
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

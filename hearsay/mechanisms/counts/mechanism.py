@@ -28,9 +28,10 @@ from hearsay.mechanisms.counts.settings import DESIGN, MATRIX, PACKED, TIE
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import sampled_ranges
+from hearsay.mechanisms.exact.mixtures import Weights
 from hearsay.mechanisms.exact.thresholds import log_ratio
 from hearsay.mechanisms.guarantees.promises import Guarantee, LimitedPrecision, MetricLp, PureLDP
-from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, Weights
+from hearsay.mechanisms.oracles.finite_channel import FiniteChannel
 
 LARGEST_PACKED = 64  # a survey carries at most 23 KB of matrix
 
@@ -42,6 +43,7 @@ class CountMechanism(FiniteChannel):
     domain: Count
 
     ESTIMATE: ClassVar[type[CountEstimate]] = CountEstimate
+    LONG_CHECK: ClassVar[str] = "its matrix is found by linear programming and checked in exact integers"
 
     @cached_property
     def design(self) -> Design:

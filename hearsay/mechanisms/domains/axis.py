@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.bins import Bins
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list
+from hearsay.mechanisms.domains.numbers import numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
 _LARGEST_INTEGER = 1 << 53  # numbers of a file are read as doubles, which hold all integers up to here
@@ -57,17 +58,17 @@ class Axis:
         """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
         if self.labels is not None:
             known = {label: index for index, label in enumerate(self.labels)}
-            found = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
-            self._refuse(found < 0)
-            return found
-        numbers, precision = _numbers(values)
+            places = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
+            self._refuse(places < 0)
+            return places
+        found, precision = numbers(values)
         with np.errstate(invalid="ignore"):
             if self.bins is None:
-                numbers = numbers - (self.first or 0)
-                self._refuse(~((numbers >= 0) & (numbers < self.size) & (numbers == np.floor(numbers))))
-                return numbers.astype(np.int64)
-            self._refuse(self.bins.outside(numbers, precision))
-        return np.minimum(self.bins.find(numbers, precision)[0], self.size - 1)
+                found = found - (self.first or 0)
+                self._refuse(~((found >= 0) & (found < self.size) & (found == np.floor(found))))
+                return found.astype(np.int64)
+            self._refuse(self.bins.outside(found, precision))
+        return np.minimum(self.bins.find(found, precision)[0], self.size - 1)
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():
@@ -137,23 +138,6 @@ class Axis:
         return [self.item(first), self.item(last)] if self.low is None else [self.units(first), self.units(last + 1)]
 
 
-def _numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], type[np.floating]]:
-    """Values as doubles, and the precision they came in: 35.3 of four bytes is another number than 35.3 of eight."""
-    try:
-        given = np.asarray(values)
-        short = given.dtype.kind == "f" and given.dtype.itemsize < 8
-        return given.astype(np.float64), given.dtype.type if short else np.float64
-    except (TypeError, ValueError, OverflowError):
-        return np.array([_number_or_nan(value) for value in values], dtype=np.float64), np.float64
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
-
-
 _COMPANIONS = {"first": "last", "low": "bins", "high": "bins"}
 
 
@@ -193,7 +177,8 @@ def _integers(name: str, table: Mapping[str, Any], where: str) -> Axis:
     return Axis(name, last - first + 1, first=first)
 
 
-def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
+def parse_ends(table: Mapping[str, Any], where: str) -> tuple[float, float]:
+    """`low` and `high` of an interval of real numbers."""
     ends = [table.get("low"), table.get("high")]
     for key, end in zip(("low", "high"), ends, strict=True):
         if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
@@ -201,6 +186,21 @@ def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
     low, high = float(ends[0]), float(ends[1])  # type: ignore[arg-type]
     if not low < high:
         raise SpecificationError(f"{where}.low must be below {where}.high, got {low:g} and {high:g}")
+    return low, high
+
+
+def parse_scale(table: Mapping[str, Any], where: str) -> tuple[float, float]:
+    """The ends of numbers that are brought to -1..1 and back, which doubles must be able to do."""
+    low, high = parse_ends(table, where)
+    if not 1e-300 <= high - low <= 1e300:
+        raise SpecificationError(
+            f"{where}.low and {where}.high must be 1e-300 to 1e300 apart, got {low:g} and {high:g}"
+        )
+    return low, high
+
+
+def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
+    low, high = parse_ends(table, where)
     if not Bins(low, high, size).distinct:
         raise SpecificationError(f"{where}.bins must be so few that doubles tell their edges apart, got {size}")
     return Axis(name, size, low=low, high=high)

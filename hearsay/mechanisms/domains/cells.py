@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, of_one_device, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
 Ends = list[tuple[int, int]]
@@ -81,11 +81,9 @@ class Cells(Domain):
 
     def one(self, value: Any) -> Indices:
         """One value in the domain's own units; with several axes a mapping or a sequence of their values."""
-        if isinstance(value, Mapping):
-            return self.read({name: [coordinate] for name, coordinate in value.items()})
-        if len(self.axes) == 1:
+        if len(self.axes) == 1 and not isinstance(value, Mapping):
             return self.read({self.columns[0]: [value]})
-        return self.read({name: [part] for name, part in zip(self.columns, value, strict=True)})
+        return self.read(of_one_device(value, self.columns))
 
     def people(self, draw: Callable[[int], Indices]) -> Indices:
         drawn = [draw(axis.size) for axis in self.axes]
@@ -128,6 +126,8 @@ class Categorical(Cells):
     """Values without an order."""
 
     KIND = "categorical"
+    KEYS = "`size`, or `categories`; and, if wanted, `blocks`, `sensitive`"
+    VALUE = "an integer 0..size-1, or a label"
     ORDERED = False
 
     @classmethod
@@ -162,6 +162,8 @@ class Ordinal(Cells):
     """Ordered values on one axis."""
 
     KIND = "ordinal"
+    KEYS = "`size`, or `first`, `last`, or `categories` (in order), or `low`, `high`, `bins`"
+    VALUE = "an integer, a label, or a number in low..high"
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -177,6 +179,8 @@ class Binary(Cells):
     """Yes or no."""
 
     KIND = "binary"
+    KEYS = "none, or `categories` (two)"
+    VALUE = "0 or 1, or a label"
     ORDERED = False
 
     @classmethod

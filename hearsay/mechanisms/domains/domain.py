@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 
 MAXIMUM_CELLS = 1 << 28
 Indices = NDArray[np.int64]
@@ -30,6 +30,8 @@ class Domain(ABC):
     """The set a private value comes from. One class for each kind."""
 
     KIND: ClassVar[str]
+    KEYS: ClassVar[str]  # what a survey's `[domain]` table says of it, as the documentation writes it
+    VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
 
     @property
     def kind(self) -> str:
@@ -91,3 +93,15 @@ def as_list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list | tuple) or not value:
         raise SpecificationError(f"{where} must be a list that is not empty, got {value!r}")
     return list(value)
+
+
+def of_one_device(value: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    """What one device holds on several axes, as columns of one row: a mapping from names, or a sequence in order."""
+    if isinstance(value, Mapping):
+        if set(value) != set(names):
+            raise ValueOutsideDomain(f"value must have exactly the names {', '.join(names)}")
+        return {name: [value[name]] for name in names}
+    row = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(names):
+        raise ValueOutsideDomain(f"value must be a mapping from {', '.join(names)}, or a sequence of {len(names)}")
+    return {name: [part] for name, part in zip(names, row, strict=True)}

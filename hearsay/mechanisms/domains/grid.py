@@ -17,6 +17,8 @@ class Grid(Cells):
     """Named axes; ranges are boxes."""
 
     KIND = "grid"
+    KEYS = "`sizes`, or `[[domain.axes]]`, each like an ordinal domain with a `name`"
+    VALUE = "one coordinate for every axis"
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

@@ -82,7 +82,7 @@ def between(value: Floats, stderr: Floats, low: Floats, high: Floats) -> Measure
     """
     unknown, least, most = ~np.isfinite(stderr), value - Z95 * stderr, value + Z95 * stderr
     with np.errstate(invalid="ignore"):
-        plain = np.maximum(np.abs(low - least), np.abs(high - most)) <= _AS_GOOD * stderr
+        plain = ~unknown & (np.maximum(np.abs(low - least), np.abs(high - most)) <= _AS_GOOD * stderr)
     if plain.all():
         return Measured(value, stderr)
     low = np.where(unknown, 0.0, np.where(plain, least, np.minimum(low, value)))

@@ -53,11 +53,16 @@ def metric_option(default: str | None) -> Option:
 
 def distances(table: Mapping[str, Any], domain: Cells) -> Distances:
     """The distance of every pair of cells (row-major), checked to be a metric."""
-    if domain.size > MAXIMUM_CELLS:
-        raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} cells for a metric, got {domain.size}")
+    check_size(domain)
     found = _KINDS[table["kind"]](table, domain)
     check_axioms(found)
     return found
+
+
+def check_size(domain: Cells) -> None:
+    """Refuse a domain whose pairs are too many to look at."""
+    if domain.size > MAXIMUM_CELLS:
+        raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} cells for a metric, got {domain.size}")
 
 
 def check_axioms(given: Distances) -> None:

@@ -101,9 +101,13 @@ def theta(f: Floats, presence: float) -> Floats:
 def virtual_mean(seen: Seen, coins: Coins, rounds: int) -> tuple[Floats, Floats]:
     """The mean after `rounds` rounds of which only the first took place, and the standard error of its noise."""
     f, _ = share(seen, coins)
-    part = theta(f, coins.presence)
-    factor = np.polynomial.polynomial.polyval(part, np.ones(rounds))
+    factor = virtual_factor(theta(f, coins.presence), rounds)
     with np.errstate(divide="ignore", invalid="ignore"):
         first = np.where(seen.present > 0, seen.balance / (coins.gain * seen.present), 0.0)
     _, stderr = paper_mean(seen, coins)
     return np.clip(coins.fake + (first - coins.fake) * factor, -1.0, 1.0), stderr * factor
+
+
+def virtual_factor(part: Floats, rounds: int) -> Floats:
+    """1 + theta + ... + theta^(rounds-1): how much further from the fakes' mean than the first round's."""
+    return np.asarray(np.polynomial.polynomial.polyval(part, np.ones(rounds)), dtype=np.float64)

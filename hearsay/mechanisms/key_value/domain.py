@@ -8,14 +8,15 @@ a device holds at most, where that is known: methods that pad sets need it.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isfinite, prod
+from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.key_value.pairs import Pairs
 
@@ -35,25 +36,16 @@ class ValueAxis:
 
     @classmethod
     def parse(cls, name: str, table: Mapping[str, Any], where: str) -> Self:
-        ends = [table.get("low", -1.0), table.get("high", 1.0)]
-        for key, end in zip(("low", "high"), ends, strict=True):
-            if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
-                raise SpecificationError(f"{where}.{key} must be a finite number, got {end!r}")
-        if not ends[0] < ends[1]:
-            raise SpecificationError(f"{where}.low must be below {where}.high, got {ends[0]:g} and {ends[1]:g}")
-        return cls(name, float(ends[0]), float(ends[1]))
+        return cls(name, *parse_scale({"low": -1.0, "high": 1.0, **table}, where))
 
     def scale(self, values: Any) -> NDArray[np.float64]:
         """To -1..1; refuses at the first that is outside."""
-        try:
-            numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array([_number_or_nan(value) for value in values])
-        inside = (numbers >= self.low) & (numbers <= self.high)
+        found = plain_numbers(values)
+        inside = (found >= self.low) & (found <= self.high)
         if not inside.all():
             message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
             raise ValueOutsideDomain(message, int(np.argmin(inside)), self.name)
-        return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
+        return np.clip((found - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
 
     def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
         """Back to own units."""
@@ -65,13 +57,6 @@ class ValueAxis:
         return (self.high - self.low) / 2
 
 
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
 @dataclass(frozen=True)
 class KeyValue(Domain):
     """Sets of pairs."""
@@ -81,6 +66,8 @@ class KeyValue(Domain):
     ordered: bool = False
     pairs: int | None = None  # how many a device holds at most, where that is known
     KIND: ClassVar[str] = "key-value"
+    KEYS: ClassVar[str] = "`keys`; and, if wanted, `low`, `high`, `values`, `ordered`, `pairs`"
+    VALUE: ClassVar[str] = "a set of keys, each with a number"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -134,11 +121,10 @@ class KeyValue(Domain):
         missing = [name for name in self.columns if name not in columns]
         if missing:
             raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
-        names, device = np.unique(np.asarray(columns[DEVICE]).astype(str), return_inverse=True)
+        names, device = np.unique([str(name).strip() for name in columns[DEVICE]], return_inverse=True)
         if names.size and not names[0]:
             raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)
-        first = np.asarray(columns[self.keys[0].name]).astype(str)
-        rows = np.flatnonzero(np.char.strip(first) != "")
+        rows = np.flatnonzero(~self._says_nothing(columns, len(device)))
         try:
             indices = [axis.encode([columns[axis.name][row] for row in rows]) for axis in self.keys]
             values = [axis.scale([columns[axis.name][row] for row in rows]) for axis in self.values]
@@ -148,6 +134,14 @@ class KeyValue(Domain):
             place = None if error.position is None else int(rows[error.position])
             raise ValueOutsideDomain(str(error), place, error.column or self.keys[0].name) from None
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
+
+    def _says_nothing(self, columns: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
+        """Rows of devices without any pair: all but the device is empty."""
+        empty = np.ones(count, dtype=bool)
+        for name in self.columns[1:]:
+            places = np.flatnonzero(empty)  # most rows end with the first column
+            empty[places] = [not str(columns[name][place]).strip() for place in places]
+        return empty
 
     def _flat(self, indices: Sequence[Indices]) -> Indices:
         return (
@@ -169,15 +163,15 @@ class KeyValue(Domain):
         else:
             wanted = "a mapping from key to value" if self.values else "a collection of keys"
             raise ValueOutsideDomain(f"a device's pairs must be {wanted}, got {type(value).__name__}")
-        columns: dict[str, list[Any]] = {DEVICE: ["self"] * len(keys)}
-        for place, axis in enumerate(self.keys):
-            columns[axis.name] = [key if len(self.keys) == 1 else _part(key, place, axis.name) for key in keys]
-        for place, number in enumerate(self.values):
-            columns[number.name] = [one if self.dimensions == 1 else _part(one, place, number.name) for one in held]
-        if not keys:
-            columns[DEVICE] = ["self"]
-            columns |= {name: [""] for name in self.columns[1:]}
-        return self.read(columns)
+        columns: dict[str, list[Any]] = {DEVICE: ["self"] * max(len(keys), 1)}
+        for axes, wholes in ((self.keys, keys), (self.values, held)):
+            names = [axis.name for axis in axes]
+            parts = [_parts(whole, names) for whole in wholes]
+            columns |= {name: [part[place] for part in parts] or [""] for place, name in enumerate(names)}
+        pairs = self.read(columns)
+        if len(pairs.keys) < len(keys):  # the keys of a device that has pairs are not empty
+            raise ValueOutsideDomain(f"{self.keys[0].name} must not be empty", None, self.keys[0].name)
+        return pairs
 
     def check(self, values: Any) -> Pairs:
         """The pairs as a device gives them to a mechanism, refused where they are outside."""
@@ -249,11 +243,14 @@ class KeyValue(Domain):
             return Pairs.grouped(1 + np.arange(len(keys)), keys, values, 1 + len(keys))
 
 
-def _part(whole: Any, place: int, name: str) -> Any:
-    """A coordinate of a key or value, by name or by place; what has none is refused by its axis."""
-    if isinstance(whole, Mapping):
-        return whole.get(name, "")
-    return whole[place] if isinstance(whole, Sequence) and not isinstance(whole, str) and place < len(whole) else ""
+def _parts(whole: Any, names: Sequence[str]) -> Sequence[Any]:
+    """The coordinates of a key or value, by name or in order; where they are others, none, which the axes refuse."""
+    if len(names) == 1:
+        return [whole]
+    if isinstance(whole, Mapping) and set(whole) <= set(names):
+        return [whole.get(name) for name in names]
+    fits = isinstance(whole, Sequence) and not isinstance(whole, str) and len(whole) == len(names)
+    return whole if fits else [None] * len(names)
 
 
 def _key_axes(keys: Any) -> tuple[Axis, ...]:

@@ -9,16 +9,16 @@ Estimate  Candidates: 2k times the tree's shares; a range is the number of heavy
 Variance  (2k)^2 times the tree's. Two groups with epsilon each have 2.1 times less than one with eps/2 twice (eps = 1).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Ordinal
 from hearsay.mechanisms.errors import QueryError, SpecificationError
@@ -31,6 +31,7 @@ from hearsay.mechanisms.key_value.padding import PADDING, padding_of, sample_pad
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
 from hearsay.mechanisms.key_value.queries import ItemRanges
+from hearsay.mechanisms.key_value.rounds import InRounds
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.ranges.hierarchical.line import Hierarchical
@@ -50,6 +51,13 @@ def read_candidates(parameters: Mapping[str, Any], most: int, keys: int) -> NDAr
     return np.array(listed, dtype=np.int64)
 
 
+def places_of(keys: NDArray[np.int64], candidates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where keys stand among the candidates, and which stand there at all."""
+    place = np.searchsorted(candidates, keys)
+    place[place == len(candidates)] = 0
+    return place, candidates[place] == keys
+
+
 @dataclass(frozen=True)
 class HeavyEstimate(Estimate, Points, ItemRanges):
     """Round 1's shares of all items; round 2's tree over the candidates once there is one."""
@@ -64,9 +72,7 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
     def points(self, keys: NDArray[np.int64]) -> Measured:
         value, stderr = (part.copy() for part in self.first.points(keys)[:2])
         if self.candidates is not None:
-            place = np.searchsorted(self.candidates, keys)
-            place[place == len(self.candidates)] = 0
-            heavy = self.candidates[place] == keys
+            place, heavy = places_of(keys, self.candidates)
             found = self.tree.points(place[heavy])
             value[heavy], stderr[heavy] = self.length * found.value, self.length * found.stderr
         return Measured(value, stderr)
@@ -96,11 +102,10 @@ class ExactItems(KeyEstimate, ItemRanges):
 
 
 @dataclass(frozen=True)
-class Heavy(Mechanism):
+class Heavy(InRounds):
     """Two groups of devices, one a round."""
 
     domain: KeyValue
-    history: tuple[Mapping[str, Any], ...] = ()
 
     ESTIMATE: ClassVar[type[HeavyEstimate]] = HeavyEstimate
     ID = "heavy"
@@ -137,15 +142,6 @@ class Heavy(Mechanism):
     @property
     def rounds(self) -> int:
         return 2
-
-    @property
-    def number(self) -> int:
-        return len(self.history) + 1
-
-    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
-        if len(history) >= self.rounds:
-            raise SpecificationError(f"round must be at most {self.rounds}, got {len(history) + 1}")
-        return replace(self, history=tuple(history))
 
     @cached_property
     def first(self) -> PckvGRR:
@@ -192,13 +188,13 @@ class Heavy(Mechanism):
         pairs = self.domain.check(values)
         if self.number == 1:
             return self.first.perturb(pairs, random)
-        candidates = self.candidates
-        place = np.searchsorted(candidates, pairs.keys)
-        place[place == len(candidates)] = 0
-        kept = candidates[place] == pairs.keys
-        common = Pairs.grouped(pairs.owners[kept], place[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
-        key, at = sample_padded(common, self.length, self.length, random)
+        key, at = sample_padded(self._common(pairs), self.length, self.length, random)
         return self.second.perturb(np.where(at >= 0, key, self.length), random)
+
+    def _common(self, pairs: Pairs) -> Pairs:
+        """What sets have in common with the candidates, by their places among these."""
+        place, kept = places_of(pairs.keys, self.candidates)
+        return Pairs.grouped(pairs.owners[kept], place[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
 
     def fold(self, state: State, reports: Reports) -> State:
         self.parts[self.number - 1].fold(self.part_state(state, self.number), reports)
@@ -225,8 +221,14 @@ class Heavy(Mechanism):
         return {"candidates": sorted(heavy.tolist())}
 
     def channel(self) -> NDArray[np.float64]:
-        """Of round 1; round 2 is a mixture of hierarchical's rows."""
-        return self.first.channel()
+        """Of this round; in round 2 a mixture of hierarchical's rows, one for each item in common and the dummy."""
+        if self.number == 1:
+            return self.first.channel()
+        common, single = self._common(self.domain.every_set(1)), self.second.channel()
+        chances = np.zeros((len(common), self.length + 1))
+        chances[common.owners, common.keys] = 1 / self.length
+        chances[:, self.length] = 1 - common.sizes / self.length
+        return chances @ single
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """With so many reports in round 2."""

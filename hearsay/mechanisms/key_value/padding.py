@@ -56,16 +56,10 @@ def padded_signs(
 
 
 @dataclass(frozen=True)
-class Padded(Mechanism):
-    """What pckv-grr and pckv-ue share: the estimate from how often a key was named, and with which sign.
-
-    With y the share of reports that name a key, x the balance of its signs, A = l/(a-b), B = l/(a(2p-1)):
-    f = A(y - b), f m = B x, n Var f = A^2 y(1-y), n Var f m = B^2(y - x^2), n Cov = A B x(1-y).
-    """
+class PaddedSets(Mechanism):
+    """What all mechanisms share whose devices sample one pair of a padded set."""
 
     domain: KeyValue
-    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
-    EXCLUSIVE: ClassVar[bool] = False  # a report names one key at most
 
     def listed_values(self) -> Pairs:
         return self.domain.some_sets(2 if self.domain.dimensions else 1)
@@ -80,6 +74,18 @@ class Padded(Mechanism):
 
     def canonical_options(self) -> dict[str, Any]:
         return {**self.options, "padding": self.length}
+
+
+@dataclass(frozen=True)
+class Padded(PaddedSets):
+    """What pckv-grr and pckv-ue share: the estimate from how often a key was named, and with which sign.
+
+    With y the share of reports that name a key, x the balance of its signs, A = l/(a-b), B = l/(a(2p-1)):
+    f = A(y - b), f m = B x, n Var f = A^2 y(1-y), n Var f m = B^2(y - x^2), n Cov = A B x(1-y).
+    """
+
+    ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
+    EXCLUSIVE: ClassVar[bool] = False  # a report names one key at most
 
     @property
     def all_keys(self) -> int:

@@ -23,7 +23,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.key_value.bins import BinEstimate, exact_bins
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import KeyScores
-from hearsay.mechanisms.key_value.sampled_key import SampledKey, Symbols
+from hearsay.mechanisms.key_value.sampled_key import SampledOnce, Symbols
 from hearsay.mechanisms.options import Option, choice, integer, number
 from hearsay.mechanisms.oracles.grr import GRR
 
@@ -37,7 +37,7 @@ PRIVKV_OPTIONS: tuple[Option, ...] = (
 
 
 @dataclass(frozen=True)
-class PrivKV(SampledKey):
+class PrivKV(SampledOnce):
     """One coin over absent and all bins."""
 
     ESTIMATE: ClassVar[type[KeyEstimate]] = BinEstimate  # a plain KeyEstimate where there are only signs

@@ -24,7 +24,7 @@ from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, un
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import KeyScores
 from hearsay.mechanisms.key_value.privkv import PRIVKV_OPTIONS
-from hearsay.mechanisms.key_value.sampled_key import SampledKey, Symbols
+from hearsay.mechanisms.key_value.sampled_key import SampledKey, SampledOnce, Symbols
 
 
 def sign_threshold(mean: float) -> int:
@@ -43,7 +43,7 @@ def show_presence(held: NDArray[np.bool_], signs: Symbols, keep: int, random: Ra
 
 
 @dataclass(frozen=True)
-class PrivKVSplit(SampledKey):
+class PrivKVSplit(SampledOnce):
     """Two coins."""
 
     ID = "privkv"

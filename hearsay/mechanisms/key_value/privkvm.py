@@ -11,11 +11,11 @@ Variance  By linear propagation of X_r and of f, which all rounds share; means b
           rounds have less information, c tanh^2(eps/4c).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,16 @@ from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, un
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import Ratio
 from hearsay.mechanisms.key_value.privkv_split import flip_signs, key_estimate, show_presence, sign_threshold
-from hearsay.mechanisms.key_value.rounds import SCALE, at_most, draw_plus, hand_out, published, read, truth_threshold
+from hearsay.mechanisms.key_value.rounds import (
+    SCALE,
+    InRounds,
+    at_most,
+    draw_plus,
+    hand_out,
+    published,
+    read,
+    truth_threshold,
+)
 from hearsay.mechanisms.key_value.sampled_key import (
     SampledKey,
     Symbols,
@@ -55,10 +64,8 @@ SHARED_OPTIONS: tuple[Option, ...] = (
 
 
 @dataclass(frozen=True)
-class PrivKVM(SampledKey):
+class PrivKVM(SampledKey, InRounds):
     """Rounds of signs after a first round with presence."""
-
-    history: tuple[Mapping[str, Any], ...] = ()
 
     ID = "privkvm"
     SUMMARY = "PrivKV in rounds: non-holders say what the round before found; frequencies and means"
@@ -78,16 +85,6 @@ class PrivKVM(SampledKey):
     @property
     def one_round_each(self) -> bool:
         return False
-
-    @property
-    def number(self) -> int:
-        """The round that this object serves, from 1."""
-        return len(self.history) + 1
-
-    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
-        if len(history) >= self.rounds:
-            raise SpecificationError(f"round must be at most {self.rounds}, got {len(history) + 1}")
-        return replace(self, history=tuple(history))
 
     @cached_property
     def presence_keep(self) -> int:
@@ -172,29 +169,22 @@ class PrivKVM(SampledKey):
             return show_presence(held, signs, WORD // 2, random)
         return signs - 1
 
-    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
-        raise NotImplementedError("a round's fakes depend on the key; see perturb")
-
-    def symbol_channel(self) -> NDArray[np.float64]:
-        """Of this round's first key."""
-        return self.round_channel(self.number, float(self.fakes(self.number)[0, 0]))
-
     def channel(self) -> NDArray[np.float64]:
         """Of this round, with what was published for each key."""
-        tables = [[self.round_channel(self.number, fake) for fake in row] for row in self.fakes(self.number).tolist()]
-        return keyed_channel(self.domain, 2, np.array(tables))
+        return keyed_channel(self.domain, 2, self.round_channel(self.number, self.fakes(self.number)))
 
-    def round_channel(self, number: int, fake: float) -> NDArray[np.float64]:
-        """P(sent | absent, -, +) in a round where a non-holder's sign has the mean `fake`."""
+    def round_channel(self, number: int, fake: Floats | float) -> NDArray[np.float64]:
+        """P(sent | absent, -, +) in a round where non-holders' signs have the means `fake`: a table for each."""
         truth = float(probability(self.sign_keep(number)))
-        plus = np.array([(1 + fake) / 2, 0.0, 1.0])
+        absent = (1 + np.asarray(fake)) / 2
+        plus = np.stack([absent, np.zeros_like(absent), np.ones_like(absent)], axis=-1)
         says = plus * truth + (1 - plus) * (1 - truth)
-        signs = np.stack([1 - says, says], axis=1)
+        signs = np.stack([1 - says, says], axis=-1)
         if not self.shows_presence(number):
             return signs
         keep = float(probability(self.presence_keep)) if number == 1 else 0.5
-        seen = np.array([1 - keep, keep, keep])
-        return np.hstack([1 - seen[:, None], seen[:, None] * signs])
+        seen = np.broadcast_to(np.array([[1 - keep], [keep], [keep]]), (*signs.shape[:-1], 1))
+        return np.concatenate([1 - seen, seen * signs], axis=-1)
 
     def fakes(self, number: int) -> Floats:
         """The mean of the non-holders' signs in a round: keys x dimensions."""

@@ -19,8 +19,6 @@ from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
 
-_UNIT = "whose values are in the units of the pairs' values"
-
 
 class KeyMeans(ABC):
     """Means of the holders' values, by key and by range of ordered keys."""
@@ -80,18 +78,35 @@ def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] 
     return [(None, {**key_part, "value": axis.name}) for axis in domain.values]
 
 
-def unpaired(query: str, domain: Domain) -> str | None:
-    """Why a domain has no pairs, where it has none."""
-    return None if isinstance(domain, KeyValue) else f"query {query} needs key-value data, this survey is {domain.kind}"
+class PairQuery(Query):
+    """A question that only pairs can answer."""
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        if isinstance(domain, KeyValue):
+            return None
+        return f"query {cls.NAME} needs key-value data, this survey is {domain.kind}"
 
 
-def _need_values(query: str, domain: KeyValue) -> None:
-    if not domain.values:
-        raise QueryError(f"query {query} needs pairs with values, these are item sets")
+class ValueQuery(PairQuery):
+    """A question about the pairs' values, in their own units."""
+
+    OWN_UNIT = "whose values are in the units of the pairs' values"
+
+    @classmethod
+    def need_values(cls, domain: KeyValue) -> None:
+        """Refuse item sets."""
+        if not domain.values:
+            raise QueryError(f"query {cls.NAME} needs pairs with values, these are item sets")
+
+    @staticmethod
+    def dimensions(domain: Domain) -> int:
+        """How many answers a key has."""
+        return domain.dimensions if isinstance(domain, KeyValue) else 1
 
 
 @dataclass(frozen=True)
-class Mean(Query):
+class Mean(ValueQuery):
     """The mean of one key's values, or of all pairs in a range of ordered keys."""
 
     low: int
@@ -100,16 +115,12 @@ class Mean(Query):
 
     NAME, GRAMMAR = "mean", "mean KEY | mean A B"
     HELP = "the mean value of a key's holders; on ordered keys also of all pairs with a key in A..B"
-    NEEDS, OWN_UNIT = KeyMeans, _UNIT
+    NEEDS = KeyMeans
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
 
     @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return unpaired(cls.NAME, domain)
-
-    @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        _need_values(cls.NAME, domain)
+        cls.need_values(domain)
         if len(words) == len(domain.keys):
             key = domain.locate(words)
             return cls(key, key, False)
@@ -117,7 +128,7 @@ class Mean(Query):
         return cls(low, high, True)
 
     def answers(self, domain: Domain) -> int:
-        return domain.dimensions if isinstance(domain, KeyValue) else 1
+        return self.dimensions(domain)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         if self.is_range:
@@ -129,24 +140,20 @@ class Mean(Query):
 
 
 @dataclass(frozen=True)
-class Means(Query):
+class Means(ValueQuery):
     """The mean of every key."""
 
     NAME, GRAMMAR = "means", "means"
     HELP = "the mean value of the holders of every key, in domain order"
-    NEEDS, OWN_UNIT = KeyMeans, _UNIT
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return unpaired(cls.NAME, domain)
+    NEEDS = KeyMeans
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        _need_values(cls.NAME, domain)
+        cls.need_values(domain)
         return cls()
 
     def answers(self, domain: Domain) -> int:
-        return domain.size * (domain.dimensions if isinstance(domain, KeyValue) else 1)
+        return domain.size * self.dimensions(domain)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         names = (name for key in range(estimate.domain.size) for name in _names(estimate.domain, key))
@@ -154,7 +161,7 @@ class Means(Query):
 
 
 @dataclass(frozen=True)
-class KeyQuantile(Query):
+class KeyQuantile(ValueQuery):
     """Quantiles of one key's values."""
 
     ranks: tuple[float, ...]
@@ -162,12 +169,8 @@ class KeyQuantile(Query):
 
     NAME, GRAMMAR = "quantile", "quantile Q... KEY"
     HELP = "on key-value data with bins: values below which parts Q of a key's holders lie; the last word is the key"
-    NEEDS, OWN_UNIT = KeyQuantiles, _UNIT
+    NEEDS = KeyQuantiles
     WORDS: ClassVar[tuple[int, int | None]] = (2, None)
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return unpaired(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -181,7 +184,7 @@ class KeyQuantile(Query):
         return cls(wanted, domain.locate(words[last:]))
 
     def answers(self, domain: Domain) -> int:
-        return len(self.ranks) * (domain.dimensions if isinstance(domain, KeyValue) else 1)
+        return len(self.ranks) * self.dimensions(domain)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         ranks, names = np.array(self.ranks), _names(estimate.domain, self.key)
@@ -193,7 +196,7 @@ class KeyQuantile(Query):
 
 
 @dataclass(frozen=True)
-class ItemRange(Query):
+class ItemRange(PairQuery):
     """Heavy items in a range."""
 
     low: int
@@ -203,10 +206,6 @@ class ItemRange(Query):
     HELP = "on item sets: how many of the heavy items in A..B a device holds on average"
     NEEDS = ItemRanges
     WORDS: ClassVar[tuple[int, int | None]] = (2, 2)
-
-    @classmethod
-    def unsuited(cls, domain: Domain) -> str | None:
-        return unpaired(cls.NAME, domain)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

@@ -17,23 +17,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys, first_questions, stored
+from hearsay.mechanisms.key_value.estimate import first_questions, stored
 from hearsay.mechanisms.key_value.fieller import Ratio
-from hearsay.mechanisms.key_value.padding import PADDING, padded_signs, padding_of, sample_padded
-from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.key_value.padding import PADDING, PaddedSets, padded_signs, sample_padded
 from hearsay.mechanisms.key_value.queries import KeyMeans
-from hearsay.mechanisms.layout import Layout, Reports
+from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.grr import GRR
 from hearsay.mechanisms.oracles.linear_hashing import OLH
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN, Tree
+from hearsay.mechanisms.ranges.level_mechanism import ByLevel
 from hearsay.mechanisms.ranges.level_noise import level_shares
 from hearsay.mechanisms.ranges.levels import SampledLevels, cumulative_thresholds
 
@@ -124,10 +123,8 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
 
 
 @dataclass(frozen=True)
-class RangeMeans(Mechanism):
+class RangeMeans(PaddedSets, ByLevel):
     """A tree of signs."""
-
-    domain: KeyValue
 
     ESTIMATE: ClassVar[type[RangeMeanEstimate]] = RangeMeanEstimate
     ID = "hierarchical"
@@ -147,19 +144,6 @@ class RangeMeans(Mechanism):
                 "domain must be ordered, with one value a pair, for hierarchical on key-value data"
             )
 
-    def listed_values(self) -> Pairs:
-        return self.domain.some_sets(2 if self.domain.dimensions else 1)
-
-    def exact(self, values: Any) -> KeyEstimate:
-        return exact_keys(self.domain, values)
-
-    @property
-    def length(self) -> int:
-        return padding_of(self.options, self.domain)
-
-    def canonical_options(self) -> dict[str, Any]:
-        return {**self.options, "padding": self.length}
-
     @cached_property
     def tree(self) -> Tree:
         return Tree.regular(self.domain.size, self.options["fanout"])
@@ -174,22 +158,6 @@ class RangeMeans(Mechanism):
             oracles.append(small if small.moments.a < large.moments.a else large)
         return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(1)] * len(oracles)))
 
-    @property
-    def guarantee(self) -> Guarantee:
-        return PureLDP(self.epsilon)
-
-    @property
-    def spent_epsilon(self) -> float:
-        return self.levels.spent_epsilon
-
-    @property
-    def layout(self) -> Layout:
-        return self.levels.layout
-
-    @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return self.levels.arrays
-
     def _cell(self, level: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """A level's cell, from 1, of 2 key + sign; -1 says nothing."""
         nodes = self.tree.nodes[level - 1]
@@ -201,15 +169,6 @@ class RangeMeans(Mechanism):
         key, place = sample_padded(pairs, self.length, self.domain.size, random)
         plus = padded_signs(pairs, place, 0, random)
         return self.levels.perturb(np.where(place >= 0, 2 * key + plus, -1), self._cell, random)
-
-    def fold(self, state: State, reports: Reports) -> State:
-        return self.levels.fold(state, reports)
-
-    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
-        return self.levels.valid(reports)
-
-    def reports(self, state: State) -> int:
-        return sum(self.levels.counts(state))
 
     def estimate(self, state: State) -> RangeMeanEstimate:
         levels, counts = [], self.levels.counts(state)

@@ -8,15 +8,17 @@ Epsilon holds whatever was published: a sign is flipped after it was chosen, so 
 stays within what the coin allows. A device takes its budgets from the survey alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import nextafter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random
@@ -24,6 +26,23 @@ from hearsay.mechanisms.exact.thresholds import keep_threshold
 
 SCALE = 1 << 20
 _SIGNS = {"-": -1, "+": 1}
+
+
+@dataclass(frozen=True)
+class InRounds(Mechanism):
+    """A mechanism that knows which round it serves, and what was made public before it."""
+
+    history: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The round that this object serves, from 1."""
+        return len(self.history) + 1
+
+    def in_round(self, history: Sequence[Mapping[str, Any]]) -> Self:
+        if len(history) >= self.rounds:
+            raise SpecificationError(f"round must be at most {self.rounds}, got {len(history) + 1}")
+        return replace(self, history=tuple(history))
 
 
 def published(means: Floats) -> dict[str, Any]:
@@ -53,7 +72,7 @@ def read(parameters: Mapping[str, Any], size: int) -> NDArray[np.int64]:
         if not whole or len(means) != size or any(abs(mean) > SCALE for mean in means):
             raise SpecificationError(f"round.means must be {size} integers in -2^20..2^20, got something else")
         return np.array(means, dtype=np.int64)
-    raise SpecificationError(f"round must have exactly one of signs, means, got {', '.join(map(str, parameters))}")
+    raise SpecificationError("round must have exactly one of signs, means, got something else")
 
 
 def draw_plus(means: NDArray[np.int64], places: NDArray[Any], random: Random) -> NDArray[np.bool_]:

@@ -41,7 +41,7 @@ def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int,
 
 @dataclass(frozen=True)
 class SampledKey(Mechanism):
-    """Sampling, layout and counting; subclasses disguise the symbol and read the counts."""
+    """What is the same in one round and in many."""
 
     domain: KeyValue
 
@@ -63,6 +63,21 @@ class SampledKey(Mechanism):
     @property
     def guarantee(self) -> Guarantee:
         return PureLDP(self.epsilon)
+
+    def listed_values(self) -> Pairs:
+        return self.domain.some_sets(self.bins)
+
+    def warnings(self, state: State) -> list[str]:
+        return [text for name in self.arrays if (text := uneven(state[name], name)) is not None]
+
+    def predicted_keys(self, reports: int) -> float:
+        """Reports that a key gets."""
+        return reports / self.domain.size
+
+
+@dataclass(frozen=True)
+class SampledOnce(SampledKey):
+    """One round, in which a symbol is disguised in the same way whatever the key; subclasses say how."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -101,16 +116,6 @@ class SampledKey(Mechanism):
             self.symbol_channel(), (self.domain.size, self.dimensions, self.bins + 1, self.bins + 1)
         )
         return keyed_channel(self.domain, self.bins, tables)
-
-    def listed_values(self) -> Pairs:
-        return self.domain.some_sets(self.bins)
-
-    def warnings(self, state: State) -> list[str]:
-        return [text for name in self.arrays if (text := uneven(state[name], name)) is not None]
-
-    def predicted_keys(self, reports: int) -> float:
-        """Reports that a key gets."""
-        return reports / self.domain.size
 
 
 def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """Several attributes of each device, and how many of them are looked at together at most (the order k)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, of_one_device, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 
@@ -26,6 +26,11 @@ class AttributeDomain(Domain):
     order: int
 
     KIND: ClassVar[str] = "attributes"
+    KEYS: ClassVar[str] = (
+        "`names` with `sizes` or `labels`, or `[[domain.attributes]]` with `name` and `size` or `categories`; "
+        f"`order` ({DEFAULT_ORDER})"
+    )
+    VALUE: ClassVar[str] = "one value for every attribute"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,13 +97,7 @@ class AttributeDomain(Domain):
 
     def one(self, value: Any) -> Indices:
         """The attributes of one device: a mapping from names, or a sequence in the attributes' order."""
-        if isinstance(value, Mapping):
-            if set(value) != set(self.columns):
-                raise ValueOutsideDomain(f"value must have exactly the attributes {', '.join(self.columns)}")
-            return self.read({name: [value[name]] for name in self.columns})
-        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != len(self.axes):
-            raise ValueOutsideDomain(f"value must be a mapping or a sequence of {len(self.axes)} attributes")
-        return self.read({name: [given] for name, given in zip(self.columns, value, strict=True)})
+        return self.read(of_one_device(value, self.columns))
 
     def people(self, draw: Callable[[int], Indices]) -> Indices:
         return np.stack([draw(axis.size) for axis in self.axes], axis=1)

@@ -73,6 +73,10 @@ class MarginalEstimate(Estimate, Marginals):
     def _table(self, attributes: Attributes) -> Table:
         """The same, with the attributes checked."""
 
+    def tables(self, several: Iterable[Attributes]) -> list[Table]:
+        """Several marginals: what a method does for all of them together it does once."""
+        return [self.table(attributes) for attributes in several]
+
     def sets(self, size: int) -> list[Attributes]:
         """All sets of so many attributes."""
         return list(combinations(range(len(self.code.sizes)), size))

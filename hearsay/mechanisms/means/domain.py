@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from hearsay.mechanisms.domains.axis import parse_scale
 from hearsay.mechanisms.domains.domain import Domain, Indices, only
-from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.domains.numbers import plain_numbers
+from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
 
 _STEPS = 1001  # simulated people hold one of so many numbers
@@ -21,6 +22,8 @@ class Number(Domain):
     low: float
     high: float
     KIND: ClassVar[str] = "number"
+    KEYS: ClassVar[str] = "`low`, `high`"
+    VALUE: ClassVar[str] = "a number in low..high, of which the mean is asked"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -33,14 +36,7 @@ class Number(Domain):
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
         only(table, {"kind", "low", "high"})
-        for key in ("low", "high"):
-            end = table.get(key)
-            if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
-                raise SpecificationError(f"domain.{key} must be a finite number, got {end!r}")
-        low, high = float(table["low"]), float(table["high"])
-        if not low < high:
-            raise SpecificationError(f"domain.low must be below domain.high, got {low:g} and {high:g}")
-        return cls(low, high)
+        return cls(*parse_scale(table, "domain"))
 
     def table(self) -> dict[str, Any]:
         return {"kind": self.KIND, "low": self.low, "high": self.high}
@@ -48,23 +44,19 @@ class Number(Domain):
     def read(self, columns: Mapping[str, Any]) -> Floats:
         if "value" not in columns:
             raise ValueOutsideDomain("missing column 'value'; needed: value")
-        try:
-            numbers = np.asarray(columns["value"], dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array([_number_or_nan(value) for value in columns["value"]])
-        return self.check(numbers)
+        return self.check(plain_numbers(columns["value"]))
 
     def one(self, value: Any) -> Floats:
         return self.read({"value": [value]})
 
     def check(self, values: Any) -> Floats:
         """Numbers in own units, refused where they are outside."""
-        numbers = np.asarray(values, dtype=np.float64)
-        inside = (numbers >= self.low) & (numbers <= self.high)
-        if numbers.ndim != 1 or not inside.all():
-            place = int(np.argmin(inside)) if numbers.ndim == 1 else None
+        found = np.asarray(values, dtype=np.float64)
+        inside = (found >= self.low) & (found <= self.high)
+        if found.ndim != 1 or not inside.all():
+            place = int(np.argmin(inside)) if found.ndim == 1 else None
             raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", place, "value")
-        return numbers
+        return found
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:
         steps: Floats = draw(_STEPS).astype(np.float64)
@@ -73,10 +65,3 @@ class Number(Domain):
     def scale(self, numbers: Floats) -> Floats:
         """To -1..1."""
         return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")

@@ -29,7 +29,13 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.linear import LinearEstimate, spans
 from hearsay.mechanisms.exact.discrete_laplace import DiscreteLaplace, limit_for, variance
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.guarantees.distances import Distances, MetricGuarantee, distances, metric_option
+from hearsay.mechanisms.guarantees.distances import (
+    Distances,
+    MetricGuarantee,
+    check_size,
+    distances,
+    metric_option,
+)
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports, Vector, length_of, smallest_unsigned
 from hearsay.mechanisms.metric.noise_rates import (
@@ -53,8 +59,12 @@ class LaplaceRows(CellMechanism):
     """What `matrix` and `laplace-histogram` share: a strategy, a metric, and noise for every row."""
 
     ESTIMATE: ClassVar[type[CellEstimate]] = LinearEstimate
+    LONG_CHECK: ClassVar[str] = "the noise of every row is optimised, and every pair of values is checked"
 
     def check(self) -> None:
+        check_size(
+            self.domain
+        )  # before the strategy, whose rank alone would take half a minute on a few thousand cells
         if not len(self.strategy.noisy):
             raise SpecificationError("options.strategy must have a row that tells values apart, got constant rows only")
         self.strategy.check_spans(np.eye(self.domain.size) if self.workload is None else self.workload)

@@ -11,11 +11,11 @@ Variance  sum_j f_j v[x,j]/n, v[x,j] = sum_y M[x,y]^2 Q[j,y] - [x = j], given th
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,49 +26,73 @@ from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.intervals import ScoredCells, Spread, scored_cells
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.mixtures import Weights
 from hearsay.mechanisms.exact.randomness import WORD, Random, Words
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
+from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import standard_errors
 
-Weights = tuple[tuple[int, ...], ...]
 SINGULAR = 1e-9  # rows whose least singular value is below this part of the largest count as dependent
 _CLOSE = 1e-9  # losses so close to a bound are compared in exact arithmetic
 
 
-def to_weights(rows: Sequence[Sequence[Fraction]]) -> Weights:
-    """Probabilities as integers out of 2^64: rounded down, and what is left over given to the likeliest output."""
-    result = []
-    for row in rows:
-        weights = [int(probability * WORD) for probability in row]
-        weights[weights.index(max(weights))] += WORD - sum(weights)
-        result.append(tuple(weights))
-    return tuple(result)
-
-
 def losses(channel: Floats) -> Floats:
     """ln of the worst likelihood ratio for every ordered pair of rows; infinite where a zero gives a value away."""
+    logs = _logs(channel)
+    return np.array([_losses_of(one, logs) for one in range(len(channel))])
+
+
+def _logs(channel: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        logs = np.log(channel)
-    worst = np.zeros((len(channel), len(channel)))
-    for one, row in enumerate(logs):
-        possible = channel[one] > 0
-        worst[one] = (row[possible] - logs[:, possible]).max(axis=1)
-    return worst
+        return np.log(channel)
+
+
+def _losses_of(one: int, logs: Floats) -> Floats:
+    """How much more than every other value the value `one` makes of some output."""
+    possible = logs[one] > -inf
+    row, others = (logs[one], logs) if possible.all() else (logs[one, possible], logs[:, possible])
+    return (row - others).max(axis=1)
 
 
 def broken_pair(weights: Weights, bound: Floats) -> tuple[int, int] | None:
     """The first ordered pair of values for which the channel says more than the bound allows; None if all keep it."""
-    found = losses(np.array(weights, dtype=np.float64))
-    for one, other in zip(*np.nonzero(found > bound - _CLOSE), strict=True):
-        if one == other:
+    logs = _logs(np.array(weights, dtype=np.float64))
+    for one in range(len(weights)):
+        found = _losses_of(one, logs)
+        found[one] = -inf
+        others = np.flatnonzero(found > bound[one] - _CLOSE)
+        if not others.size:
             continue
-        if found[one, other] > bound[one, other] + _CLOSE:
-            return int(one), int(other)
-        allowed = Fraction(exponential(float(bound[one, other])))
-        if any(mine > allowed * theirs for mine, theirs in zip(weights[one], weights[other], strict=True)):
-            return int(one), int(other)
+        outputs = np.flatnonzero(logs[one] > -inf)
+        # Only what is close to its bound, or beyond it, needs exact arithmetic.
+        near = logs[one, outputs] - logs[np.ix_(others, outputs)] > (bound[one, others] - 2 * _CLOSE)[:, None]
+        for place, output in zip(*(axis.tolist() for axis in np.nonzero(near)), strict=True):
+            other, column = int(others[place]), int(outputs[output])
+            allowed, unit = _allowed(float(bound[one, other]))
+            if weights[one][column] * unit > allowed * weights[other][column]:
+                return one, other
     return None
+
+
+def pure_broken_pair(weights: Weights, epsilon: float) -> tuple[int, int] | None:
+    """The same for one bound on all pairs, which compares the extremes of every output: no pair needs a look."""
+    allowed, unit = _allowed(epsilon)
+    columns = list(zip(*weights, strict=True))
+    broken = [column for column in columns if max(column) * unit > allowed * min(column)]
+    if not broken:
+        return None
+    for one in range(len(weights)):
+        for column in broken:
+            if column[one] * unit > allowed * min(column):
+                return one, column.index(min(column))
+    raise AssertionError("one of the values of a broken output is its most likely one")
+
+
+@cache
+def _allowed(epsilon: float) -> tuple[int, int]:
+    """e^epsilon as a ratio of integers."""
+    return Fraction(exponential(epsilon)).as_integer_ratio()
 
 
 @dataclass(frozen=True)
@@ -97,16 +121,24 @@ class FiniteChannel(CellMechanism):
         """Estimate by maximum likelihood instead of by the inverse."""
         return False
 
+    @property
+    def pure_epsilon(self) -> float | None:
+        """The promise where it is the same for every pair; None where it takes a matrix."""
+        return self.guarantee.epsilon if isinstance(self.guarantee, PureLDP) else None
+
     @cached_property
     def outputs(self) -> int:
         return len(self.weights[0])
 
     def channel(self) -> NDArray[np.float64]:
-        return np.array([[float(Fraction(weight, WORD)) for weight in row] for row in self.weights])
+        return np.array(self.weights, dtype=np.float64) / WORD
 
     @cached_property
     def spent_epsilon(self) -> float:
         """The worst loss over the pairs with a promise, of the integers really drawn."""
+        if self.pure_epsilon is not None:
+            columns = (column for column in zip(*self.weights, strict=True) if any(column))
+            return log_ratio(max(Fraction(max(column), min(column)) for column in columns), Fraction(1))
         bound = self.guarantee.matrix(self.domain)
         found = np.where(np.isinf(bound), 0.0, losses(np.array(self.weights, dtype=np.float64)))
         one, other = np.unravel_index(np.argmax(found), found.shape)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import CellMechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, Mechanism, State, Values
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
@@ -15,17 +15,13 @@ from hearsay.mechanisms.ranges.levels import SampledLevels
 
 
 @dataclass(frozen=True)
-class LevelMechanism(CellMechanism):
-    """Perturbing and folding by level."""
+class ByLevel(Mechanism):
+    """Layout, state and folding by level, whatever the devices hold."""
 
     @property
     @abstractmethod
     def levels(self) -> SampledLevels:
         """The levels with their oracles, and how likely each is."""
-
-    @abstractmethod
-    def node(self, level: int, cells: Indices) -> Indices:
-        """The node of a level, numbered from 1, that holds each cell (as `Domain.check` has them)."""
 
     @property
     def layout(self) -> Layout:
@@ -43,9 +39,6 @@ class LevelMechanism(CellMechanism):
     def spent_epsilon(self) -> float:
         return self.levels.spent_epsilon
 
-    def perturb(self, values: Values, random: Random) -> Reports:
-        return self.levels.perturb(self.domain.check(values), self.node, random)
-
     def fold(self, state: State, reports: Reports) -> State:
         return self.levels.fold(state, reports)
 
@@ -54,6 +47,18 @@ class LevelMechanism(CellMechanism):
 
     def reports(self, state: State) -> int:
         return sum(self.levels.counts(state))
+
+
+@dataclass(frozen=True)
+class LevelMechanism(CellMechanism, ByLevel):
+    """Cells, each in one node of every level."""
+
+    @abstractmethod
+    def node(self, level: int, cells: Indices) -> Indices:
+        """The node of a level, numbered from 1, that holds each cell (as `Domain.check` has them)."""
+
+    def perturb(self, values: Values, random: Random) -> Reports:
+        return self.levels.perturb(self.domain.check(values), self.node, random)
 
     def channel(self) -> NDArray[np.float64]:
         along = np.unravel_index(np.arange(self.domain.size), self.domain.shape)

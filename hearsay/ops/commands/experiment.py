@@ -15,7 +15,7 @@ EXPERIMENTS = {
 }
 
 
-@click.group(cls=LazyGroup, commands_by_module=EXPERIMENTS)
+@click.group(cls=LazyGroup, commands_by_module=EXPERIMENTS, no_args_is_help=False)
 def command() -> None:
     """Reproduce the papers' tables and figures.
 

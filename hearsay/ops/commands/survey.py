@@ -8,7 +8,7 @@ import click
 from hearsay.collector.describe.describe import FRAME_REPORTS, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.survey.survey import Survey, load
+from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
@@ -19,12 +19,13 @@ from hearsay.ops.operate.refusals import refusals
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, print_json, print_table
 
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def command() -> None:
     """Register, list, show, close and delete surveys."""
 
@@ -32,20 +33,21 @@ def command() -> None:
 @command.command()
 @click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
 @click.option(
-    "--shards", type=click.IntRange(1), default=1, show_default=True, help="Independent streams to spread over."
+    "--shards", type=click.IntRange(1), help="Independent streams to spread over; by default those it has, else one."
 )
 @json_option
 @uses(*SERVER)
-def add(settings: Settings, survey_file: Path, shards: int, as_json: bool) -> None:
+def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool) -> None:
     """Register a survey.
 
     The same definition again changes nothing; another one under the same name is refused until `survey delete`.
     """
-    registered = open_registry(settings).add(load(survey_file), shards)
+    registered = open_registry(settings).add(load_patiently(survey_file), shards)
     if as_json:
         print_json(_row(registered))
     else:
-        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}")
+        closed = "; it is closed and takes no more reports" if registered.closed else ""
+        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}{closed}")
         if registered.survey.reason is not None:
             click.echo(f"mechanism chosen automatically: {registered.survey.reason}")
 
@@ -79,7 +81,9 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     others, both are named. Of several surveys about the same value, shows what remains promised to a device that
     answers all of them.
     """
-    surveys = [load(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names]
+    surveys = [
+        load_patiently(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names
+    ]
     if len(surveys) > 1:
         _show_together(surveys, as_json)
         return
@@ -214,7 +218,8 @@ def next_round(settings: Settings, name: str, as_json: bool) -> None:
     The next one is opened as soon as all of the closed one is folded: here if it is already, else by the estimator.
     """
     registered = open_registry(settings).get(name)
-    progress = drive(registered, now=registered.rounds.open)
+    held = registered.rounds
+    progress = drive(registered, close=held.number if held.open else None)
     if progress is None:
         raise OperationError(f"survey {name} has no rounds")
     if as_json:

@@ -76,6 +76,11 @@ def configuration_page() -> str:
         lines.append(f"| `{setting.flag}` | `{setting.environment}` | {default} | {setting.help} |")
     lines += [
         "",
+        "Modules that `HEARSAY_PLUGINS` names are looked for in the folder that a command is started in, then among",
+        "what is installed, by the script `hearsay`, by `python -m hearsay` and by the workers alike. They are",
+        "imported whole at once; the script imports nothing else from that folder. So start all processes of a",
+        "deployment in the folder that has the modules, or install them.",
+        "",
         "Limits and time-outs of the protocol (sizes of ranges, leases, attempts, back-pressure) are not settings:",
         "they stand with their reasons in `hearsay/collector/limits.py`.",
         "",

@@ -6,8 +6,8 @@ from inspect import getdoc
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.forms import Home
-from hearsay.ops.pages.queries import queries_section, table
-from hearsay.ops.pages.reference import mechanism_section
+from hearsay.ops.pages.queries import queries_section
+from hearsay.ops.pages.reference import domains_section, mechanism_section, table
 
 
 def family_page(module: str) -> str:
@@ -15,12 +15,13 @@ def family_page(module: str) -> str:
     catalogue.add(module)
     family = import_module(module)
     mechanisms = sorted(getattr(family, "MECHANISMS", {}))
-    domains = {kind: Home(module, place).load() for kind, place in getattr(family, "DOMAINS", {}).items()}
+    domains = [Home(module, place).load() for place in getattr(family, "DOMAINS", {}).values()]
     queries = [Home(module, place).load() for place in getattr(family, "QUERIES", {}).values()]
     lines = [f"# {module}", "", getdoc(family) or ""]
     if domains:
-        rows = [(f"`{kind}`", _first_line(found), _columns(kind, mechanisms)) for kind, found in domains.items()]
-        lines += ["", "## Domains", "", table(("kind", "what it is", "columns of a file of values"), rows)]
+        rows = [(f"`{found.KIND}`", _first_line(found), _columns(found.KIND, mechanisms)) for found in domains]
+        lines += ["", "## Domains", "", domains_section(domains)]
+        lines += ["", table(("kind", "what it is", "columns of a file of values"), rows)]
     if mechanisms:
         lines += ["", "## Mechanisms", "", "\n\n".join(map(mechanism_section, mechanisms))]
     if queries:

@@ -1,10 +1,10 @@
 """What every query says of itself, as a table: for docs/queries.md, and for families from outside."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.queries.query import Query
-from hearsay.ops.pages.reference import page
+from hearsay.ops.pages.reference import page, table
 
 _HEADER = ("query", "asks for", "needs a mechanism that knows", "`--count`", "`--simultaneous`", "post-processing")
 
@@ -41,13 +41,6 @@ def queries_section(queries: Sequence[type[Query]], mechanisms: Sequence[str]) -
 def knows(capability: type) -> str:
     """What a capability is about."""
     return str(vars(capability)["WHAT"])
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    cells = [header, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    first, *others = (f"| {' | '.join(row)} |" for row in cells)
-    return "\n".join([first, "|" + "---|" * len(header), *others])
 
 
 def _has(name: str, capability: type) -> bool:

@@ -3,6 +3,7 @@
 A page marks such a section by two comments; everything between them is replaced.
 """
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgpack
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.wire.variant import VariantCodec
 from hearsay.mechanisms import Mechanism, build, catalogue
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.layout import Variant
 from hearsay.ops.terminal.toml import dump
 
@@ -18,16 +20,33 @@ DOCS = Path(__file__).parents[3] / "docs"
 START, END = "<!-- written by `make docs` -->", "<!-- end -->"
 
 
-def page(name: str, section: str) -> str:
-    """A page with its marked section as it should be."""
-    before, _, rest = (DOCS / name).read_text(encoding="utf-8").partition(START)
-    _, _, after = rest.partition(END)
-    return f"{before}{START}\n{section}\n{END}{after}"
+def page(name: str, *sections: str) -> str:
+    """A page with its marked sections as they should be, in their order."""
+    done, rest = "", (DOCS / name).read_text(encoding="utf-8")
+    for section in sections:
+        before, _, marked = rest.partition(START)
+        done += f"{before}{START}\n{section}\n{END}"
+        rest = marked.partition(END)[2]
+    return done + rest
 
 
 def survey_page() -> str:
-    """docs/survey.md: every mechanism with its kinds of domain, its options and an example."""
-    return page("survey.md", "\n" + "\n\n".join(map(mechanism_section, catalogue.shipped())) + "\n")
+    """docs/survey.md: every kind of domain; every mechanism with its kinds of domain, its options and an example."""
+    mechanisms = "\n\n".join(map(mechanism_section, catalogue.shipped()))
+    return page("survey.md", f"\n{domains_section(catalogue.shipped_domains())}\n", f"\n{mechanisms}\n")
+
+
+def domains_section(domains: Iterable[type[Domain]]) -> str:
+    """A row for every kind of domain."""
+    rows = [(f"`{domain.KIND}`", domain.KEYS, domain.VALUE) for domain in domains]
+    return table(("kind", "keys", "a value is"), rows)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    cells = [header, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    first, *others = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([first, "|" + "---|" * len(header), *others])
 
 
 def mechanism_section(name: str) -> str:

@@ -13,16 +13,17 @@ from rich.text import Text
 
 from hearsay.mechanisms.queries.answer import Answer
 
+_WIDE = 160  # columns where no terminal says how many: tables and remarks are not broken up in files and logs
+
 
 def console() -> Console:
     """Where tables go: as wide as the terminal, and wide enough when there is none."""
-    width = None if sys.stdout.isatty() else 160
-    return Console(file=sys.stdout, width=width, highlight=False)
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False)
 
 
 def notes() -> Console:
     """Where progress and remarks go: stderr, so that what is printed stays data."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDE, highlight=False)
 
 
 def print_json(data: Any) -> None:

@@ -69,7 +69,13 @@ def test_another_definition_under_the_name_is_refused(registry: Registry) -> Non
 def test_another_number_of_shards_is_refused(registry: Registry) -> None:
     registry.add(survey(), shards=2)
     with pytest.raises(SurveyConflict, match=r"^survey drinks exists with 2 shards, got 1$"):
-        registry.add(survey())
+        registry.add(survey(), shards=1)
+
+
+def test_the_same_definition_again_keeps_the_shards_it_has(registry: Registry) -> None:
+    registry.add(survey(), shards=2)
+    again = registry.add(survey(window={"retain": "9d"}))
+    assert (again.shards, again.survey.retain) == (2, "9d")
 
 
 @pytest.mark.parametrize("shards", [0, -1, MAXIMUM_SHARDS + 1])

@@ -1,5 +1,7 @@
 """What a device accepts of a round, and what it refuses."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,7 @@ def test_draws_are_fresh_for_every_device_and_means_are_one_document() -> None:
     Device(public, random).report(DRINKS, Offer.of(public, random).table())
 
 
-def refusal(table: dict, answered: int = 0) -> str:
+def refusal(table: Any, answered: int = 0) -> str:
     device = Device(survey(), seeded(1))
     for number in range(1, answered + 1):
         device.report(DRINKS, Offer.of(in_round(number), seeded(1)).table())
@@ -88,15 +90,32 @@ def offered(number: int = 2, **changes: object) -> dict:
         (offered(1), 0, "round 1 must have no parameters"),
         (offered(budget=9), 1, "round must have exactly parameters, round, tag"),
         (offered(round="2"), 1, "a whole number"),
+        (offered(round=10**5000), 1, "a whole number"),
+        (offered(tag="no\ntag"), 1, "round must be of the survey with tag"),
+        (offered(parameters={"no\nsigns": "+-+"}), 1, "exactly one of signs, means"),
+        ({**offered(), "more\nlines": 1}, 1, "round must have exactly parameters, round, tag"),
+        (["+-+"], 1, "round must have exactly parameters, round, tag"),
+        (3, 1, "round must have exactly parameters, round, tag"),
     ],
 )
-def test_what_is_no_good_offer_is_refused(table: dict, answered: int, message: str) -> None:
+def test_what_is_no_good_offer_is_refused(table: Any, answered: int, message: str) -> None:
     assert message in refusal(table, answered)
 
 
 def test_missing_a_round_is_allowed_and_joining_late_too() -> None:
     device = Device(survey(), seeded(1))
     assert device.report(DRINKS, Offer.of(in_round(3), seeded(1)).table())
+
+
+def test_a_program_that_starts_anew_remembers_what_it_answered() -> None:
+    first = Device(survey(), seeded(1))
+    assert first.answered == 0
+    first.report(DRINKS, Offer.of(in_round(2), seeded(1)).table())
+    again = Device(survey(), seeded(2), answered=first.answered)
+    for number in (1, 2):
+        with pytest.raises(OfferRefused, match="must be after round 2"):
+            again.report(DRINKS, Offer.of(in_round(number), seeded(1)).table())
+    assert again.report(DRINKS, Offer.of(in_round(3), seeded(1)).table())
 
 
 def test_a_survey_that_asks_a_device_once_is_not_answered_twice() -> None:

@@ -14,11 +14,13 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator import standing
 from hearsay.estimator.materialise import Materialiser, Pass
+from hearsay.estimator.rounds import drive
 from hearsay.estimator.serving.health import STUCK_AFTER_S, Health
 from hearsay.estimator.serving.service import loop, serve
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.producer import Device
 from tests.estimator.running import estimator, wait_until
 from tests.estimator.snapshots.test_directory import VALIDATOR
 from tests.estimator.surveys import colours, deliver
@@ -153,6 +155,26 @@ class TestInterface:
         with caplog.at_level(logging.ERROR):
             assert error_of(http.get("/api/surveys"), 500) == "internal error"
         assert "request failed" in caplog.text
+
+    def test_a_device_gets_its_round(self, http: httpx.Client, registry: Registry) -> None:
+        table = {
+            "name": "films",
+            "mechanism": "privkvm",
+            "epsilon": 2.0,
+            "domain": {"kind": "key-value", "keys": 3},
+            "options": {"rounds": 2},
+        }
+        registered = registry.add(parse(table))
+        first = http.get("/api/surveys/films/round")
+        assert first.json() == {"tag": registered.survey.tag, "round": 1, "parameters": {}}
+        assert first.headers["cache-control"].startswith("public")
+        drive(registered, close=1)
+        second = http.get("/api/surveys/films/round")
+        assert Device(registered.survey).report({"0": 1}, round=second.json())
+        assert second.headers["cache-control"] == "no-store", "its signs were drawn for one device"
+        drive(registered, close=2)
+        assert error_of(http.get("/api/surveys/films/round"), 409) == "survey films has no open round"
+        assert http.get("/api/surveys/colours/round").json()["round"] == 1, "a survey without rounds is one"
 
 
 class TestHealth:

@@ -121,3 +121,17 @@ def test_a_query_shows_what_it_was_asked() -> None:
     assert domain.axes[0].locate("none") == 3
     with pytest.raises(QueryError, match="value must be one of red, green, blue, none, got pink"):
         domain.axes[0].locate("pink")
+
+
+@pytest.mark.parametrize("table", [{"kind": "grid", "sizes": [2, 3]}, {"kind": "attributes", "names": ["a", "b"]}])
+def test_a_device_with_several_axes_gives_one_value_for_each(table: dict[str, Any]) -> None:
+    domain = parse(table)
+    first, second = domain.columns
+    for right in ((1, 0), [1, 0], np.array([1, 0]), {second: 0, first: 1}):
+        assert domain.one(right).tolist() == [[1, 0]]
+    by_name = {first: 1, second: 0}
+    for wrong in ((1,), (1, 0, 1), (), 1, None, "10", b"10", np.array(1), {first: 1}, by_name | {"other": 1}):
+        with pytest.raises(
+            ValueOutsideDomain, match=f"^value must (be a mapping from|have exactly the names) {first}, "
+        ):
+            domain.one(wrong)

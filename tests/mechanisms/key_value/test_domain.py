@@ -41,6 +41,8 @@ def test_the_canonical_table_is_the_same_domain(table: dict[str, Any]) -> None:
         ({"ordered": "yes"}, "domain.ordered must be true or false"),
         ({"pairs": 9}, r"domain.pairs must be an integer in 1\.\.2"),
         ({"colour": 1}, "unknown key 'colour'"),
+        ({"low": -1e308, "high": 1.7e308}, "domain.low and domain.high must be 1e-300 to 1e300 apart"),
+        ({"low": 5e-324, "high": 1e-323}, "domain.low and domain.high must be 1e-300 to 1e300 apart"),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
@@ -77,6 +79,11 @@ def test_blocks_of_a_file_are_joined_by_device() -> None:
         ({"device": ["a", "b"], "key": ["", "milk"], "value": ["", "secret"]}, "value", 1),
         ({"device": ["a", ""], "key": ["tea", "milk"], "value": [1, 1]}, "device", 1),
         ({"device": ["a", "a"], "key": ["tea", "tea"], "value": [1, 1]}, "key", 1),
+        ({"device": ["a", "b"], "key": ["tea", ""], "value": [1, 777]}, "key", 1),
+        ({"device": ["a", "b"], "key": ["tea", "milk"], "value": [1, ""]}, "value", 1),
+        ({"device": ["a", "b"], "key": ["tea", "milk"], "value": [1, [2]]}, "value", 1),
+        ({"device": ["a", "b"], "key": ["tea", "milk"], "value": [1, 10**400]}, "value", 1),
+        ({"device": ["a", "b"], "key": ["tea", "milk"], "value": [1, float("nan")]}, "value", 1),
     ],
 )
 def test_a_bad_cell_is_named_by_row_and_column_and_never_shown(columns: dict, column: str, row: int) -> None:
@@ -101,6 +108,34 @@ def test_what_a_device_holds() -> None:
     for wrong in ("tea", 3, ["tea"]):
         with pytest.raises(ValueOutsideDomain, match="must be a mapping from key to value"):
             domain.one(wrong)
+
+
+def test_both_ends_are_values() -> None:
+    assert KeyValue.parse(DRINKS).one({"tea": 0, "milk": 10}).values[:, 0].tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("table", "held", "column"),
+    [
+        (DRINKS, {"": 3}, "key"),
+        (DRINKS, {" ": 3}, "key"),
+        (DRINKS, {None: 3}, "key"),
+        (DRINKS, {"tea": [3]}, "value"),
+        (DRINKS, {"tea": 10**400}, "value"),
+        (SHELVES, {("", 1): (1, 2)}, "shop"),
+        (SHELVES, {"south": (1, 2)}, "shop"),
+        (SHELVES, {("south", 1, 2): (1, 2)}, "shop"),
+        (SHELVES, {("south", 1): (1, 2, 3)}, "price"),
+        (SHELVES, {("south", 1): {"price": 1, "stars": 2, "weight": 3}}, "price"),
+        (SHELVES, {("south", 1): {"price": 1}}, "stars"),
+        (SHELVES, {("south", 1): 1}, "price"),
+        ({"kind": "key-value", "keys": ["tea", "milk"], "values": False}, ["tea", ""], "key"),
+    ],
+)
+def test_a_pair_that_is_none_is_refused_and_never_left_out(table: dict, held: Any, column: str) -> None:
+    with pytest.raises(ValueOutsideDomain) as caught:
+        KeyValue.parse(table).one(held)
+    assert caught.value.column == column
 
 
 def test_keys_are_found_and_named_in_their_own_words() -> None:

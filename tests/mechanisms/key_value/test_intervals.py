@@ -18,6 +18,7 @@ from hearsay.mechanisms.key_value.pckv_ue import PckvUE
 from hearsay.mechanisms.key_value.privkv import PrivKV
 from hearsay.mechanisms.key_value.privkv_split import PrivKVSplit
 from hearsay.mechanisms.key_value.privkvm import PrivKVM
+from hearsay.mechanisms.key_value.privkvm_plus import PrivKVMPlus
 from hearsay.mechanisms.key_value.rounds import published
 from tests.mechanisms.key_value.people import ONE_IN_A_MILLION, domain, people, truth
 
@@ -43,15 +44,42 @@ def sampled(kind: Any, options: dict) -> Any:
     return draw
 
 
-def in_rounds(epsilon: float, share: float, mean: float, reports: int) -> KeyEstimate:
-    """Three rounds; what is published in between is right for no key."""
-    mechanism = PrivKVM.create(epsilon, domain(REPLICATES), {"rounds": 3})
-    state = mechanism.empty()
-    history = [published(np.full(REPLICATES, wrong)) for wrong in (0.7, -0.2)]
-    for number, fake in ((1, 0.0), (2, 0.7), (3, -0.2)):
-        here = mechanism.in_round(history[: number - 1])
-        state[here.array(number)][:, 0] = symbols(here.round_channel(number, fake), share, mean, reports)
-    return here.estimate(state)
+def in_rounds(kind: Any, options: dict, times: int = 1) -> Any:
+    """Three rounds, of so many times the reports; what is published in between is right for no key."""
+
+    def draw(epsilon: float, share: float, mean: float, reports: int) -> KeyEstimate:
+        mechanism = kind.create(epsilon, domain(REPLICATES), {"rounds": 3, **options})
+        state = mechanism.empty()
+        history = [published(np.full(REPLICATES, wrong)) for wrong in (0.7, -0.2)]
+        for number, fake in ((1, 0.0), (2, 0.7), (3, -0.2)):
+            here = mechanism.in_round(history[: number - 1])
+            state[here.array(number)][:, 0] = symbols(here.round_channel(number, fake), share, mean, times * reports)
+        return here.estimate(state)
+
+    return draw
+
+
+def hashed_to_buckets(epsilon: float, share: float, mean: float, reports: int) -> KeyEstimate:
+    """Every report has a hash function of its own: a key's two buckets are independent of all that others hold."""
+
+    @dataclass(frozen=True)
+    class OneKeyEach(Collision):
+        """Hits of independent surveys in place of the keys of one."""
+
+        def hits(self, state: Any) -> Any:
+            return state["hits"]
+
+        def reports(self, state: Any) -> int:
+            return 40 * reports
+
+    mechanism = OneKeyEach.create(epsilon, domain(20), {"pairs": 4})
+    t, inside = mechanism.buckets, float(mechanism._exact()[0][-1])
+    absent = np.array([1 / t - 1 / t**2, 1 / t - 1 / t**2, 1 / t**2])  # only minus' bucket, only plus', one for both
+    plus = np.array([(1 - inside) / t, inside * (1 - 1 / t), inside / t])
+    minus = plus[[1, 0, 2]]
+    hit = share * ((1 + mean) / 2 * plus + (1 - mean) / 2 * minus) + (1 - share) * absent
+    counts = GENERATOR.multinomial(40 * reports, [*hit, 1 - hit.sum()], REPLICATES)
+    return mechanism.estimate({"hits": (counts[:, :2] + counts[:, 2:3]).astype(np.float64)})
 
 
 def padded(kind: Any) -> Any:
@@ -85,9 +113,12 @@ CASES = {
     "joint": sampled(PrivKV, {}),
     "unbiased": sampled(PrivKVSplit, {"budget": "split"}),
     "unbiased from +1": sampled(PrivKVSplit, {"budget": "split", "initial": 1.0}),
-    "privkvm": in_rounds,
+    "privkvm": in_rounds(PrivKVM, {}),
+    "privkvm, literal": in_rounds(PrivKVM, {"presence": "literal"}),
+    "privkvm+": in_rounds(PrivKVMPlus, {}, times=4),  # presence has half of privkvm's budget
     "pckv-grr": padded(PckvGRR),
     "pckv-ue": padded(PckvUE),
+    "collision": hashed_to_buckets,
 }
 
 
@@ -137,6 +168,33 @@ def test_whole_runs_of_devices_agree_with_what_they_hold(kind: Any, options: dic
         assert z.std() < 1.1
     assert np.array(errors).std() > 0.8  # pckv's error leaves out that devices are fixed: it is a little too large
     assert np.mean(covered) > 0.93
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+@pytest.mark.parametrize("kind", [PrivKVM, PrivKVMPlus])
+def test_the_same_devices_in_rounds_that_follow_from_each_other(kind: Any, dimensions: int) -> None:
+    """What is published comes from the same devices' reports of the rounds before; answers stay unbiased."""
+    shares, means = np.array([0.2, 0.5, 1.0]), np.array([0.4, -0.8, 0.1])
+    pairs = people(shares, np.stack([means, -means / 2], axis=1)[:, :dimensions], 6_000)
+    share, mean = truth(pairs, 3)
+    mechanism = kind.create(4.0, domain(3, dimensions), {"rounds": 3})
+    random, runs = seeded(21), 120
+    errors, scaled, covered = [], [], []
+    for _ in range(runs):
+        state, history = mechanism.empty(), []
+        for _ in range(3):
+            here = mechanism.in_round(history)
+            here.fold(state, here.perturb(pairs, random))
+            history.append(published(here.estimate(state).ratio.mean()))
+        found = here.estimate(state)
+        errors.append((found.share - share) / found.share_stderr)
+        off = found.total - mean * found.share[:, None]
+        scaled.append(off / np.sqrt(found.ratio.variance_at(mean)))
+        covered.append((found.means.low <= mean) & (mean <= found.means.high))
+    for z in (np.array(errors), np.array(scaled).reshape(runs, -1)):
+        assert (np.abs(z.mean(axis=0)) < ONE_IN_A_MILLION / np.sqrt(runs)).all()
+        assert 0.85 < z.std() < 1.15
+    assert np.mean(covered) > 0.9
 
 
 def test_the_collision_mechanism_is_unbiased_over_choices_of_its_hashes() -> None:

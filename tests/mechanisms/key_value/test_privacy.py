@@ -69,7 +69,18 @@ def test_two_coins_with_fair_fakes_waste_half_of_epsilon(epsilon: float, spent: 
 
 @pytest.mark.parametrize(("kind", "over", "options"), EXACT + AMPLIFIED)
 def test_devices_draw_from_the_channel(kind: Any, over: Any, options: dict) -> None:
-    mechanism = kind.create(1.0, over, options)
+    assert_drawn_from(kind.create(1.0, over, options), over)
+
+
+@pytest.mark.parametrize("presence", ["none", "literal"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_devices_draw_from_the_channel_of_every_round(number: int, presence: str) -> None:
+    mechanism = PrivKVM.create(2.0, domain(2), {"rounds": 3, "initial": -0.5, "presence": presence})
+    assert_drawn_from(mechanism.in_round([{"signs": "+-"}, {"means": [1 << 19, -(1 << 18)]}][: number - 1]), domain(2))
+
+
+def assert_drawn_from(mechanism: Any, over: Any) -> None:
+    """What 20,000 devices with each of some sets say, against the exact channel."""
     channel, listed = mechanism.channel(), mechanism.layout.enumerate()
     sets = over.every_set(getattr(mechanism, "bins", 2 if over.dimensions else 1))
     draws = 20_000
@@ -152,6 +163,21 @@ def test_hostile_adaptive_signs_do_not_break_the_guarantee(kind: Any) -> None:
     assert most >= mechanism.spent_epsilon * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, {"initial": 1.0}, {"presence": "literal", "initial": -1.0}])
+@pytest.mark.parametrize("kind", [PrivKVM, PrivKVMPlus])
+def test_no_strategy_at_all_breaks_the_guarantee(kind: Any, options: dict) -> None:
+    """What a device says in all rounds depends only on the signs it was offered on its own way through them: so the
+    worst of all adaptive strategies is the worst of all pairs of sign vectors, whatever was said before."""
+    mechanism = kind.create(1.0, domain(2), {"rounds": 3, **options})
+    offers = list(product([-1.0, 1.0], repeat=2))
+    worst = max(
+        worst_loss(sequence_channel(mechanism, SETS, lambda seen, pair=pair: pair[len(seen) - 1]))
+        for pair in product(offers, repeat=2)
+    )
+    assert worst <= 1.0 + 1e-12
+    assert worst == pytest.approx(mechanism.spent_epsilon, rel=1e-9)
+
+
 def test_the_budgets_of_privkvm_plus_never_add_up_to_more_than_epsilon() -> None:
     from fractions import Fraction
 
@@ -163,5 +189,8 @@ def test_the_budgets_of_privkvm_plus_never_add_up_to_more_than_epsilon() -> None
 
 
 def test_the_second_round_of_heavy_mixes_rows_of_the_tree() -> None:
-    mechanism = Heavy.create(1.0, domain(4, 0, ordered=True), {"k": 1, "padding": 2}).in_round([{"candidates": [1, 3]}])
+    over = domain(4, 0, ordered=True)
+    mechanism = Heavy.create(1.0, over, {"k": 1, "padding": 2}).in_round([{"candidates": [1, 3]}])
     assert worst_loss(mechanism.second.channel()) <= 1.0 + 1e-12
+    assert 0.5 < worst_loss(mechanism.channel()) <= 1.0 + 1e-12
+    assert_drawn_from(mechanism, over)

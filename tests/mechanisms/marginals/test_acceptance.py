@@ -140,8 +140,8 @@ def test_folding_thirty_two_attributes_is_fast(t: int, millions: int) -> None:
     reports = {name: np.tile(column, 10) for name, column in reports.items()}
     state, best = mechanism.empty(), np.inf
     for _ in range(10):
-        start = time.perf_counter()
+        start = time.process_time()  # of this process alone: others share the cores
         mechanism.fold(state, reports)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert sum(array.nbytes for array in state.values()) == 8_448
-    assert 1e6 / best > millions * 1e6 / 2  # half of the target: other processes share the core
+    assert 1e6 / best >= millions * 1e6

@@ -86,6 +86,16 @@ def test_inverse_of_eight_attributes_is_exact(case: Case) -> None:
     check_inverse(make(method, sizes, order, epsilon, **options))
 
 
+def test_inverse_of_a_bit_for_each_of_256_combinations_is_exact() -> None:
+    """Its reports cannot be listed; but how often each bit is expected can."""
+    mechanism, shares = make(InpRR, (2,) * 8, 3, 1.1), uneven((2,) * 8)
+    p, q, _ = mechanism.oracle.hit_chances()
+    ones = np.rint(MANY * (shares * p + (1 - shares) * q)).astype(np.int64)
+    estimate = mechanism.estimate({"ones": ones, "n": np.array([MANY])})
+    for chosen in sets(mechanism):
+        np.testing.assert_allclose(estimate.table(chosen).value, summed(shares, (2,) * 8, chosen), atol=1e-6)
+
+
 def test_covariance_is_that_of_one_report_s_influence(mechanism: AttributeMechanism) -> None:
     """n Cov = E[psi psi'] over reports, psi the change of a table for a small change of the share of one report."""
     shares = uneven(mechanism.domain.shape)

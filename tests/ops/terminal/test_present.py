@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.ops.terminal.present import print_answers, print_json, print_table, show
+from hearsay.ops.terminal.present import notes, print_answers, print_json, print_table, show
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,9 @@ def test_labels_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("[b]t[/b]", ("label",), [["[red]apple[/red]"], ["[/closed]"]], caption="[c]")
     shown = capsys.readouterr().out
     assert all(text in shown for text in ("[b]t[/b]", "[red]apple[/red]", "[/closed]", "[c]"))
+
+
+def test_remarks_are_not_broken_up_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    remark = "a remark of some words " * 6
+    notes().print(remark.strip(), markup=False)
+    assert capsys.readouterr().err.splitlines() == [remark.strip()]

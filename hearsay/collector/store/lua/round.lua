@@ -11,7 +11,8 @@ if what == 'open' then
   if newest >= number then return 'known' end
   if newest + 1 ~= number or open then return 'stale' end
   redis.call('HSET', rounds, 'number', number, 'open', '1', 'parameters:' .. number, parameters,
-    'opened_ms:' .. number, now, 'reports:' .. number, redis.call('HGET', meta, 'reports_in') or '0')
+    'opened_ms:' .. number, now, 'reports:' .. number, redis.call('HGET', meta, 'reports_in') or '0',
+    'observed_ms:' .. number, redis.call('HGET', meta, 'observed_ms') or '0')
   return 'ok'
 end
 if newest ~= number then return 'stale' end

@@ -10,6 +10,7 @@ Variance  of the inverse: sum_g f_g prod m - f, m = (1+3c^2)/(4c^2) where g agre
           c = tanh(eps/2d), for binary attributes; `_second` in general.             Kulkarni 4.3.4, Fanti et al. 2016
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +28,7 @@ from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, length_of, smallest_unsigned
-from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
+from hearsay.mechanisms.marginals.characters.code import Attributes, Masks, check_attributes
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
@@ -55,14 +56,9 @@ class InpEMEstimate(MarginalEstimate):
         return self.code.to_cells(attributes) @ theta
 
     def _table(self, attributes: Attributes) -> Table:
-        seen, channels = self.observed(attributes), [self.mechanism.channels[place] for place in attributes]
         if self.mechanism.options["decoder"] == "em":
-            found = decode(seen[None], _product(channels))
-            nothing = np.full((seen.size, seen.size), np.nan)
-            shape = self.code.shape(attributes)
-            return Table(
-                attributes, shape, self.reports, found.shares[0], nothing, method=found.name(0), model=found.words(0)
-            )
+            return self.tables([attributes])[0]
+        seen, channels = self.observed(attributes), [self.mechanism.channels[place] for place in attributes]
         value = np.linalg.inv(_product(channels)) @ seen
         held = project(value)
         covariance = (_second(channels, held) - np.outer(held, held)) / max(self.reports, 1)
@@ -78,6 +74,32 @@ def _score(channels: list[Floats]) -> Score:
     largest = prod(float(inverse[0, 0]) for inverse in inverses)
     next_largest = largest * max(float(np.delete(inverse[0], 0).max() / inverse[0, 0]) for inverse in inverses)
     return Score(largest - next_largest, slope=max(own - 1 - least, 0.0))
+
+    def tables(self, several: Iterable[Attributes]) -> list[Table]:
+        if self.mechanism.options["decoder"] == "inverse":
+            return super().tables(several)
+        wanted = [check_attributes(attributes, self.order) for attributes in several]
+        by_shape: dict[tuple[int, ...], list[Attributes]] = {}
+        for attributes in wanted:  # tables of one shape have one channel: they are decoded side by side
+            by_shape.setdefault(self.code.shape(attributes), []).append(attributes)
+        decoded = {}
+        for shape, alike in by_shape.items():
+            channel = _product([self.mechanism.channels[place] for place in alike[0]])
+            found, nothing = (
+                decode(np.stack([self.observed(each) for each in alike]), channel),
+                np.full(channel.shape, np.nan),
+            )
+            for row, attributes in enumerate(alike):
+                decoded[attributes] = Table(
+                    attributes,
+                    shape,
+                    self.reports,
+                    found.shares[row],
+                    nothing,
+                    method=found.name(row),
+                    model=found.words(row),
+                )
+        return [decoded[attributes] for attributes in wanted]
 
 
 def _product(matrices: list[Floats]) -> Floats:

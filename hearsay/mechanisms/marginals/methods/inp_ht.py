@@ -205,10 +205,14 @@ class InpHT(AttributeMechanism):
         else:
             members = self.subspaces.members
             seen = np.bincount(place, minlength=g * count).reshape(count, g)
-        # A row of `seen` is a subspace: how often each bucket came, hence the sums of signs of its g - 1 characters.
-        signs, times = (seen @ _hadamard(g))[:, 1:], seen.sum(axis=1)
+        return self.add(state, members, seen)
+
+    def add(self, state: State, members: NDArray[np.intp], seen: NDArray[np.int64]) -> State:
+        """Fold a histogram: a row of `seen` is a subspace with these members, how often each of its buckets came."""
+        # The transform of a row has the sums of signs of its g - 1 characters.
+        signs, times = (seen @ _hadamard(self.buckets))[:, 1:], seen.sum(axis=1)
         np.add.at(state["sum"], members.reshape(-1), signs.reshape(-1))
-        np.add.at(state["count"], members.reshape(-1), np.repeat(times, g - 1))
+        np.add.at(state["count"], members.reshape(-1), np.repeat(times, self.buckets - 1))
         return state
 
     def reports(self, state: State) -> int:

@@ -83,8 +83,14 @@ class MargHT(AttributeMechanism):
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @cached_property
-    def _masks(self) -> Masks:
+    def masks(self) -> Masks:
+        """Every set's characters, one set after the other."""
         return np.concatenate([self.code.characters(chosen)[1:] for chosen in self.sets()])
+
+    @property
+    def drawn(self) -> Floats:
+        """How likely each character is to be drawn."""
+        return np.repeat(1 / (self.sizes * len(self.sizes)), self.sizes)
 
     @cached_property
     def flip(self) -> int:
@@ -103,24 +109,27 @@ class MargHT(AttributeMechanism):
 
     @cached_property
     def layout(self) -> Layout:
-        return Layout.of(Scalar("character", len(self._masks)), Scalar("minus", 2))
+        return Layout.of(Scalar("character", len(self.masks)), Scalar("minus", 2))
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"sum": (len(self._masks),), "count": (len(self._masks),)}
+        return {"sum": (len(self.masks),), "count": (len(self.masks),)}
 
     def perturb(self, values: Values, random: Random) -> Reports:
         def draw(cells: NDArray[np.int64]) -> Reports:
             chosen = random.below(len(self.sizes), len(cells)).astype(np.intp)
             place = self._starts[chosen] + below_each(self.sizes[chosen].astype(np.uint64), random).astype(np.int64)
-            minus = parity(self._masks[place] & self.code.encode(cells)) ^ random.bernoulli(self.flip, len(cells))
-            return {"character": place.astype(smallest_unsigned(len(self._masks))), "minus": minus.astype(np.uint8)}
+            minus = parity(self.masks[place] & self.code.encode(cells)) ^ random.bernoulli(self.flip, len(cells))
+            return {"character": place.astype(smallest_unsigned(len(self.masks))), "minus": minus.astype(np.uint8)}
 
         return by_parts(draw, self.domain.check(values))
 
     def fold(self, state: State, reports: Reports) -> State:
         place = reports["character"].astype(np.intp) * 2 + reports["minus"]
-        seen = np.bincount(place, minlength=2 * len(self._masks)).reshape(-1, 2)
+        return self.add(state, np.bincount(place, minlength=2 * len(self.masks)).reshape(-1, 2))
+
+    def add(self, state: State, seen: NDArray[np.int64]) -> State:
+        """Fold a histogram: how often each character came with either sign."""
         state["sum"] += seen[:, 0] - seen[:, 1]
         state["count"] += seen.sum(axis=1)
         return state
@@ -134,7 +143,7 @@ class MargHT(AttributeMechanism):
         useful = [number for number, chosen in enumerate(self.sets()) if set(attributes) <= set(chosen)]
         places = np.full((len(useful), wanted.size), -1, dtype=np.intp)
         for row, number in enumerate(useful):
-            masks = self._masks[self._starts[number] : self._starts[number + 1]]
+            masks = self.masks[self._starts[number] : self._starts[number + 1]]
             order = np.argsort(masks)
             places[row, 1:] = self._starts[number] + order[np.searchsorted(masks[order], wanted[1:])]
         seen = np.full(wanted.size, float((1 / self.sizes[useful]).sum()) / len(self.sizes))
@@ -146,10 +155,9 @@ class MargHT(AttributeMechanism):
 
     def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         q = float(probability(self.flip))
-        drawn = np.repeat(1 / (self.sizes * len(self.sizes)), self.sizes)
-        honest = parity(self._masks[None, :] & self.code.encode(values)[:, None])
+        honest = parity(self.masks[None, :] & self.code.encode(values)[:, None])
         hit = honest[:, :, None] == np.arange(2)
-        return (np.where(hit, 1 - q, q) * drawn[None, :, None]).reshape(len(values), -1)
+        return (np.where(hit, 1 - q, q) * self.drawn[None, :, None]).reshape(len(values), -1)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         errors = []

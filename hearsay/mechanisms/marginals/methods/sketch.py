@@ -7,7 +7,7 @@ into bucket b. The hashes are fixed: what collides stays mixed, an error that mo
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.count_mean_sketch import CountMeanSketch
 
 MAXIMUM_CELLS = 1 << 20
+_KEPT = 1 << 20  # hashed combinations that are kept from one table to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,16 +114,26 @@ class AttributeSketch(AttributeMechanism):
 
     def cells_of(self, attributes: Attributes) -> NDArray[np.int64]:
         """The marginal cell of every combination."""
-        digits = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
-        return np.ravel_multi_index(tuple(digits[place] for place in attributes), self.code.shape(attributes))
+        every, shape, cell = np.arange(self.domain.size), self.domain.shape, np.zeros(self.domain.size, dtype=np.int64)
+        for place in attributes:
+            cell = cell * shape[place] + every // prod(shape[place + 1 :]) % shape[place]
+        return cell
+
+    def _buckets(self, row: int) -> NDArray[np.int64]:
+        """Where a hash puts every combination."""
+        return self.oracle.buckets(np.array([row]), np.arange(self.domain.size)).astype(np.int64)
+
+    @cached_property
+    def _kept(self) -> list[NDArray[np.int64]]:
+        """The same of the first hashes, as many as are small enough to be kept."""
+        return [self._buckets(row) for row in range(min(self.oracle.hashes, _KEPT // self.domain.size))]
 
     def second_moment(self, attributes: Attributes) -> Floats:
         """mean of psi psi' over the hashes, for a report's part psi of the marginal's cells."""
         cells, m = self.code.cells(attributes), self.oracle.width
-        cell, every = self.cells_of(attributes), np.arange(self.domain.size)
-        total = np.zeros((cells, cells))
+        cell, total = self.cells_of(attributes), np.zeros((cells, cells))
         for row in range(self.oracle.hashes):
-            bucket = self.oracle.buckets(np.array([row]), every).astype(np.int64)
+            bucket = self._kept[row] if row < len(self._kept) else self._buckets(row)
             crowd = np.bincount(cell * m + bucket, minlength=cells * m).reshape(cells, m).astype(np.float64)
             total += crowd @ crowd.T
         return (m / (m - 1)) ** 2 * total / self.oracle.hashes / self.oracle.correlation**2

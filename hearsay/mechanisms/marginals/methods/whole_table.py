@@ -51,10 +51,7 @@ class WholeTableEstimate(MarginalEstimate):
     known_total: bool
 
     def _table(self, attributes: Attributes) -> Table:
-        others = tuple(axis for axis in range(len(self.domain.shape)) if axis not in attributes)
-        summed = self.hits.reshape(self.domain.shape).sum(axis=others)
-        kept = sorted(attributes)
-        hits = np.transpose(summed, [kept.index(place) for place in attributes]).reshape(-1)
+        hits = _summed(self.hits, self.domain.shape, attributes)
         each = self.hits.size // hits.size
         f = shares(hits, self.reports, each, self.chances)
         covariance = self.covariance(project(f), each, self.chances)
@@ -75,6 +72,23 @@ class WholeTableEstimate(MarginalEstimate):
                 covariance = with_known_total(f, covariance)[1]
             ends.append(float(covariance[0, 0]))
         return Score(1 / self.chances.gap, Spread(ends[0], ends[1] - ends[0]))
+
+
+def _summed(hits: NDArray[np.int64], shape: tuple[int, ...], attributes: Attributes) -> NDArray[np.int64]:
+    """The whole table's cells, summed to a marginal in the order named."""
+    sizes: list[int] = []
+    others: list[int] = []
+    for place, size in enumerate(shape):
+        if place in attributes:
+            sizes.append(size)
+        elif others[-1:] == [len(sizes) - 1]:
+            sizes[-1] *= size  # neighbours over which is summed are one axis: many short ones are slow
+        else:
+            others.append(len(sizes))
+            sizes.append(size)
+    kept = sorted(attributes)
+    summed = hits.reshape(sizes).sum(axis=tuple(others))
+    return np.transpose(summed, [kept.index(place) for place in attributes]).reshape(-1)
 
 
 @dataclass(frozen=True)

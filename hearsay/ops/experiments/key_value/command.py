@@ -17,6 +17,7 @@ from hearsay.ops.experiments.key_value.figures import (
     figure_12,
     figures_5_and_6,
 )
+from hearsay.ops.experiments.key_value.several_values import several_values
 from hearsay.ops.experiments.key_value.table import acceptance, against_rounds
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
 
@@ -45,6 +46,7 @@ def _parts(quick: bool, generator: np.random.Generator) -> Iterator[Result]:
     yield from figures_5_and_6(runs, generator)
     yield figure_7(runs, generator)
     yield figure_8(generator)
+    yield several_values(runs, generator)
     yield figure_9(runs, generator)
     yield figure_10(runs, generator)
     yield figure_11(runs, generator)

@@ -2,15 +2,32 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import ceil, hypot, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hearsay.ops.experiments.key_value.methods import Found, Method, Setting, average
+from hearsay.ops.experiments.key_value.methods import Found, Method, Setting
 from hearsay.ops.experiments.output import Result
 from hearsay.producer.pair_populations import PairLaw
 
 Score = Callable[[Found, PairLaw], float]
+SURELY = 5.0  # standard errors of a difference between two averages that chance does not explain
+
+
+class Spot(NamedTuple):
+    """The average score of some runs, and its standard error."""
+
+    error: float
+    noise: float
+
+    @classmethod
+    def of(cls, scores: Sequence[float]) -> "Spot":
+        return cls(float(np.mean(scores)), float(np.std(scores, ddof=1)) / sqrt(len(scores)))
+
+    def surely_above(self, other: "Spot") -> bool:
+        """Whether it would be above the other one with any number of runs."""
+        return self.error - other.error > SURELY * hypot(self.noise, other.noise)
 
 
 @dataclass(frozen=True)
@@ -26,37 +43,60 @@ class Panel:
     log_x: bool = False
 
 
-def measured(panel: Panel, runs: int, generator: np.random.Generator) -> dict[str, list[float]]:
-    """The score of every method in every setting."""
-    return {
-        name: [average(method, setting, panel.score, runs, generator) for setting in panel.settings.values()]
-        for name, method in panel.methods.items()
-    }
+Curves = dict[str, list[Spot]]
 
 
 def figure(
     name: str, title: str, panels: Sequence[Panel], runs: int, generator: np.random.Generator, caption: str = ""
-) -> tuple[Result, list[dict[str, list[float]]]]:
-    """The table and picture of some panels, and what was measured."""
-    found = [measured(panel, runs, generator) for panel in panels]
-    rows: list[list[Any]] = []
-    for panel, curves in zip(panels, found, strict=True):
-        for method, errors in curves.items():
-            rows += [[panel.title, method, x, error] for x, error in zip(panel.settings, errors, strict=True)]
-    result = Result(name, f"{title}; {runs} runs", ["panel", "method", panels[0].along, "error"], rows, caption)
+) -> tuple[Result, list[Curves]]:
+    """The table and picture of some panels, and what was measured; panels that share a setting share its runs."""
+    drawn: dict[tuple[Method, Setting], list[Found]] = {}
+
+    def spot(panel: Panel, method: Method, setting: Setting) -> Spot:
+        if (method, setting) not in drawn:
+            drawn[method, setting] = [method(setting, generator) for _ in range(runs)]
+        return Spot.of([panel.score(found, setting.law) for found in drawn[method, setting]])
+
+    found: list[Curves] = [
+        {
+            label: [spot(panel, method, one) for one in panel.settings.values()]
+            for label, method in panel.methods.items()
+        }
+        for panel in panels
+    ]
+    rows: list[list[Any]] = [
+        [panel.title, method, x, *spot]
+        for panel, curves in zip(panels, found, strict=True)
+        for method, spots in curves.items()
+        for x, spot in zip(panel.settings, spots, strict=True)
+    ]
+    columns = ["panel", "method", panels[0].along, panels[0].label, "standard error"]
+    result = Result(name, f"{title}; {runs} runs", columns, rows, caption)
 
     def draw(picture: Any) -> None:
-        picture.set_size_inches(5.2 * len(panels), 4.2)
-        for axes, panel, curves in zip(picture.subplots(1, len(panels), squeeze=False)[0], panels, found, strict=True):
-            for number, (method, errors) in enumerate(curves.items()):
-                style = ("-", "--", ":")[number // 6 % 3]
-                axes.plot(list(panel.settings), errors, style, marker=".", label=method, linewidth=1.2)
-            if all(error > 0 for errors in curves.values() for error in errors):
-                axes.set_yscale("log")
-            if panel.log_x:
-                axes.set_xscale("log")
-            axes.set(xlabel=panel.along, ylabel=panel.label, title=panel.title)
-            axes.legend(fontsize=7)
+        across = len(panels) if len(panels) <= 3 else ceil(len(panels) / 2)
+        down = ceil(len(panels) / across)
+        picture.set_size_inches(5.2 * across, 4.2 * down)
+        for place, (panel, curves) in enumerate(zip(panels, found, strict=True), start=1):
+            _draw_panel(picture.add_subplot(down, across, place), panel, curves)
 
     result.draw = draw
     return result, found
+
+
+def _draw_panel(axes: Any, panel: Panel, curves: Curves) -> None:
+    for method, spots in curves.items():
+        axes.plot(list(panel.settings), [spot.error for spot in spots], marker=".", label=method, linewidth=1.2)
+    if all(spot.error > 0 for spots in curves.values() for spot in spots):
+        axes.set_yscale("log")
+    if panel.log_x:
+        own_ticks(axes, list(panel.settings))
+    axes.set(xlabel=panel.along, ylabel=panel.label, title=panel.title)
+    axes.legend(fontsize=7)
+
+
+def own_ticks(axes: Any, values: Sequence[float]) -> None:
+    """A logarithmic axis that names what was measured, not powers of ten."""
+    axes.set_xscale("log")
+    axes.set_xticks(values, labels=[f"{value:,.9g}" for value in values])
+    axes.set_xticks([], minor=True)

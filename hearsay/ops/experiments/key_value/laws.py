@@ -14,25 +14,32 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
 from hearsay.mechanisms.key_value.privkvm import PrivKVM
-from hearsay.mechanisms.key_value.sampled_key import SampledKey
+from hearsay.mechanisms.key_value.sampled_key import SampledOnce
 from hearsay.producer.pair_populations import PairLaw
 
 Generator = np.random.Generator
 Floats = NDArray[np.float64]
 
 
-def draw_sampled(mechanism: SampledKey, law: PairLaw, reports: int, generator: Generator) -> State:
-    """One round of a mechanism that samples a key of all; values of one dimension, rounded to signs."""
+def draw_sampled(mechanism: SampledOnce, law: PairLaw, reports: int, generator: Generator) -> State:
+    """One round of a mechanism that samples a key of all, and a value dimension; values rounded to signs."""
     state = mechanism.empty()
-    state["counts"][:, 0, :] = _symbols(law, mechanism.symbol_channel(), reports, generator)
+    for dimension, count in enumerate(_dealt(reports, mechanism.dimensions, generator)):
+        state["counts"][:, dimension, :] = _symbols(law, mechanism.symbol_channel(), count, generator)
     return state
+
+
+def _dealt(reports: int, dimensions: int, generator: Generator) -> list[int]:
+    """How many reports each value dimension gets; all dimensions have the law's means."""
+    dealt: list[int] = generator.multinomial(reports, np.full(dimensions, 1 / dimensions)).tolist()
+    return dealt
 
 
 def draw_round(mechanism: PrivKVM, state: State, law: PairLaw, reports: int, generator: Generator) -> None:
     """Add the round that the mechanism is in."""
     number = mechanism.number
-    channels = [mechanism.round_channel(number, fake) for fake in mechanism.fakes(number)[:, 0].tolist()]
-    state[mechanism.array(number)][:, 0, :] += _symbols(law, np.array(channels), reports, generator)
+    channels = mechanism.round_channel(number, mechanism.fakes(number)[:, 0])
+    state[mechanism.array(number)][:, 0, :] += _symbols(law, channels, reports, generator)
 
 
 def run_rounds(mechanism: PrivKVM, law: PairLaw, reports: int, generator: Generator) -> tuple[PrivKVM, State]:
@@ -57,25 +64,42 @@ def _symbols(law: PairLaw, channel: Floats, reports: int, generator: Generator) 
 
 
 def draw_padded(mechanism: PckvGRR, law: PairLaw, reports: int, generator: Generator) -> State:
-    """pckv-grr: one multinomial draw over all (key, sign), sets longer than l included."""
+    """pckv-grr: one multinomial draw over all (key, sign), sets longer than l included; all dummies alike."""
     state = mechanism.empty()
     sampled = law.share * _weights(law.share.tobytes(), mechanism.length)
     dummies = max(1 - sampled.sum(), 0.0) / mechanism.length
     plus = np.concatenate([sampled * (1 + law.mean) / 2, np.full(mechanism.length, dummies / 2)])
     minus = np.concatenate([sampled * (1 - law.mean) / 2, np.full(mechanism.length, dummies / 2)])
     chances = mechanism.set_channel(np.stack([minus, plus], axis=1).reshape(-1))
-    state["counts"][:, 0, :] = generator.multinomial(reports, chances / chances.sum()).reshape(-1, 2)
+    for dimension, count in enumerate(_dealt(reports, mechanism.dimensions, generator)):
+        state["counts"][:, dimension, :] = generator.multinomial(count, chances / chances.sum()).reshape(-1, 2)
     return state
 
 
 @lru_cache(maxsize=16)
 def _weights(shares: bytes, length: int) -> Floats:
     """For every key the mean of 1/max(l, size of the set) over the devices that hold it."""
-    share = np.frombuffer(shares)
-    weights = np.empty(len(share))
-    for key in range(len(share)):
-        others = np.ones(1)
-        for one in np.delete(share, key):
-            others = np.convolve(others, (1 - one, one))
-        weights[key] = (others / np.maximum(length, 1 + np.arange(len(others)))).sum()
+    others = _sizes_without(np.frombuffer(shares))
+    weights: Floats = (others / np.maximum(length, 1 + np.arange(others.shape[1]))).sum(axis=1)
     return weights
+
+
+def _sizes_without(share: Floats) -> Floats:
+    """For every key (rows) the chances that a device holds 0, 1, ... of the others.
+
+    The law of all keys is a product of factors (1 - s) + s x. One is divided out again for each key, from the end at
+    which that is stable.
+    """
+    every = np.ones(1)
+    for one in share:
+        every = np.convolve(every, (1 - one, one))
+    keys = len(share)
+    without = np.zeros((keys, keys))
+    small = share <= 0.5
+    for size in range(keys):
+        before = without[small, size - 1] if size else 0.0
+        without[small, size] = (every[size] - share[small] * before) / (1 - share[small])
+    for size in range(keys - 1, -1, -1):
+        after = without[~small, size + 1] if size + 1 < keys else 0.0
+        without[~small, size] = (every[size + 1] - (1 - share[~small]) * after) / share[~small]
+    return without

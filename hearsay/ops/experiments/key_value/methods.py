@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.key_value.calibration import Seen, theta
+from hearsay.mechanisms.key_value.calibration import Seen, share, theta, virtual_factor
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.rounds import published
 from hearsay.ops.experiments.key_value.laws import draw_padded, draw_round, draw_sampled, run_rounds
@@ -19,6 +19,7 @@ from hearsay.producer.pair_populations import PairLaw
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
+VIRTUAL_ROUNDS = 6  # the real one included
 
 
 class Found(NamedTuple):
@@ -116,12 +117,39 @@ def privkvm_mean_est(setting: Setting, generator: Generator) -> Found:
     rival = MeanEst(setting.keys, setting.epsilon / (2 * setting.rounds))
     keep = np.exp(setting.epsilon / 2) / (1 + np.exp(setting.epsilon / 2))
     fake = np.zeros(setting.keys)
-    part = theta(law.share, keep)
+    part, present = theta(law.share, keep), law.share * keep + (1 - law.share) * (1 - keep)
     for _ in range(setting.rounds):
         true = (1 - part) * law.mean + part * fake
-        fake = np.clip(rival.draw_means(true, setting.reports, generator), -1.0, 1.0)
-        part = 1 - law.share
+        fake = np.clip(rival.draw_means(true, setting.reports * present, generator), -1.0, 1.0)
+        part, present = 1 - law.share, np.ones(setting.keys)
     return Found(None, fake)
+
+
+def virtual_harmony(setting: Setting, generator: Generator) -> Found:
+    """One real round with Harmony's scaling, then virtual ones as in PrivKVM."""
+    return _virtual(setting, generator, lambda seen, coins: harmony_mean(seen, coins.gain, setting.reports))
+
+
+def virtual_mean_est(setting: Setting, generator: Generator) -> Found:
+    """One real round with MeanEst's vectors for values, then virtual ones as in PrivKVM."""
+    rival = MeanEst(setting.keys, setting.epsilon / 2)
+
+    def first(seen: Seen, coins: Any) -> Floats:
+        part = theta(setting.law.share, coins.presence)
+        true = setting.law.mean + part * (coins.fake - setting.law.mean)
+        return rival.draw_means(true, setting.reports * seen.present, generator)
+
+    return _virtual(setting, generator, first)
+
+
+def _virtual(setting: Setting, generator: Generator, first: Callable[[Seen, Any], Floats]) -> Found:
+    """Presence as in PrivKV; `first` gives the means of the real round, from which VIRTUAL_ROUNDS are predicted."""
+    mechanism = setting.build("privkv", budget="split", initial=1.0)
+    state, coins = draw_sampled(mechanism, setting.law, setting.reports, generator), mechanism.coins
+    seen = Seen.of(*state["counts"][:, 0].T.astype(np.float64))
+    held, _ = share(seen, coins)
+    mean = coins.fake + (first(seen, coins) - coins.fake) * virtual_factor(theta(held, coins.presence), VIRTUAL_ROUNDS)
+    return Found(held, np.where(held > 0, np.clip(mean, -1.0, 1.0), 0.0))
 
 
 def oracle(name: str) -> Method:
@@ -164,10 +192,3 @@ def relative_error(found: Found, law: PairLaw, top: float | None = None) -> floa
     if top is not None:
         errors = errors[np.argsort(-law.share)[: max(1, round(top * len(errors)))]]
     return float(np.median(errors))
-
-
-def average(
-    method: Method, setting: Setting, score: Callable[[Found, PairLaw], float], runs: int, generator: Generator
-) -> float:
-    """The mean score over so many runs."""
-    return float(np.mean([score(method(setting, generator), setting.law) for _ in range(runs)]))

@@ -27,10 +27,15 @@ RAPPOR_OPTIONS = {"bits": 64, "hashes": 2, "cohorts": 16}
 ORACLES: dict[str, type[CellMechanism]] = {"k-RR": GRR, "RAPPOR": RAPPOR, "SHist": SHist}
 
 
+def over_keys(name: str, keys: int, epsilon: float) -> CellMechanism:
+    """An oracle over the keys and "absent"."""
+    return ORACLES[name].over(keys + 1, epsilon, **(RAPPOR_OPTIONS if name == "RAPPOR" else {}))
+
+
 def sampled_oracle(name: str, law: PairLaw, reports: int, epsilon: float, generator: np.random.Generator) -> Floats:
     """Shares of holders by an oracle over the keys and "absent"."""
     keys = len(law.share)
-    oracle = ORACLES[name].over(keys + 1, epsilon, **(RAPPOR_OPTIONS if name == "RAPPOR" else {}))
+    oracle = over_keys(name, keys, epsilon)
     shares = np.append(law.share / keys, 1 - law.share.mean())
     counts = generator.multinomial(reports, shares)
     random = seeded(int(generator.integers(1 << 62)))
@@ -86,8 +91,8 @@ class MeanEst:
         found: Floats = self.scale * reports.mean(axis=0)
         return found
 
-    def draw_means(self, true: Floats, reports: int, generator: np.random.Generator) -> Floats:
-        """Means from their law for many reports: normal, with deviation B/sqrt(n)."""
+    def draw_means(self, true: Floats, reports: Floats, generator: np.random.Generator) -> Floats:
+        """Means from their law for many reports of each key: normal, with deviation B/sqrt(n)."""
         return true + generator.normal(0.0, self.scale / np.sqrt(reports), len(true))
 
 

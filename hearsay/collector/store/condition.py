@@ -1,0 +1,58 @@
+"""The server's own condition: how full its memory is, and whether it can write its log.
+
+A full server takes no jobs and one whose disk fails takes nothing at all: services must know it from one that is away.
+"""
+
+from dataclasses import dataclass
+
+import redis
+
+from hearsay.collector.limits import MEMORY_SHARE, MIB
+from hearsay.collector.store.connect import Client
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`limit_bytes` 0: no limit. `used_bytes` is what the server compares with its limit."""
+
+    used_bytes: int
+    limit_bytes: int
+    writes: bool
+
+    @property
+    def full(self) -> bool:
+        """Whether commands that take memory are refused."""
+        return 0 < self.limit_bytes <= self.used_bytes
+
+    @property
+    def short(self) -> bool:
+        """Whether writers are asked to wait."""
+        return 0 < self.limit_bytes * MEMORY_SHARE <= self.used_bytes
+
+    def words(self) -> str:
+        """How much of its memory is used."""
+        share = 100 * self.used_bytes / max(self.limit_bytes, 1)
+        return f"{self.used_bytes / MIB:,.1f} of {self.limit_bytes / MIB:,.1f} MiB of memory ({share:.0f}%)"
+
+
+def condition(client: Client) -> Condition:
+    """As the server itself tells it."""
+    found = {**client.info("memory"), **client.info("persistence")}
+    # Buffers of the log and of replicas are not held against the limit.
+    used = int(found["used_memory"]) - int(found.get("mem_not_counted_for_evict", 0))
+    writes = all(found.get(name, "ok") == "ok" for name in ("aof_last_write_status", "rdb_last_bgsave_status"))
+    return Condition(used, int(found.get("maxmemory", 0)), writes)
+
+
+def is_disk_trouble(error: redis.exceptions.RedisError) -> bool:
+    """Whether the server refused a command because it cannot write its log."""
+    return str(error).startswith("MISCONF")
+
+
+def why(error: redis.exceptions.RedisError) -> str:
+    """What a service says of a server that does not do what it should."""
+    if isinstance(error, redis.exceptions.OutOfMemoryError):
+        return "the Redis server's memory is full"
+    if is_disk_trouble(error):
+        return "the Redis server cannot write to its disk and takes nothing until it can"
+    return "the Redis server cannot be reached"

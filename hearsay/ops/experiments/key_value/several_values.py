@@ -1,0 +1,97 @@
+"""Several numbers a pair: a report about one of them, chosen at random, against one about all of them (MeanEst).
+
+P has several value dimensions in its text (V.B), where each is answered with the whole budget; here they share it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms import build
+from hearsay.mechanisms.exact.thresholds import keep_threshold, probability
+from hearsay.ops.experiments.key_value.curves import Spot
+from hearsay.ops.experiments.key_value.laws import draw_padded, draw_sampled
+from hearsay.ops.experiments.key_value.methods import Setting
+from hearsay.ops.experiments.key_value.rivals import MeanEst
+from hearsay.ops.experiments.output import Result
+
+Floats = NDArray[np.float64]
+DIMENSIONS = (1, 2, 3)
+
+
+def several_values(runs: int, generator: np.random.Generator) -> Result:
+    """Mean squared error of means by the number of value dimensions, all with the same means."""
+    result = Result(
+        "several-values",
+        f"Means of several numbers a pair (gauss, n = 100,000, epsilon 2); {runs} runs",
+        ["method", *(f"{count} values" for count in DIMENSIONS)],
+        [],
+        "joint, split and pckv-grr tell about one number, chosen at random; MeanEst about all of them at once, with "
+        "the split's coin for presence. Answers cut to -1..1",
+    )
+    setting = Setting("gauss", 100, 10**5, 2.0)
+    methods: dict[str, Callable[[Setting, int, np.random.Generator], Floats]] = {
+        "split": _split,
+        "split with MeanEst": _mean_est,
+        "joint": _joint,
+        "pckv-grr": _padded,
+    }
+    last: dict[str, Spot] = {}
+    for name, method in methods.items():
+        spots = [
+            Spot.of([_error(setting, method(setting, count, generator)) for _ in range(runs)]) for count in DIMENSIONS
+        ]
+        result.rows.append([name, *(spot.error for spot in spots)])
+        result.expect(spots[0].error < spots[-1].error, f"{name}: more numbers cost nothing")
+        last[name] = spots[-1]
+    result.expect(not last["split"].surely_above(last["split with MeanEst"]), "MeanEst beats one number at random")
+    result.expect(last["joint"].error < last["split"].error, "joint is not below the split")
+    return result
+
+
+def _error(setting: Setting, means: Floats) -> float:
+    """Of means by key and dimension."""
+    cut = np.clip(np.nan_to_num(means), -1.0, 1.0)
+    return float(((cut - setting.law.mean[:, None]) ** 2).mean())
+
+
+def _built(setting: Setting, mechanism: str, count: int, **options: object) -> Any:
+    values = [{"name": f"value{place}"} for place in range(count)]
+    domain = {"kind": "key-value", "keys": setting.keys, "values": values}
+    return build({"mechanism": mechanism, "epsilon": setting.epsilon, "domain": domain, "options": options})
+
+
+def _found(estimate: Any) -> Floats:
+    means: Floats = np.where(estimate.share[:, None] > 0, estimate.means.value, 0.0)
+    return means
+
+
+def _joint(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
+    mechanism = _built(setting, "privkv", count)
+    return _found(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
+
+
+def _split(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
+    mechanism = _built(setting, "privkv", count, budget="split")
+    return _found(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
+
+
+def _padded(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
+    mechanism = _built(setting, "pckv-grr", count, padding=setting.padding)
+    return _found(mechanism.estimate(draw_padded(mechanism, setting.law, setting.reports, generator)))
+
+
+def _mean_est(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
+    """The split's presence, and half of epsilon for all numbers at once; sums of signs are drawn as normal."""
+    law, rival = setting.law, MeanEst(count, setting.epsilon / 2)
+    keep = float(probability(keep_threshold(setting.epsilon / 2, 2)))
+    each = generator.multinomial(setting.reports, np.full(setting.keys, 1 / setting.keys))
+    chance = law.share * keep + (1 - law.share) * (1 - keep)
+    present = generator.binomial(each, chance)
+    share = (present / each - 1 + keep) / (2 * keep - 1)
+    told = (keep * law.share * law.mean / chance)[:, None]  # the mean of those that say present
+    noise = generator.normal(size=(setting.keys, count)) * np.sqrt((rival.scale**2 - told**2) * present[:, None])
+    total = (present[:, None] * told + noise) / (each[:, None] * keep)
+    return np.where(share[:, None] > 0, total / np.where(share > 0, share, 1.0)[:, None], 0.0)

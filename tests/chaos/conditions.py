@@ -1,0 +1,45 @@
+"""Every condition of every script that no mutant by hand takes out, switched off and switched on.
+
+What stands in `EQUIVALENT` may be switched without anybody noticing, for the reason beside it.
+"""
+
+import re
+
+from hearsay.collector.store import scripts
+from tests.chaos.mutants import BOUNDS, CLOCKS, GUARDS, MARKS, MERGE, MUTANTS, ONCE, ROUNDS, SHARD, Mutant
+
+REGISTRY, PURGE, STANDING = (
+    "tests/collector/store/test_registry.py",
+    "tests/collector/test_purge.py",
+    "tests/ops/test_standing_still.py",
+)
+ASKED = (SHARD, MARKS, GUARDS, BOUNDS, ROUNDS, CLOCKS, ONCE, MERGE, REGISTRY, PURGE, STANDING)
+EQUIVALENT: dict[tuple[str, str, str], str] = {}
+_CONDITION = re.compile(r"\b(?P<word>(?:else)?if)\b(?P<condition>.*?)\bthen\b[^\n]*", re.DOTALL)
+_COMMENT = re.compile(r"--[^\n]*")
+
+
+def switched() -> tuple[Mutant, ...]:
+    """Two mutants for each such condition, but for those that make no difference."""
+    return tuple(mutant for name in scripts.NAMES for mutant in _of_script(name) if _key(mutant) not in EQUIVALENT)
+
+
+def _key(mutant: Mutant) -> tuple[str, str, str]:
+    kind, _, condition = mutant.guard.partition(": ")
+    return mutant.script, kind, condition
+
+
+def _of_script(name: str) -> list[Mutant]:
+    text = scripts.source(name, False)
+    by_hand = [(start := text.index(each.old), start + len(each.old)) for each in MUTANTS if each.script == name]
+    code = _COMMENT.sub(lambda found: " " * len(found[0]), text)  # of the same length: places stay
+    mutants = []
+    for found in _CONDITION.finditer(code):
+        if any(start < found.end() and end > found.start() for start, end in by_hand):
+            continue
+        old = text[found.start() : found.end()]
+        condition, (first, last) = " ".join(found["condition"].split()), found.span("condition")
+        before, after = text[found.start() : first], text[last : found.end()]
+        for kind, new in (("never", f" false and ({condition}) "), ("always", f" true or ({condition}) ")):
+            mutants.append(Mutant(name, f"{kind}: {condition}", old, before + new + after, ASKED))
+    return mutants

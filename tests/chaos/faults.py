@@ -1,0 +1,206 @@
+"""The faults of a storm, and the pipeline with two of every process that they happen to."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import redis
+
+from hearsay.collector.store.registry import Registered
+from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from tests.chaos.processes import LEASE_S, Pipeline, children
+from tests.clock import Clock
+
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+LOST_TAIL_S = 0.5
+DAY_S = 86_400
+ENDS_WITHIN_S = 15.0  # a supervisor gives its workers four seconds; the machine is busy
+
+
+def is_worker(pid: int) -> bool:
+    """Whether this process is one of our workers still, and no other that got its number."""
+    with suppress(OSError):
+        return b"hearsay.workers.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+class Storm(Pipeline):
+    """The pipeline with two of everything."""
+
+    rounds: Registered  # a survey with rounds, whose ends are worth waiting for
+
+    def __init__(self, server: EmbeddedServer, directory: Path, choice: random.Random) -> None:
+        super().__init__(server, directory)
+        self.plugins = "tests.identity,tests.chaos.turns"
+        self.choice, self.faults = choice, Counter[str]()
+        self.orphans, self.stubborn = set[int](), list[str]()
+        self.offset = directory / "clock"
+        self.offset.write_text("+0\n")
+        if not FAKETIME.exists():
+            import tests.chaos.injected  # noqa: F401  this process asks the same clock as the others
+
+            self.plugins += ",tests.chaos.injected"
+        often: list[tuple[Callable[[], str | None], int]] = [
+            (self.kill_process, 14), (self.kill_server, 3), (self.lose_tail, 2), (self.freeze, 2),
+            (self.flush_queue, 2), (self.turn_clock, 2), (self.fill_memory, 1), (self.kill_between_rounds, 1),
+            (self.kill_supervisor, 1), (self.terminate, 3), (self.restart_server, 1),
+        ]  # fmt: skip
+        self._kinds, self._weights = zip(*often, strict=True)
+        self._first = self.choice.sample(self._kinds, len(self._kinds))  # each at least once
+
+    def start_all(self) -> None:
+        self.services = {
+            "collector": ("collect",),
+            "collector-2": ("collect",),
+            "workers": ("work", "--workers", "1"),
+            "workers-2": ("work", "--workers", "1"),
+            "estimator": ("estimate", "--port", str(free_port())),
+            "estimator-2": ("estimate", "--port", str(free_port())),
+        }
+        for role, words in self.services.items():
+            self.start(role, *words)
+
+    def start_server(self) -> None:
+        """With a clock that can be turned, where there is one."""
+        faked = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1",
+                 "FAKETIME_DONT_FAKE_MONOTONIC": "1"}  # fmt: skip
+        if FAKETIME.exists():
+            os.environ.update(faked)
+        try:
+            self.server.start()
+        finally:
+            for name in faked:
+                os.environ.pop(name, None)
+
+    def strike(self) -> None:
+        """One fault."""
+        fault = self._first.pop() if self._first else self.choice.choices(self._kinds, self._weights)[0]
+        with suppress(redis.exceptions.RedisError):  # the fault itself met a server that another one had hit
+            if (name := fault()) is not None:
+                self.faults[name] += 1
+
+    def kill_process(self) -> str | None:
+        role = self.choice.choice(list(self.services))
+        if role.startswith("workers"):
+            workers = children(self.processes[role].pid)
+            if not workers:
+                return None  # it is being replaced just now
+            with suppress(ProcessLookupError):
+                os.kill(self.choice.choice(workers), signal.SIGKILL)
+            return "kill -9 of a worker"
+        self._kill(role)
+        return f"kill -9 of {'an estimator' if role.startswith('estimator') else 'a collector'}"
+
+    def _kill(self, *roles: str) -> None:
+        for role in roles:
+            self.processes[role].kill()
+        for role in roles:
+            self.processes[role].wait()
+            self.start(role, *self.services[role])
+
+    def kill_supervisor(self) -> str | None:
+        """Its workers must end by themselves: nobody else would ever stop them."""
+        role = self.choice.choice(["workers", "workers-2"])
+        self.orphans |= set(children(self.processes[role].pid))
+        self._kill(role)
+        return "kill -9 of a supervisor of workers"
+
+    def terminate(self) -> str | None:
+        """SIGTERM in whatever phase it is, also while it starts; it must end, and soon."""
+        role = self.choice.choice(list(self.services))
+        self.processes[role].terminate()
+        try:
+            self.processes[role].wait(timeout=ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.stubborn.append(role)
+        self._kill(role)
+        return "SIGTERM of a process"
+
+    def restart_server(self) -> str | None:
+        self.server.stop()
+        self.start_server()
+        return "the server restarted in good order"
+
+    def left_behind(self) -> list[int]:
+        """Workers that outlived their supervisors."""
+        deadline = time.monotonic() + ENDS_WITHIN_S
+        while (left := [pid for pid in self.orphans if is_worker(pid)]) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return left
+
+    def kill_between_rounds(self) -> str | None:
+        """Both estimators, after one of them closed a round and before either opens the next."""
+        deadline = time.monotonic() + 6.0
+        while self.rounds.rounds.open:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.005)
+        for role in ("estimator", "estimator-2"):
+            self.processes[role].kill()
+        between = not self.rounds.rounds.open
+        self._kill("estimator", "estimator-2")
+        return "kill -9 of both estimators between two rounds" if between else "kill -9 of both estimators"
+
+    def kill_server(self) -> str | None:
+        self.server.kill()
+        time.sleep(self.choice.random() * 0.3)
+        self.start_server()
+        return "kill -9 of the server"
+
+    def lose_tail(self) -> str | None:
+        """The log as it was half a second ago: what a power cut leaves of one that is flushed every second.
+
+        In between nothing is flushed: what the server has said is on disk stays there.
+        """
+        with redis.Redis.from_url(self.server.url) as client:
+            client.config_set("appendfsync", "no")
+        logs = {log: log.stat().st_size for log in self.server.aof_directory.glob("*.incr.aof")}
+        time.sleep(LOST_TAIL_S)
+        self.server.kill()
+        for log, size in logs.items():
+            if log.exists():
+                os.truncate(log, min(size, log.stat().st_size))
+        self.start_server()
+        return "kill -9 of the server, which loses its last half second"
+
+    def freeze(self) -> str | None:
+        """Longer than the lease: others take over, and then it wakes up."""
+        role = self.choice.choice(list(self.services))
+        victims = children(self.processes[role].pid) if role.startswith("workers") else [self.processes[role].pid]
+        for signalled, pause_s in ((signal.SIGSTOP, LEASE_S + 1.0), (signal.SIGCONT, 0.0)):
+            for pid in victims:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signalled)
+            time.sleep(pause_s)
+        return "a process frozen for longer than the lease"
+
+    def flush_queue(self) -> str | None:
+        with redis.Redis.from_url(self.server.url) as client:
+            if keys := client.keys("rq:queue:*") + client.keys("rq:job:*"):
+                client.delete(*keys)
+        return "the queue flushed"
+
+    def turn_clock(self) -> str | None:
+        """By hours or weeks, forward or back, for a second or for good."""
+        seconds = self.choice.choice([-30 * 3600, -DAY_S, -3600, 3600, 40 * DAY_S])
+        with redis.Redis.from_url(self.server.url) as client:
+            for offset in (seconds, 0) if self.choice.random() < 0.5 else (seconds,):
+                if FAKETIME.exists():
+                    self.offset.write_text(f"{offset:+d}\n")
+                else:
+                    Clock(client).set(offset)
+                time.sleep(1.0)
+        return "the server's clock jumps"
+
+    def fill_memory(self) -> str | None:
+        with redis.Redis.from_url(self.server.url) as client:
+            client.config_set("maxmemory", int(client.info("memory")["used_memory"]) - 1)
+            time.sleep(1.5)
+            client.config_set("maxmemory", 0)
+        return "memory full"
