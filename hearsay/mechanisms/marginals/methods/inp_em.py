@@ -65,16 +65,6 @@ class InpEMEstimate(MarginalEstimate):
         shape = self.code.shape(attributes)
         return Table(attributes, shape, self.reports, value, covariance, score=_score(channels))
 
-
-def _score(channels: list[Floats]) -> Score:
-    """How much a cell's own share can change n Var, at most; and the largest step from one report to the next."""
-    inverses = [np.linalg.inv(channel) for channel in channels]
-    moments = [inverse[0] ** 2 @ channel for inverse, channel in zip(inverses, channels, strict=True)]
-    own, least = prod(float(m[0]) for m in moments), prod(float(m.min()) for m in moments)
-    largest = prod(float(inverse[0, 0]) for inverse in inverses)
-    next_largest = largest * max(float(np.delete(inverse[0], 0).max() / inverse[0, 0]) for inverse in inverses)
-    return Score(largest - next_largest, slope=max(own - 1 - least, 0.0))
-
     def tables(self, several: Iterable[Attributes]) -> list[Table]:
         if self.mechanism.options["decoder"] == "inverse":
             return super().tables(several)
@@ -100,6 +90,16 @@ def _score(channels: list[Floats]) -> Score:
                     model=found.words(row),
                 )
         return [decoded[attributes] for attributes in wanted]
+
+
+def _score(channels: list[Floats]) -> Score:
+    """How much a cell's own share can change n Var, at most; and the largest step from one report to the next."""
+    inverses = [np.linalg.inv(channel) for channel in channels]
+    moments = [inverse[0] ** 2 @ channel for inverse, channel in zip(inverses, channels, strict=True)]
+    own, least = prod(float(m[0]) for m in moments), prod(float(m.min()) for m in moments)
+    largest = prod(float(inverse[0, 0]) for inverse in inverses)
+    next_largest = largest * max(float(np.delete(inverse[0], 0).max() / inverse[0, 0]) for inverse in inverses)
+    return Score(largest - next_largest, slope=max(own - 1 - least, 0.0))
 
 
 def _product(matrices: list[Floats]) -> Floats:
