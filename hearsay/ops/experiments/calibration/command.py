@@ -1,7 +1,6 @@
 """`hearsay experiment calibration`: the coverage of every kind of answer at the edges, a table a family."""
 
 from collections.abc import Iterator
-from math import sqrt
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 
 LEAST = 0.93
 _LEAST_OF = {"information": 0.90}
-_DEVIATIONS = 5  # of a coverage that are put down to chance: the answers of one run hold or miss together
+_CHANCE = 1e-7  # what is less likely than this is put down to an interval that does not hold
 _NOTE = (
     "over all sizes, data and epsilons; z^2: of all that have a standard error of their own; answered: questions whose "
     "interval says anything; "
@@ -99,5 +98,11 @@ def _judge(result: Result, family: Family, mechanism: str, found: list[Measureme
 
 
 def _holds(kind: str, tally: Tally) -> bool:
-    least = _LEAST_OF.get(kind, LEAST)
-    return tally.coverage >= least - _DEVIATIONS * sqrt(least * (1 - least) / min(tally.runs, tally.answered))
+    """Whether so few of so many runs' answers could hold by chance if each held as often as it must.
+
+    The answers of one run hold or miss together: they count as one.
+    """
+    from scipy import stats
+
+    runs = min(tally.runs, tally.answered)
+    return bool(stats.binom.cdf(round(tally.coverage * runs), runs, _LEAST_OF.get(kind, LEAST)) >= _CHANCE)

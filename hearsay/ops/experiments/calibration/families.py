@@ -12,7 +12,8 @@ _FEW_CELLS, _LARGE = 64, 1 << 14
 _SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
 _SLOW_PAIRS = 4
-_MANY_ATTRIBUTES, _AT_MANY = 16, 2
+_SLOW_ATTRIBUTES = 2
+_MANY_ATTRIBUTES, _AT_MANY = 16, 5
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def _pair_runs(case: pairs.PairCase, runs: int) -> int:
 
 
 def _attribute_runs(case: attributes.AttributeCase, runs: int) -> int:
-    return max(2, runs // _AT_MANY) if case.shape[0] >= _MANY_ATTRIBUTES else runs
+    return max(2, runs // (_AT_MANY if case.shape[0] >= _MANY_ATTRIBUTES else _SLOW_ATTRIBUTES))
 
 
 FAMILIES = (
