@@ -11,7 +11,7 @@ from hearsay.ops.experiments.calibration.tally import Measurement
 _FEW_CELLS, _LARGE = 64, 1 << 14
 _SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
-_SLOW_PAIRS = 4
+_MORE_NUMBERS = 4  # one answer a run
 _SLOW_ATTRIBUTES = 2
 _MANY_ATTRIBUTES, _AT_MANY = 16, 5
 
@@ -39,7 +39,7 @@ def _cell_runs(case: cells.Case, runs: int) -> int:
 
 
 def _pair_runs(case: pairs.PairCase, runs: int) -> int:
-    return max(2, runs // _SLOW_PAIRS) if case.mechanism == "collision" and case.size >= _FEW_CELLS else runs
+    return _MORE_NUMBERS * runs if case.mechanism in pairs.NUMBERS else runs
 
 
 def _attribute_runs(case: attributes.AttributeCase, runs: int) -> int:
