@@ -126,7 +126,10 @@ class Ranges(ABC):
         found = self.cdf() if cells.size == self.domain.size else self.prefixes(cells)
         low, high = found.ends()
         unknown = ~np.isfinite(found.stderr)
-        above, below = (np.where(unknown, 1.0, away) for away in (high - found.value, found.value - low))
+        # Where the fit has left what was estimated at a cell, the cell's interval still reaches from its own value.
+        off = found.value - self.rising[cells]
+        above, below = high - found.value + np.maximum(off, 0.0), found.value - low + np.maximum(-off, 0.0)
+        above, below = (np.where(unknown, 1.0, away) for away in (above, below))
         return Inversion(self.rising, cells, found.stderr, above, below)
 
     def quantiles(self, ranks: Floats) -> Quantiles:

@@ -3,7 +3,8 @@
 The running maximum of a noisy cumulative share crosses every rank too early. Its isotonic fit F, the nearest shares
 that never fall, does not: the quantile is the first cell at which F reaches the rank. From there the band goes down as
 far as the upper limit, F(x) plus what the interval of the share up to x has above its value, stays at or above the
-rank, and up to the first cell whose lower limit reaches it.
+rank, and up to the first cell whose lower limit reaches it. Where errors add up towards the middle of the domain, F is
+drawn away from cells near its ends that are known well: there the limits are those of the cell's own value.
 
 On large domains the intervals are those of some thousand cells, spread evenly and at no round numbers (a prefix of a
 round number of cells is better known than its neighbours); between them they are interpolated. All of it is kept, so
@@ -24,12 +25,13 @@ _GOLDEN = 0.6180339887498949
 
 
 def sampled_cells(size: int) -> Ends:
-    """All cells, or one of each of so many equal stretches, the last one included."""
+    """All cells, or one of each of so many equal stretches and the last two: the last is known, which says nothing
+    about those before it."""
     if size <= EVERY_CELL_UP_TO:
         return np.arange(size, dtype=np.int64)
     number = np.arange(EVERY_CELL_UP_TO)
     inside = ((number + number * _GOLDEN % 1) * (size / EVERY_CELL_UP_TO)).astype(np.int64)
-    return np.unique(np.append(np.minimum(inside, size - 1), size - 1))
+    return np.unique(np.append(np.minimum(inside, size - 1), [size - 2, size - 1]))
 
 
 class Quantiles(NamedTuple):

@@ -102,7 +102,10 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         low, high = self.ratio.interval() if self.scores is None else self.scores.mean_ends(self.share, self.total)
         if self.told is not None and self.told_stderr is not None:
             return Measured(self.told, self.told_stderr, low, high)
-        return Measured(self.ratio.mean(), _following(self.ratio.stderr(), low, high), low, high)
+        stderr = _following(self.ratio.stderr(), low, high)
+        if self.scores is not None:  # of a key without reports nothing is known
+            stderr = np.where(self.scores.value_reports > 0, stderr, np.inf)
+        return Measured(self.ratio.mean(), stderr, low, high)
 
     def range_ratio(self, low: int, high: int) -> Ratio:
         """Of all pairs whose key lies in low..high, both included: a device counts once for each of them."""
@@ -127,7 +130,8 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         if self.scores is None:
             return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
         ends = self.scores.range_ends(self.share, self.total, low, high)
-        return Measured(ratio.mean(), _following(ratio.stderr(), *ends), *ends)
+        known = (self.scores.value_reports[low : high + 1] > 0).all(axis=0)
+        return Measured(ratio.mean(), np.where(known, _following(ratio.stderr(), *ends), np.inf), *ends)
 
 
 def _following(stderr: Floats, low: Floats, high: Floats) -> Floats:

@@ -208,7 +208,8 @@ def _accepted(ratio: Ratio, half: Floats) -> Ends:
         for total in (ratio.total - half, ratio.total + half):
             b = ratio.share * total - square * ratio.covariance
             root = np.sqrt(b * b - a * (total**2 - square * ratio.total_variance))
-            found += [(b - root) / a, (b + root) / a]
+            # No variance is left where m is beyond what the values allow: half a step alone decides.
+            found += [(b - root) / a, (b + root) / a, total / ratio.share]
         m = np.stack(found)
         away = np.abs(ratio.total - m * ratio.share)
         allowed = half + Z95 * np.sqrt(np.maximum(ratio.variance_at(m), 0.0))

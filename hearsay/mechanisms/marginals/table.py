@@ -9,14 +9,24 @@ independence is about the population. A table keeps the second and derives the f
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.intervals import Spread, between, leaning, score
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes
 
 BERNSTEIN = log(2 / 0.05)
+
+
+class Score(NamedTuple):
+    """n Var of a cell by its share; or a bound on what the share's own change can change it by; and a report's step."""
+
+    step: float
+    spread: Spread | None = None
+    slope: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +40,7 @@ class Table:
     covariance: Floats  # NaN where a model has none
     largest: float = 0.0  # most that one report can move a cell, times n; 0: the normal interval holds
     cautious: float = 0.0  # a standard error that no table exceeds, where few reports cannot say theirs
+    score: Score | None = None  # how the variance of a cell hangs on its share, where that is known: score intervals
     method: str = ""  # the name of the model, where the value is one and not an unbiased estimate
     model: str = ""  # the same in words
 
@@ -46,18 +57,27 @@ class Table:
 
     @cached_property
     def stderr(self) -> Floats:
-        """The standard error of every cell, given the devices' values."""
-        return np.sqrt(np.maximum(np.diag(self.conditional), 0.0))
+        """The standard error of every cell, given the devices' values; infinite where none of them told."""
+        if not np.isfinite(self.largest):
+            return np.full(self.value.shape, np.inf)
+        return np.sqrt(np.maximum(np.diag(self.conditional), self.cautious**2))
 
     def measured(self) -> Measured:
-        """Values and standard errors; with an interval where the normal one does not hold (Bernstein's inequality)."""
-        if not self.largest:
+        """Values and standard errors; with an interval where the normal one does not hold."""
+        if self.largest:
+            far = self.far(self.stderr)
+            low, high = np.clip(self.value - far, 0.0, 1.0), np.clip(self.value + far, 0.0, 1.0)
+            return Measured(self.value, self.stderr, low, high)
+        if self.score is None:
             return Measured(self.value, self.stderr)
-        far = np.sqrt(2 * BERNSTEIN) * np.maximum(self.stderr, self.cautious) + 2 * BERNSTEIN * self.largest / (
-            3 * max(self.reports, 1)
-        )
-        low, high = np.clip(self.value - far, 0.0, 1.0), np.clip(self.value + far, 0.0, 1.0)
-        return Measured(self.value, self.stderr, low, high)
+        n, (step, spread, slope) = max(self.reports, 1), self.score
+        if spread is None:
+            return leaning(self.value, self.stderr, slope / n, step / (2 * n))
+        return between(self.value, self.stderr, *score(self.value, [spread], n, step))
+
+    def far(self, stderr: Floats, cells: int = 1) -> Floats:
+        """How far sums of so many cells may be off in few reports, by Bernstein's inequality."""
+        return np.sqrt(2 * BERNSTEIN) * stderr + 2 * BERNSTEIN * cells * self.largest / (3 * max(self.reports, 1))
 
     def along(self, keep: tuple[int, ...]) -> Floats:
         """The matrix that sums the table over all axes but `keep` (places of axes, rising)."""

@@ -2,7 +2,8 @@
 
 A ratio of two noisy shares has no normal error where the denominator is small. Fieller: all r for which the numerator
 less r times the denominator is within 1.96 of its own standard error; cut to 0..1. Where the denominator cannot be told
-from zero, that is everything: low = 0, high = 1.
+from zero, that is everything: low = 0, high = 1. Where reports are so few that tables have Bernstein's intervals, a
+share is x/(x + w) with w the others that hold what is given, and its interval that of x and w as far apart as theirs.
 """
 
 import numpy as np
@@ -20,7 +21,22 @@ def conditional(table: Table, given: tuple[int, ...]) -> Measured:
     covariance = table.conditional
     xx, xy = np.diag(covariance), np.einsum("ij,ij->i", same, covariance)
     yy = np.einsum("ij,jk,ik->i", same, covariance, same, optimize=True)
-    return fieller(x, y, xx, xy, yy)
+    found = fieller(x, y, xx, xy, yy)
+    return _few(table, found, x, y - x, xx - 2 * xy + yy, int(same.sum(axis=1)[0]) - 1) if table.largest else found
+
+
+def _few(table: Table, found: Measured, x: Floats, rest: Floats, variance: Floats, cells: int) -> Measured:
+    """x/(x + rest), `rest` being a sum of so many cells, where reports are few."""
+    if not np.isfinite(table.largest):
+        unknown = np.full(x.shape, np.inf)
+        return Measured(found.value, unknown, np.zeros(x.shape), np.ones(x.shape))
+    spread = np.sqrt(np.maximum(variance, table.cautious**2))
+    own, others = table.far(table.stderr), table.far(spread, cells)
+    least, most = np.maximum(x - own, 0.0), np.maximum(x + own, 0.0)
+    low = least / np.maximum(least + np.maximum(rest + others, 0.0), 1e-300)
+    high = most / np.maximum(most + np.maximum(rest - others, 0.0), 1e-300)
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    return Measured(found.value, np.maximum(found.stderr, (high - low) / (2 * Z95)), low, high)
 
 
 def fieller(x: Floats, y: Floats, xx: Floats, xy: Floats, yy: Floats) -> Measured:

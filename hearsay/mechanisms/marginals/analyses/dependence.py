@@ -2,7 +2,8 @@
 
 Such a measure has no normal error near 0, where it matters, and noise makes it look larger than it is. So its interval
 is the least and the greatest value over all tables at some distance from the estimate, {(P - P^)' Sigma^-1 (P - P^) =
-r^2}, each projected to probabilities; the lower end is 0 where the test of independence accepts.
+r^2}, each projected to probabilities; the lower end is 0 where the test of independence accepts. Where reports are so
+few that a table's own errors are not known, it is everything.
 
 How far: outwards r = 1.96. Inwards the test's statistic x^2 says how much of the distance from independence is noise:
 it is non-central chi-squared with (r-1)(c-1) degrees, and r = x - sqrt(lambda) with the lambda that it exceeds with
@@ -10,6 +11,7 @@ chance 2.5%: about 1.96 + (degrees - 1)/(2x), and 1.96 for two binary attributes
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import inf, sqrt
 
 import numpy as np
@@ -19,8 +21,10 @@ from hearsay.mechanisms.marginals.analyses.association import Association
 from hearsay.mechanisms.marginals.table import Table
 
 LEVEL = 0.05
+FEW_REPORTS = 30
 _LARGE = 900.0  # a statistic from which the expansion is exact enough, and the distribution slow
 _DIRECTIONS = 256
+_WEIGHTS = 31
 _ROUNDS = 6
 _SEED = 11
 _STEPS = np.array([[0.25], [0.5], [1.0], [2.0]])  # along the slope, in widths
@@ -30,6 +34,8 @@ Measure = Callable[[Floats], Floats]  # of probability tables, shape (count, row
 
 def interval(table: Table, measure: Measure, value: float, test: Association) -> tuple[float, float]:
     """The 95% interval of a measure whose estimate is `value`."""
+    if table.largest or table.reports < FEW_REPORTS:  # no normal error is known: any table is possible
+        return 0.0, max(float(measure(_dependent(table.shape).reshape(-1, *table.shape)).max()), value)
     distance = inf if test.p_value > LEVEL else inward_distance(test)
     low = 0.0 if distance == inf else _extreme(table, measure, 1.0, distance)
     return min(low, value), max(_extreme(table, measure, -1.0, Z95), value)
@@ -77,7 +83,35 @@ def _extreme(table: Table, measure: Measure, sign: float, distance: float) -> fl
         near = best + width * drawn / np.sqrt(root.shape[1])
         if large:
             near = np.concatenate([near, best - width * _STEPS * _slope(at, best)])
-    return sign * value
+    return sign * min(value, _inside(table, measure, sign, spread[kept], vectors[:, kept]))
+
+
+def _inside(table: Table, measure: Measure, sign: float, spread: Floats, vectors: Floats) -> float:
+    """The extreme over listed tables that the estimate does not contradict in all directions together.
+
+    Noise that reaches beyond all tables projects to single cells, which depend on nothing; and full dependence lies in
+    corners, which the surface alone misses.
+    """
+    from scipy import stats
+
+    listed = _dependent(table.shape)
+    along = (listed - table.value) @ vectors / np.sqrt(spread)
+    listed = listed[(along**2).sum(axis=1) <= stats.chi2.ppf(1 - LEVEL, len(spread))]
+    return float((sign * measure(listed.reshape(-1, *table.shape))).min(initial=np.inf))
+
+
+@lru_cache(maxsize=64)
+def _dependent(shape: tuple[int, ...]) -> Floats:
+    """Tables that depend on each other from hardly to fully, one a row."""
+    cells, fully = shape[0] * shape[1], []
+    for shift in range(max(shape)):
+        for uneven in np.exp(np.linspace(-3, 3, _WEIGHTS)):
+            table = np.zeros(shape)
+            for place in range(max(shape)):
+                table[place % shape[0], (place + shift) % shape[1]] = uneven ** (place % 2)
+            fully.append(table.reshape(-1) / table.sum())
+    drawn = np.random.default_rng(_SEED).dirichlet(np.full(cells, 0.3), _DIRECTIONS)
+    return np.concatenate([np.array(fully), drawn])
 
 
 def _to_independence(table: Table, vectors: Floats, spread: Floats) -> Floats:

@@ -32,7 +32,7 @@ from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.em import decode
-from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.marginals.table import Score, Table
 from hearsay.mechanisms.options import choice
 
 DECODERS = ("inverse", "em")
@@ -61,7 +61,8 @@ class InpEMEstimate(MarginalEstimate):
         value = np.linalg.inv(_product(channels)) @ seen
         held = project(value)
         covariance = (_second(channels, held) - np.outer(held, held)) / max(self.reports, 1)
-        return Table(attributes, self.code.shape(attributes), self.reports, value, covariance)
+        shape = self.code.shape(attributes)
+        return Table(attributes, shape, self.reports, value, covariance, score=_score(channels))
 
     def tables(self, several: Iterable[Attributes]) -> list[Table]:
         if self.mechanism.options["decoder"] == "inverse":
@@ -88,6 +89,16 @@ class InpEMEstimate(MarginalEstimate):
                     model=found.words(row),
                 )
         return [decoded[attributes] for attributes in wanted]
+
+
+def _score(channels: list[Floats]) -> Score:
+    """How much a cell's own share can change n Var, at most; and the largest step from one report to the next."""
+    inverses = [np.linalg.inv(channel) for channel in channels]
+    moments = [inverse[0] ** 2 @ channel for inverse, channel in zip(inverses, channels, strict=True)]
+    own, least = prod(float(m[0]) for m in moments), prod(float(m.min()) for m in moments)
+    largest = prod(float(inverse[0, 0]) for inverse in inverses)
+    next_largest = largest * max(float(np.delete(inverse[0], 0).max() / inverse[0, 0]) for inverse in inverses)
+    return Score(largest - next_largest, slope=max(own - 1 - least, 0.0))
 
 
 def _product(matrices: list[Floats]) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import Spread
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
@@ -28,7 +29,7 @@ from hearsay.mechanisms.marginals.methods.hits import (
     with_known_total,
 )
 from hearsay.mechanisms.marginals.methods.whole_value import WholeValue
-from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.marginals.table import Score, Table
 from hearsay.mechanisms.options import flag
 from hearsay.mechanisms.oracles.grr import GRR
 from hearsay.mechanisms.oracles.oracle import HitOracle
@@ -53,8 +54,21 @@ class WholeTableEstimate(MarginalEstimate):
         covariance = self.covariance(project(f), each, self.chances)
         if self.known_total:
             f, covariance = with_known_total(f, covariance)
-        n = max(self.reports, 1)
-        return Table(attributes, self.code.shape(attributes), self.reports, f, (covariance + sampling(project(f))) / n)
+        n, shape = max(self.reports, 1), self.code.shape(attributes)
+        score = self._score(hits.size, each)
+        return Table(attributes, shape, self.reports, f, (covariance + sampling(project(f))) / n, score=score)
+
+    def _score(self, cells: int, each: int) -> Score:
+        """n Var of a cell at shares 0 and 1, straight between: from the covariance, whatever the others hold."""
+        ends = []
+        for share in (0.0, 1.0):
+            others = np.full(cells - 1, (1 - share) / max(cells - 1, 1))
+            f = np.append(share, others)
+            covariance = self.covariance(f, each, self.chances)
+            if self.known_total:
+                covariance = with_known_total(f, covariance)[1]
+            ends.append(float(covariance[0, 0]))
+        return Score(1 / self.chances.gap, Spread(ends[0], ends[1] - ends[0]))
 
 
 def _summed(hits: NDArray[np.int64], shape: tuple[int, ...], attributes: Attributes) -> NDArray[np.int64]:

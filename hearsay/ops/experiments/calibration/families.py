@@ -11,6 +11,9 @@ from hearsay.ops.experiments.calibration.tally import Measurement
 _FEW_CELLS, _LARGE = 64, 1 << 14
 _SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
+_MORE_NUMBERS = 4  # one answer a run
+_SLOW_ATTRIBUTES = 2
+_MANY_ATTRIBUTES, _AT_MANY = 16, 5
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,12 @@ def _cell_runs(case: cells.Case, runs: int) -> int:
     return max(2, runs // fewer)
 
 
-def _same(case: Any, runs: int) -> int:
-    return runs
+def _pair_runs(case: pairs.PairCase, runs: int) -> int:
+    return _MORE_NUMBERS * runs if case.mechanism in pairs.NUMBERS else runs
+
+
+def _attribute_runs(case: attributes.AttributeCase, runs: int) -> int:
+    return max(2, runs // (_AT_MANY if case.shape[0] >= _MANY_ATTRIBUTES else _SLOW_ATTRIBUTES))
 
 
 FAMILIES = (
@@ -59,7 +66,7 @@ FAMILIES = (
         "quantile",
         pairs.cases,
         pairs.measure,
-        _same,
+        _pair_runs,
         "heavy, rare, empty: shares of keys; mean: of a key's values, or of all numbers; range: of a range of keys",
     ),
     Family(
@@ -70,7 +77,7 @@ FAMILIES = (
         "information",
         attributes.cases,
         attributes.measure,
-        _same,
+        _attribute_runs,
         "cell, single: of a table of k attributes, of one; information: at least 90% are meant to hold",
     ),
 )

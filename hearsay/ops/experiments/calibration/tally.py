@@ -1,7 +1,7 @@
 """What is counted of answers: how often their intervals hold the truth, and their squared error in standard errors.
 
-An answer that says it knows nothing (no standard error, interval the whole range) is counted apart: it is none. Where
-an interval is the whole range because of what was drawn, it counts, but not among those that tell anything: leaving it
+An answer that says it knows nothing (standard error infinite, interval the whole range) is counted apart: it is none.
+Where an interval is the whole range because of what was drawn, it counts, but tells nothing: leaving it
 out would pick the surveys in which something seemed to be known.
 """
 
@@ -31,13 +31,15 @@ class Tally:
     runs: int = 0
 
     def add(self, found: Measured, truth: Floats, whole: tuple[float, float] | None = None) -> None:
-        """Answers of one run; those without a finite standard error and with the whole range know nothing."""
+        """Answers of one run; those whose standard error is infinite know nothing."""
         low, high = found.ends()
-        known, narrow = np.isfinite(found.stderr), np.isfinite(found.stderr)
+        measured = np.isfinite(found.stderr)
+        known, narrow = measured, measured
         if whole is not None:
+            known = ~np.isposinf(found.stderr)
             narrow = (low > whole[0] + _ROUNDING) | (high < whole[1] - _ROUNDING)
-        self.count(known | narrow, narrow, (low <= truth + _ROUNDING) & (truth <= high + _ROUNDING))
-        off = (found.value - truth)[known] / np.maximum(found.stderr[known], _ROUNDING)
+        self.count(known, narrow, (low <= truth + _ROUNDING) & (truth <= high + _ROUNDING))
+        off = (found.value - truth)[measured] / np.maximum(found.stderr[measured], _ROUNDING)
         self.squared += float((np.minimum(np.abs(off), _FAR) ** 2).sum())
         self.scored += off.size
 
