@@ -122,7 +122,7 @@ def test_an_interval_that_is_the_whole_range_tells_nothing_and_holds() -> None:
     tally = Tally()
     low, high = np.array([-1.0, 0.2, -1.0]), np.array([1.0, 0.4, 1.0])
     tally.add(
-        Measured(np.array([0.1, 0.3, np.nan]), np.array([2.0, 0.05, np.nan]), low, high), np.zeros(3), (-1.0, 1.0)
+        Measured(np.array([0.1, 0.3, np.nan]), np.array([2.0, 0.05, np.inf]), low, high), np.zeros(3), (-1.0, 1.0)
     )
     assert (tally.asked, tally.answered, tally.telling, tally.covered) == (3, 2, 1, 1)
 

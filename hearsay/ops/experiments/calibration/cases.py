@@ -29,8 +29,7 @@ _SIZES_OF = {
     "matrix": (2, 3, 7),
     **dict.fromkeys(("gm", "em"), (2, 3, 7, 65)),
     "wm": (3, 7),
-    "metric-l1": SIZES,  # a bit a cell: 2^16 of them are no report
-    **dict.fromkeys(("flat", "haar", "hierarchical"), RANGE_SIZES),
+    **dict.fromkeys(RANGES, RANGE_SIZES),
 }
 
 
