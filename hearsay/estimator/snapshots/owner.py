@@ -66,6 +66,6 @@ def _note(root: str | Path, survey: str) -> Path:
 
 def _read(note: Path) -> Owner | None:
     with suppress(OSError, ValueError):
-        deployment, _, birth = note.read_text(encoding="utf-8").partition("\n")
-        return Owner(deployment, birth.strip() or None)
+        deployment, birth, _ = note.read_text(encoding="utf-8").split("\n")  # fails where a full disk cut it off
+        return Owner(deployment, birth or None)
     return None

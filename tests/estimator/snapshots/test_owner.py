@@ -58,3 +58,15 @@ def _reported(client: redis.Redis, prefix: str, reports: int) -> tuple[Registry,
     Writer(store).publish(singles(store, [0] * reports), reports)
     fold_all(store)
     return registry, registered
+
+
+def test_a_note_that_a_full_disk_cut_off_is_nobodys(tmp_path: Path) -> None:
+    mine = Owner("here", "1")
+    own(tmp_path, "buckets", mine)
+    (note,) = tmp_path.rglob("owner")
+    whole = note.read_text(encoding="utf-8")
+    for length in range(len(whole)):
+        note.write_text(whole[:length], encoding="utf-8")
+        assert not is_anothers(tmp_path, "buckets", mine)
+        own(tmp_path, "buckets", mine)
+        assert note.read_text(encoding="utf-8") == whole
