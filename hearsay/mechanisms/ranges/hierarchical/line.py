@@ -36,6 +36,7 @@ from hearsay.mechanisms.ranges.levels import SampledLevels, cumulative_threshold
 from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs, spread_over_pairs
 
 DEFAULT_FANOUT = 4
+_MANY = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -208,20 +209,21 @@ class Hierarchical(LevelMechanism):
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """For evenly filled cells; `range` is the root mean square over all ranges, by a fixed sample of them."""
-        counts = [max(1, round(reports * share)) for share in self.levels.probabilities]
-        noise = self._noise(counts)
+        many = max(reports, _MANY)  # few reports do not divide as the shares say
+        noise = self._noise([max(1, round(many * share)) for share in self.levels.probabilities])
         inference = self.hierarchy.inference(self._variances(noise))
         in_crown, tree, size = len(inference.windows), inference.tree, self.domain.size
         even = np.arange(size + 1) / size
         units = inference.crown.cells / size
         top = CrownVariance(inference.crown, noise[:in_crown], units, (None,) * in_crown, None)
         below = noise[in_crown:]
-        uncertainty = TreeVariance(inference, top, below, reports, even, (None,) * (tree.height - 1))
+        uncertainty = TreeVariance(inference, top, below, many, even, (None,) * (tree.height - 1))
         x, y = sampled_ranges(size)
         variance = uncertainty.ranges(x, y)
         middle = np.array([size // 2], dtype=np.int64)
         point = uncertainty.ranges(middle, middle + 1)
-        return {"point": float(np.sqrt(point[0])), "range": float(np.sqrt(variance.mean()))}
+        scale = many / max(reports, 1)
+        return {"point": float(np.sqrt(scale * point[0])), "range": float(np.sqrt(scale * variance.mean()))}
 
 
 def _cumulative(leaves: Floats) -> Floats:

@@ -139,3 +139,11 @@ def test_the_last_cell_of_a_ragged_tree_has_the_error_of_its_range(size: int) ->
     result = estimated(mechanism, np.r_[np.full(40_000, 3), np.arange(40_000) % size])
     last = np.array([[size - 1]])
     assert result.ranges(last, last).stderr[0] == pytest.approx(result.stderr[-1], rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1.1, 8.0])
+@pytest.mark.parametrize("size", [7, 64, 1000])
+def test_predicted_errors_of_few_reports_are_those_of_many_scaled(size: int, epsilon: float) -> None:
+    mechanism = build({"mechanism": "hierarchical", "epsilon": epsilon, "domain": {"kind": "ordinal", "size": size}})
+    one, many = mechanism.predicted_stderr(1), mechanism.predicted_stderr(10**8)
+    assert one == pytest.approx({name: 10**4 * error for name, error in many.items()}, rel=1e-3)
