@@ -38,6 +38,7 @@ def test_a_jump_forward_forgets_no_writer_that_lives(clock: Clock, client: redis
     clock.turn(48 * HOUR_S)
     store.trim()
     store.trim()
+    assert client.hlen(store.keys.writers) == len(writers)
     for start in (40, 50):
         writers[start // 10 - 4].publish(singles(store, range(start, start + 10)), 10)
     for writer in writers:
