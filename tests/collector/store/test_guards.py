@@ -26,6 +26,16 @@ def written(store: Shard, client: redis.Redis) -> set[bytes]:
     return set(client.keys(f"{store.keys.base}*"))
 
 
+def test_a_window_of_a_deleted_survey_is_counted_nowhere(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).store(0)
+    Writer(store).publish(singles(store, range(5)), 5)
+    fold_all(store)
+    client.delete(store.keys.meta)
+    before = written(store, client)
+    purge_window(store, "all")
+    assert written(store, client) == before
+
+
 def test_a_deleted_survey_comes_back_by_no_script(client: redis.Redis, prefix: str) -> None:
     """Each step of a process that was in the middle of something when the survey was deleted."""
     store = buckets(client, prefix, 10).store(0)
