@@ -136,7 +136,7 @@ while not full do
 end
 if not full and (until_id or window_at(now) > window) then full = true end
 if not full and young then return {'young'} end
-if taken > 0 then redis.call('LTRIM', marks, taken, -1) end
+redis.call('LTRIM', marks, taken, -1)
 if rest then redis.call('LSET', marks, 0, rest) end
 if stray_count > 0 then
   redis.call('HINCRBY', meta, 'entries_in', stray_count)
