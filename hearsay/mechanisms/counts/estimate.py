@@ -6,13 +6,15 @@ for every count j. Given the devices' counts,
     n Var = sum_j f_j v_j,    v_j = sum_y psi_y^2 P(y | j) - q_j^2,
 
 f plugged in as the estimate's projection to the simplex. That sum of shares has an error of its own: intervals are wide
-enough for one standard error more of it, and for one report from the count that tells least. Shares get score intervals
-(`intervals`), other sums half a step between neighbouring outputs. A channel whose rows are linearly dependent has no
-psi for some q: nothing unbiased can be said about these, and they are unknown.
+enough for 1.96 standard errors more of it, and for one report from the count that tells least. Shares get score
+intervals (`intervals`), other sums half a step between neighbouring outputs; fewer than ten reports have no normal
+error, and get Bernstein's inequality for the noisiest count. A channel whose rows are linearly dependent has no psi for
+some q: nothing unbiased can be said about these, and they are unknown.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import log
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,6 +37,8 @@ from hearsay.mechanisms.estimates.intervals import Spread, between, score
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import checked_ends
 
+_FEW_REPORTS = 10
+_BERNSTEIN = log(2 / 0.05)
 _ROUNDING = 1e-6  # of a coefficient, where the channel's inverse is as large as it may be
 _NOBODY = 1e-9
 _LISTED = 32  # counts that are listed one by one, before deciles say more
@@ -129,6 +133,8 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         stderr = np.where(known, np.sqrt(noise.least / max(self.reports, 1)), np.inf)
         shares = ((coefficients == 0) | (coefficients == 1)).all(axis=1)
         low, high = np.where(shares, self._scored(scores, value, noise), self._plain(scores, value, noise))
+        if self.reports < _FEW_REPORTS:
+            low, high = self._of_few(scores, value)
         if known.all():
             return between(value, stderr, low, high)
         low, high = np.where(known, (low, high), (coefficients.min(axis=1), coefficients.max(axis=1)))
@@ -145,7 +151,7 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         plain, most = v @ self._held, v.max(axis=1)
         of_plain = np.maximum(((v @ self.inverse) ** 2 @ self.channel.T - v**2) @ self._held, 0.0)
         least = np.minimum(plain + most / reports, most)
-        return _Noise(least, np.minimum(least + np.sqrt(of_plain / reports), most) - plain)
+        return _Noise(least, np.minimum(least + Z95 * np.sqrt(of_plain / reports), most) - plain)
 
     def _scored(self, scores: "Scores", value: Floats, noise: "_Noise") -> tuple[Floats, Floats]:
         """Score intervals of shares: n Var is linear in the share, given in which proportions the counts inside occur,
@@ -161,6 +167,12 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         step = np.abs(np.diff(scores.by_output, axis=1)).max(axis=1)
         plain = scores.variances @ self._held
         away = Z95 * np.sqrt((plain + noise.more) / reports) + step / (2 * reports)
+        return value - away, value + away
+
+    def _of_few(self, scores: "Scores", value: Floats) -> tuple[Floats, Floats]:
+        reports, apart = max(self.reports, 1), np.ptp(scores.by_output, axis=1)
+        most = scores.variances.max(axis=1)
+        away = np.sqrt(2 * _BERNSTEIN * most / reports) + 2 * _BERNSTEIN * apart / (3 * reports)
         return value - away, value + away
 
 
