@@ -138,10 +138,8 @@ if not full and (until_id or window_at(now) > window) then full = true end
 if not full and young then return {'young'} end
 redis.call('LTRIM', marks, taken, -1)
 if rest then redis.call('LSET', marks, 0, rest) end
-if stray_count > 0 then
-  redis.call('HINCRBY', meta, 'entries_in', stray_count)
-  redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', stray_bytes))
-end
+redis.call('HINCRBY', meta, 'entries_in', stray_count)
+redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', stray_bytes))
 local seq = redis.call('HINCRBY', cursor, 'seq', 1)
 redis.call('HSET', cursor, 'id', last)
 redis.call('HINCRBY', cursor, 'entries', count)
