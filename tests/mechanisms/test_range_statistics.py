@@ -29,7 +29,7 @@ CASES: list[tuple[str, float, int, dict[str, Any]]] = [
 ]
 
 
-def run_many(case: tuple[str, float, int, dict[str, Any]], runs: int) -> tuple[float, float, float]:
+def run_many(case: tuple[str, float, int, dict[str, Any]], runs: int, devices: int) -> tuple[float, float, float]:
     """Largest bias in standard errors, mean squared error over stated variance, and coverage."""
     name, epsilon, size, options = case
     domain = {"kind": "ordinal", "size": size}
@@ -37,7 +37,7 @@ def run_many(case: tuple[str, float, int, dict[str, Any]], runs: int) -> tuple[f
     generator, random = np.random.default_rng(6), seeded(7)
     shares = np.full(size, 0.1 / size)
     shares[[3, size // 3, size // 2 + 1]] += [0.5, 0.2, 0.2]
-    cells = generator.choice(size, 4_000, p=shares)
+    cells = generator.choice(size, devices, p=shares)
     cumulative = np.append(0.0, np.cumsum(np.bincount(cells, minlength=size) / cells.size))
     ends = np.sort(generator.integers(0, size, (200, 2)), axis=1)
     low, high = ends[:, :1], ends[:, 1:]
@@ -47,14 +47,14 @@ def run_many(case: tuple[str, float, int, dict[str, Any]], runs: int) -> tuple[f
         found = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
         value, stderrs[run], *_ = found.ranges(low, high)
         errors[run] = value - truth
-    bias = np.abs(errors.mean(axis=0)) / (stderrs.mean(axis=0) / np.sqrt(runs))
+    bias = np.abs(errors.mean(axis=0)) / np.maximum(stderrs.mean(axis=0) / np.sqrt(runs), 1e-12)
     covered = (np.abs(errors) <= 1.96 * stderrs).mean()
     return float(bias.max()), float((errors**2).mean() / (stderrs**2).mean()), float(covered)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_ranges_are_unbiased_with_the_stated_errors(case: tuple[str, float, int, dict[str, Any]]) -> None:
-    bias, ratio, covered = run_many(case, runs=200)
+    bias, ratio, covered = run_many(case, runs=200, devices=4_000)
     assert bias < 6
     assert 0.85 < ratio < 1.15
     assert 0.93 < covered < 0.97
@@ -63,7 +63,8 @@ def test_ranges_are_unbiased_with_the_stated_errors(case: tuple[str, float, int,
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_variance_is_within_five_percent_and_intervals_cover(case: tuple[str, float, int, dict[str, Any]]) -> None:
-    bias, ratio, covered = run_many(case, runs=5_000)
+    """With many devices: of few, standard errors allow for shares that are not known well, and are too large."""
+    bias, ratio, covered = run_many(case, runs=3_000, devices=20_000)
     assert bias < 6
     assert 0.95 < ratio < 1.05
     assert 0.94 < covered < 0.96
