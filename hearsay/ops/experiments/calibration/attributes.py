@@ -25,7 +25,7 @@ from hearsay.ops.experiments.calibration.tally import Measurement, Tally
 KINDS = ("cell", "single", "conditional", "information")
 ATTRIBUTES = ("inp-ht", "inp-rr", "inp-ps", "marg-rr", "marg-ps", "marg-ht", "inp-em", "inp-olh", "calm")
 SHAPES = ((3, 2), (8, 2), (16, 2), (24, 2), (32, 2), (16, 3))  # d binary attributes, tables of k of them
-_LARGEST = {"inp-rr": 16, "inp-ps": 22, "inp-olh": 16}  # bits; inp-olh takes more, but 2^24 cells take seconds a run
+_LARGEST = {"inp-rr": 16, "inp-ps": 22, "inp-olh": 8}  # bits; inp-olh takes more, but slowly
 _TABLES = 3  # looked at in every run
 _WHOLE = (0.0, 1.0)
 _ALIKE = 0.6
