@@ -79,7 +79,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The table of the fuzzed cases, whose rows come from several processes."""
     from tests.fuzz.tally import table
 
-    reports = [report for found in terminalreporter.stats.values() for report in found]
-    rows = [row for report in reports for name, row in getattr(report, "user_properties", ()) if name == "fuzz"]
+    calls = [report for found in terminalreporter.stats.values() for report in found if _is_call(report)]
+    rows = [row for report in calls for name, row in report.user_properties if name == "fuzz"]
     if rows:
         terminalreporter.write_line("\n".join(table(rows)))
+
+
+def _is_call(report: object) -> bool:
+    """A test's own report; those before and after it say the same again."""
+    return isinstance(report, pytest.TestReport) and report.when == "call"

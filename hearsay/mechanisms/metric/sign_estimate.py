@@ -103,7 +103,12 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
         """2^axes corners for a value, at most 3^axes for its standard error."""
-        return self._in_steps(low, high, self._ranges)
+        return self._in_steps(low, high, lambda *ends: self.measured(*self._plugged_in(*ends)))
+
+    def plain_ranges(self, low: Indices, high: Indices) -> Measured:
+        """With standard errors as they are plugged in, also where an interval of few reports is wider than they say."""
+        parts = self._in_steps(low, high, lambda *ends: Measured(*self._plugged_in(*ends)[:2]))
+        return Measured(parts.value, np.sqrt(parts.stderr / max(self.reports, 1)))
 
     def average(self) -> Measured:
         """The last value less the cumulative shares before it: every sign enters once, each with noise of its own."""
@@ -151,13 +156,13 @@ class SignEstimate(CellEstimate, Ranges, Averages):
         parts = [answer(low[at : at + step], high[at : at + step]) for at in range(0, max(len(low), 1), step)]
         return Measured.join(parts)
 
-    def _ranges(self, low: Indices, high: Indices) -> Measured:
+    def _plugged_in(self, low: Indices, high: Indices) -> tuple[Floats, Floats, "RangeCorners"]:
+        """Values, and n Var of each."""
         corners = self.corners(low, high)
         value = contract(self.signs, corners.value)
         # The share inside no condition at all is known to be 1, also where the literal form observes it with noise.
         moment = contract(self.signs, corners.moment) + corners.outside * (1 - self.signs.reshape(-1)[-1])
-        variance = np.clip(moment - value, corners.least, corners.most)
-        return self.measured(value, variance, corners)
+        return value, np.clip(moment - value, corners.least, corners.most), corners
 
     def points(self, cells: Indices) -> Measured:
         """Single cells, by row-major index; standard errors as they are kept."""

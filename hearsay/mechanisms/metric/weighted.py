@@ -63,7 +63,7 @@ class WeightedEstimate(SignEstimate, Weighted):
             square = contract(self.squares, corners.value)
             stderr = np.sqrt(np.maximum(moment - square, scores.coins * outside) / self.reports)
             return widened(value, stderr, step / (2 * self.reports))
-        inside_them = self._ranges(low, high)
+        inside_them = self.measured(*self._plugged_in(low, high))
         share = np.clip(inside_them.value + inside_them.stderr, 1 / self.reports, 1.0)
         near = np.maximum(np.abs(value) - np.sqrt(moment / self.reports), 0.0)
         variance = np.maximum(moment - near**2 / share, scores.coins * outside)

@@ -183,7 +183,7 @@ def _errors(
     # Signs without noise give the true shares, and standard errors that know them.
     signs = mechanism.signs.observe(mechanism.signs.pack(cells)) / len(cells)
     truth = SignEstimate.of(mechanism.domain, len(cells), signs, mechanism.noise)
-    inside, stderr, *_ = truth.ranges(low, high)
+    inside, stderr, *_ = truth.plain_ranges(low, high)
     scale = float(len(cells)) ** 2
     cell_errors, range_errors = [], []
     for run in range(RANGE_RUNS_2):
