@@ -29,7 +29,7 @@ PARTS = {
 @out_option("marginals")
 @click.option("--runs", type=click.IntRange(2, 10_000), default=10, show_default=True, help="Runs that are averaged.")
 @click.option("--only", type=click.Choice(list(PARTS)), multiple=True, help="Only these parts.")
-@click.option("--quick", is_flag=True, help="Fewer devices, sizes and runs: one minute instead of ten.")
+@click.option("--quick", is_flag=True, help="Fewer devices, sizes and runs: one minute instead of five.")
 @seed_option(4)
 def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, seed: int) -> None:
     """Errors of every method for marginals: figures 4.2 to 4.9, tables 4.1 and 4.2, and what improves on them.
