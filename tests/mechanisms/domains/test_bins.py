@@ -1,4 +1,4 @@
-"""Values on the edge of a bin: devices, files and queries agree on the bin, which begins at the edge."""
+"""Row 2: values on the edge of a bin. Devices, files and queries agree on the bin, which begins at the edge."""
 
 import time
 from decimal import Decimal
