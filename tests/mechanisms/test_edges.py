@@ -213,7 +213,7 @@ class TestNoReports:
         ),
         *(
             {"mechanism": name, "domain": {"kind": "categorical", "size": 5}}
-            for name in ("hrr", "hr", "laplace-histogram")
+            for name in ("hrr", "hr", "laplace-histogram", "rappor", "count-mean-sketch", "shist")
         ),
         *({"mechanism": name, "domain": {"kind": "ordinal", "size": 6}} for name in ("haar", "hierarchical", "flat")),
         *({"mechanism": name, "domain": {"kind": "ordinal", "size": 6}} for name in ("metric-l1", "matrix")),
