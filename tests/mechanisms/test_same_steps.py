@@ -1,4 +1,4 @@
-"""What a device draws, and how often, tells nothing: the steps are the same whatever its value and its coins are.
+"""Row 8: what a device draws, and how often, tells nothing: the steps are the same whatever its value and coins are.
 
 Times are too noisy for a test; the calls to the source of randomness are what a mechanism's time consists of.
 """

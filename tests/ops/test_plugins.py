@@ -1,4 +1,4 @@
-"""HEARSAY_PLUGINS and --plugins hold for every command that reads a survey."""
+"""Row 7: HEARSAY_PLUGINS and --plugins hold for every command that reads a survey, audit and simulate too."""
 
 import tomllib
 from collections.abc import Iterator

@@ -106,7 +106,7 @@ class CountMeanSketch(FlippedSign):
         cells = np.arange(self.domain.size)
         for row in range(self.hashes):
             total += sketch[row, self.buckets(np.array([row]), cells).astype(np.intp)]
-        f = (total - 1 / m) * m / (m - 1)
+        f = (total - 1 / m) * m / (m - 1) if n else total
         shape = self.domain.shape
         return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(self._variance(f, n), n).reshape(shape))
 

@@ -200,7 +200,7 @@ class FiniteChannel(OutputHistogram):
         if not self.likelihood and f is not None:
             return self._scored(n, f)
         likely, variance = self._most_likely(shares)
-        stderr = standard_errors(variance, n) if n else np.full(likely.shape, np.inf)
+        stderr = standard_errors(variance, n)
         shape = self.domain.shape
         plain = CellEstimate(self.domain, n, likely.reshape(shape), stderr.reshape(shape))
         return plain if f is None else Likeliest(**vars(plain), unbiased=self._scored(n, f))

@@ -98,8 +98,10 @@ class HitOracle(FrequencyOracle):
 
 
 def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floats:
-    """Standard errors from n Var; rounding below zero is cut off."""
-    return np.sqrt(np.maximum(variance_times_n, 0.0) / max(reports, 1))
+    """Standard errors from n Var; rounding below zero is cut off. Of no reports nothing is known."""
+    if not reports:
+        return np.full(variance_times_n.shape, np.inf)
+    return np.sqrt(np.maximum(variance_times_n, 0.0) / reports)
 
 
 def oracle_over(name: str, size: int, epsilon: float) -> FrequencyOracle:

@@ -1,4 +1,4 @@
-"""What is said about the size of reports holds for every report that is made."""
+"""Row 11: what is said about the size of reports holds for every report that is made."""
 
 import numpy as np
 import pytest

@@ -1,16 +1,20 @@
-"""Values on the edge of a bin: devices, files and queries agree on the bin, which begins at the edge."""
+"""Row 2: values on the edge of a bin. Devices, files and queries agree on the bin, which begins at the edge."""
 
 import time
 from decimal import Decimal
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 
+from hearsay.collector.survey.survey import parse as parse_survey
 from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.simulate.library import simulate
+from hearsay.producer.device import Device
 
 AXES = {
     "temperature": ("34.0", "42.0", 80),
@@ -96,6 +100,16 @@ def test_queries_take_the_bins_that_devices_use() -> None:
         axis.locate_range("35.36", "35.35")
     with pytest.raises(QueryError, match=r"must be a number in 34\.\.42, got 43"):
         axis.locate_range("35", "43")
+
+
+def test_a_device_s_own_value_on_an_edge_is_sent_as_the_bin_that_begins_there() -> None:
+    """Through the bytes of a report: at this epsilon one in 2^40 is not the bin itself."""
+    domain = {"kind": "ordinal", "low": 34.0, "high": 42.0, "bins": 80}
+    survey = parse_survey({"name": "temperature", "mechanism": "grr", "epsilon": 32.0, "domain": domain})
+    device = Device(survey, seeded(1))
+    for index in range(80):
+        for value in (34 + index / 10, f"{34 + index / 10:.1f}"):
+            assert msgpack.unpackb(device.report(value)) == index
 
 
 def test_devices_at_an_edge_are_found_by_the_range_that_begins_there() -> None:

@@ -18,7 +18,6 @@ from hearsay.mechanisms.oracles.grr import GRR
 from hearsay.mechanisms.oracles.linear_hashing import OLH
 from hearsay.mechanisms.oracles.subset_selection import SubsetSelection
 from hearsay.mechanisms.oracles.unary import OUE, set_bits
-from hearsay.ops.audit.attack import Lengths
 from hearsay.ops.audit.audit import audit
 from hearsay.ops.audit.events import lower_loss
 from hearsay.ops.audit.fit import misfit
@@ -71,64 +70,6 @@ class SortedSubsets(SubsetSelection):
         return {"bits": bits}
 
 
-@dataclass(frozen=True)
-class OneValueInClear(GRR):
-    """Sends value 77 as it is; all other values are perturbed as they should be."""
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        cells = self.domain.flatten(values)
-        reports = super().perturb(values, random)
-        return {"value": np.where(cells == 77, 77, reports["value"]).astype(reports["value"].dtype)}
-
-
-@dataclass(frozen=True)
-class TwoBitsTogether(OUE):
-    """Every bit has the right chance, but the last two agree under even values and differ under odd ones."""
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        reports = super().perturb(values, random)
-        cells = self.domain.flatten(values)
-        last = self.domain.size - 1
-        fair = random.bernoulli(1 << 63, cells.size)
-        set_bits(reports["bits"], np.full(cells.size, last - 1), fair)
-        set_bits(reports["bits"], np.full(cells.size, last), fair ^ (cells % 2 == 1))
-        return reports
-
-
-@dataclass(frozen=True)
-class TruthfulAlone(GRR):
-    """Perturbs batches, but has a short cut for a single value that forgets to."""
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        cells = self.domain.flatten(values)
-        reports = super().perturb(values, random)
-        return {"value": cells.astype(reports["value"].dtype)} if cells.size == 1 else reports
-
-
-@dataclass(frozen=True)
-class TruthfulAloneInBits(OUE):
-    """The same among bits, too many to list."""
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        cells, reports = self.domain.flatten(values), super().perturb(values, random)
-        if cells.size == 1:
-            reports["bits"][:] = 0
-            set_bits(reports["bits"], cells, np.ones(1, dtype=bool))
-        return reports
-
-
-@dataclass(frozen=True)
-class TellingLength(OLH):
-    """Perturbs the bucket as it should, but the first half of the values draws vectors that take fewer bytes."""
-
-    def perturb(self, values: Values, random: Random) -> Reports:
-        cells, reports = self.domain.flatten(values), super().perturb(values, random)
-        short = np.where(cells < self.domain.size // 2, reports["vector"] % 15, reports["vector"])
-        honest = self.hashed(short.astype(np.uint32) + np.uint32(1), cells.astype(np.uint32))
-        first = self.hashed(reports["vector"] + np.uint32(1), cells.astype(np.uint32))
-        return {"vector": short.astype(np.uint32), "bucket": reports["bucket"] ^ first ^ honest}
-
-
 def broken(mechanism: type[Mechanism], size: int, epsilon: float = 1.0) -> Mechanism:
     return mechanism.over(size, epsilon)
 
@@ -150,29 +91,6 @@ def test_a_broken_copy_is_caught(mechanism: Mechanism) -> None:
     result = audit(mechanism, DRAWS, seeded(1))
     assert not result.holds
     assert result.worst.audited > result.worst.claimed
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        broken(OneValueInClear, 100),
-        broken(TwoBitsTogether, 40),
-        broken(TruthfulAlone, 100),
-        broken(TruthfulAloneInBits, 40),
-        broken(TellingLength, 900),
-        broken(TellingLength, 60),
-    ],
-    ids=lambda mechanism: f"{type(mechanism).__name__}-{mechanism.domain.size}",
-)
-def test_a_leak_that_hides_from_batches_of_a_few_values_is_caught(mechanism: Mechanism) -> None:
-    """One value of many, two bits together, single reports, the length of a report."""
-    assert not audit(mechanism, 4_000, seeded(6)).holds
-
-
-def test_lengths_alone_show_a_leak() -> None:
-    lengths = {0: np.full(200, 2), 1: np.full(200, 3)}
-    assert Lengths(lengths, 200).shown(0, 1, 1e-5) > 2.0
-    assert Lengths({0: lengths[0], 1: lengths[0]}, 200).shown(0, 1, 1e-5) == 0.0
 
 
 def test_the_chance_of_a_misfit_is_no_smaller_than_it_says() -> None:

@@ -1,12 +1,17 @@
-"""`hearsay survey show` under metric privacy: advice on bins, and several surveys about one value."""
+"""`hearsay survey show`: advice on bins, several surveys about one value, and the bytes of a report."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hearsay.collector.survey.survey import load
+from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.metric.bounds import advised_bins
 from hearsay.ops import cli
+from hearsay.producer.device import Device
 
 SURVEY = """
 name = "{name}"
@@ -106,3 +111,15 @@ def test_quantiles_carry_the_theorem_beside_the_band(write, capsys: pytest.Captu
     assert bounds[1] == pytest.approx(2 * bounds[0])
     assert cli.run(["query", "--snapshot", "s", "quantile", "0.5"]) == 0
     assert "rank bound" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("size", [100, 300, 70_000])
+def test_no_report_is_longer_than_what_is_printed(size: int, write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Row 11: of reports that were said to take at most 2 bytes most took 3, with the header that comes before them."""
+    name = write("bytes", 1.0, f"size = {size}\n", "grr")
+    text, _ = shown(capsys, name)
+    said = re.search(r"at most ([\d,]+) bytes?", text)
+    assert said is not None
+    device = Device(load(name), seeded(1))
+    lengths = [len(device.report(value)) for value in np.linspace(0, size - 1, 200).astype(int).tolist()]
+    assert max(lengths) == int(said[1])
