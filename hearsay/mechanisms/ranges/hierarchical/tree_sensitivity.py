@@ -1,4 +1,4 @@
-"""How much the variance of a range can change with its share: what one more at a cell adds, at the cell where it is most.
+"""How much the variance of a range can change with its share: what one more at a cell adds, where that is most.
 
 With rate = scale max(b, ...) of a place's `level_noise`, somebody more at a cell adds at most
 
@@ -45,7 +45,7 @@ class TreeSensitivity:
     @cached_property
     def _rates(self) -> Floats:
         """Of level 2..h, for K in the place of W."""
-        return np.array([level.scale * level.steepest().a for level in self.noise]) * self._own[1:] ** 2
+        return np.array([level.slope for level in self.noise]) * self._own[1:] ** 2
 
     @cached_property
     def _kept(self) -> Floats:
@@ -68,7 +68,7 @@ class TreeSensitivity:
     def _norms(self) -> Floats:
         """Shape (units + 1, units + 1): the root of the largest sum over the units, for the units between two cuts."""
         crown, noise = self.top.crown, self.top.noise
-        rates = np.repeat([level.scale * level.steepest().a for level in noise], crown.sizes)
+        rates = np.repeat([level.slope for level in noise], crown.sizes)
         of_windows = (np.sqrt(rates) * crown.precisions)[:, None] * (crown.design @ self.top.prefixes)
         windows = np.array(crown.windows) + np.cumsum([0, *crown.sizes[:-1]])[:, None]
         tail = self._kept[0] ** 2 * self._tails[0] if self.noise else 0.0

@@ -224,7 +224,7 @@ def test_slopes_bound_what_one_more_at_any_cell_adds(shape: Shape) -> None:
     for low, high, slope in zip(x, y, slopes, strict=True):
         query = ((cells >= low) & (cells < high)).astype(float)
         of_places = zip(dense_weights(hierarchy, variances, query), hierarchy.places, noise, strict=True)
-        added = sum(own.scale * own.steepest().a * w[hierarchy.node(place, cells)] ** 2 for w, place, own in of_places)
+        added = sum(own.slope * w[hierarchy.node(place, cells)] ** 2 for w, place, own in of_places)
         ratios.append(slope / np.max(added))
     assert min(ratios) > 1 - 1e-9
     assert max(ratios) < 2.5
