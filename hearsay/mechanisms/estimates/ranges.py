@@ -45,7 +45,10 @@ class RangeEstimate(CellEstimate, Ranges):
     def _with_interval(self, x: Ends, y: Ends, value: Floats, stderr: Floats) -> Measured:
         if self.domain.size == 1 or not self.few:
             return Measured(value, stderr)
-        slope, half_step = self.sensitivity(x, y)
+        slope, half_step = np.zeros(x.size), np.zeros(x.size)
+        for start in range(0, x.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            slope[part], half_step[part] = self.sensitivity(x[part], y[part])
         return leaning(value, stderr, np.where(stderr > 0, slope, 0.0), np.where(stderr > 0, half_step, 0.0))
 
     @property

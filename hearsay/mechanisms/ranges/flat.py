@@ -82,7 +82,7 @@ class FlatEstimate(RangeEstimate):
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         """Every cell counts with weight 1; a hash may show a range as a whole, or nothing of it."""
-        slope = self.noise.scale * self.noise.steepest().a
+        slope = self.noise.slope
         count = np.minimum(y - x, self.domain.size - (y - x))
         return slope, slope / 2 * (np.sqrt(count) if self.hashed else 1.0)
 

@@ -73,18 +73,22 @@ class LevelNoise(NamedTuple):
         result: Number = self.scale * moment
         return result
 
-    def steepest(self) -> "LevelNoise":
-        """With which `variance` is a bound on what it changes with the shares of the nodes, per unit of them.
+    @property
+    def rise(self) -> float:
+        """What the moment changes by with the shares of the nodes, at most, per unit of them and of W^2.
 
         Somebody more at a node adds b W^2 at most, somebody less takes away what W m and the pairs had explained.
         """
-        rise = max(self.b, 2 * (self.mean + self.pairs) - self.b, 0.0)
-        return LevelNoise(self.scale, rise, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return max(self.b, 2 * (self.mean + self.pairs) - self.b, 0.0)
+
+    @property
+    def slope(self) -> float:
+        """The same for the variance."""
+        return self.scale * self.rise
 
     def is_few(self) -> bool:
         """Whether the level's reports are so few that its variance changes with what one of them says."""
-        rise = self.steepest().a
-        return self.scale < UNKNOWN and MANY * self.scale * rise**2 > self.a
+        return self.scale < UNKNOWN and MANY * self.slope * self.rise > self.a
 
     def contrast_variance(self, nodes: int) -> float:
         """V_eff: variance per unit of sum W^2 for weights with sum 0 over evenly filled nodes.

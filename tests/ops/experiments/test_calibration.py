@@ -8,8 +8,10 @@ import pytest
 
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Measured
+from hearsay.mechanisms.estimates.inversion import Inversion
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.ops.experiments.calibration.bands import bands
 from hearsay.ops.experiments.calibration.cases import MECHANISMS, REPORTS, Case, cases
 from hearsay.ops.experiments.calibration.command import LEAST, results
 from hearsay.ops.experiments.calibration.demo import SEEDS, demo_result
@@ -35,15 +37,16 @@ DRAWN: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("mechanism", every_mechanism())
 def test_intervals_hold_at_the_edges(mechanism: str) -> None:
     """The quick form; `make verify` has the whole."""
-    (result,) = results((mechanism,), 12, True, SEED)
-    assert not result.failures
+    for result in results((mechanism,), 12, True, SEED):
+        assert not result.failures
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", every_mechanism())
 def test_intervals_hold_at_every_edge(mechanism: str) -> None:
-    (result,) = results((mechanism,), 10, False, SEED)
-    assert not result.failures
+    """And no band of quantiles is wider than twice their spread."""
+    failures = [failure for result in results((mechanism,), 10, False, SEED) for failure in result.failures]
+    assert not failures
 
 
 @pytest.mark.parametrize("table", DRAWN, ids=lambda table: str(table["mechanism"]))
@@ -99,6 +102,29 @@ def test_families_have_every_setting() -> None:
         assert len(case.people(np.random.default_rng(1))) == case.reports
     for case in [next(pairs.cases(name, True)) for name in pairs.mechanisms]:
         assert len(case.people()) == case.reports
+
+
+def test_grids_have_every_setting_and_their_people() -> None:
+    grids = FAMILIES[3]
+    found = list(grids.cases("haar", False))
+    assert len(found) == 4 * 5 * 5 * 4
+    for case in found[::37]:
+        assert case.holders().shape == case.shape
+        assert case.holders().sum() == case.reports
+
+
+def test_a_band_that_is_too_wide_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point mass aside, nobody should get a band over the whole domain for an answer."""
+    monkeypatch.setattr("hearsay.ops.experiments.calibration.bands._SIZES", (64,))
+    (result,) = bands(("metric-l1",), 40, SEED)
+    assert not result.failures
+    whole = Inversion.quantiles
+    monkeypatch.setattr(
+        Inversion, "quantiles", lambda self, ranks: whole(self, ranks)._replace(low=np.zeros(9), high=np.full(9, 63))
+    )
+    (result,) = bands(("metric-l1",), 40, SEED)
+    assert any("times as wide as the spread" in failure for failure in result.failures)
+    assert list(bands(("grr", "oue"), 40, SEED)) == []
 
 
 def test_every_case_can_be_built_and_has_its_people() -> None:

@@ -85,7 +85,7 @@ class GridEstimate(GridRanges):
             square, total = prod(row.sum(axis=1) for row in squares), prod(row.sum(axis=1) for row in rows)
             value = value + mean
             variance += joint.noise.variance(square, square_f, mean, total, 0.0)
-            slope += joint.noise.scale * joint.noise.steepest().a * square
+            slope += joint.noise.slope * prod(row.max(axis=1) for row in squares)
         return np.asarray(value), variance - spread(np.asarray(value), self.reports), slope
 
     def entries(self) -> int:

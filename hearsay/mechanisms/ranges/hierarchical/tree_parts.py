@@ -65,7 +65,7 @@ class PartsEstimate(RangeEstimate):
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         """A node counts with weight 1 on whichever level it is."""
-        slope = max((each.scale * each.steepest().a for each in self.noise if each.scale < UNKNOWN), default=0.0)
+        slope = max((each.slope for each in self.noise if each.scale < UNKNOWN), default=0.0)
         return slope, slope / 2
 
     def _level_variance(self, level: int, count: Floats, share: Floats) -> Floats:

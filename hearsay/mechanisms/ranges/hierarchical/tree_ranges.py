@@ -24,13 +24,7 @@ Ends = NDArray[np.int64]
 def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, Floats]:
     """Sum of all places' variances for cells x..y-1, 0 <= x <= y <= D, and the share f that they hold."""
     tree = context.inference.tree
-    # What reaches the end of the domain is as uncertain as what it leaves out, which ends at a cell that exists.
-    to_end = y == tree.size
-    ends = np.stack([np.where(to_end, 0, x), np.where(to_end, x, y)]).astype(np.float64)
-    part = ends / context.spans[:, None, None]
-    node = np.floor(part)
-    part -= node
-    _correct_parts(context, node, part)
+    node, part = _cuts(context, x, y)
     index = node.astype(np.int64)
     cut = index[0].copy()
     index += context.offsets[:, None, None]
@@ -58,7 +52,7 @@ def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, 
     missing -= lacking[:, 1]
     np.subtract(missing[1:], missing[:-1], out=square_f[1:])
     np.subtract(held[1:], held[:-1], out=total_f[1:])
-    pulls = _pulls(context, node, part, together, context.top.coefficient(cut, cut, part[0]))
+    pulls = _pulls(context, node, _held(part, together), context.top.coefficient(cut, cut, part[0]))
     pulls *= mass[1:] - mass[:-1]
     square_f[1:] += 2 * (pulls[:, 1] - pulls[:, 0])
     square[0], square_f[0] = top[1], top[2]
@@ -75,6 +69,27 @@ def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, 
     return top[0] + sums.variance(context), held[-1]
 
 
+def range_slopes(context: "TreeVariance", x: Ends, y: Ends) -> Floats:
+    """How much the variance of the share of cells x..y-1 can change with it, at most."""
+    node, part = _cuts(context, x, y)
+    cut = node[0].astype(np.int64)
+    q = _held(part, node[:, 0] == node[:, 1])
+    pulls = _pulls(context, node, q, context.top.coefficient(cut, cut, part[0]))
+    return context.slopes.of_ranges(node, part[0], q, pulls)
+
+
+def _cuts(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, Floats]:
+    """Of the nodes of level 1..h that the two ends cut: which they are, and what a prefix holds of them."""
+    # What reaches the end of the domain is as uncertain as what it leaves out, which ends at a cell that exists.
+    to_end = y == context.inference.tree.size
+    ends = np.stack([np.where(to_end, 0, x), np.where(to_end, x, y)]).astype(np.float64)
+    part = ends / context.spans[:, None, None]
+    node = np.floor(part)
+    part -= node
+    _correct_parts(context, node, part)
+    return node, part
+
+
 def _correct_parts(context: "TreeVariance", node: Floats, part: Floats) -> None:
     """On the edge, a prefix' q is the mean of the children's, weighted by their blended variances."""
     inference, tree = context.inference, context.inference.tree
@@ -87,14 +102,17 @@ def _correct_parts(context: "TreeVariance", node: Floats, part: Floats) -> None:
         part[level - 1] = np.where(node[level - 1] == tree.nodes[level] - 1, held, part[level - 1])
 
 
-def _pulls(
-    context: "TreeVariance", node: Floats, part: Floats, together: NDArray[np.bool_], coefficient: Floats
-) -> Floats:
-    """(1 - w) K - q of the cut nodes of level 1..h-1, for their children; K of the cut units is given."""
-    inference, tree = context.inference, context.inference.tree
+def _held(part: Floats, together: NDArray[np.bool_]) -> Floats:
+    """q of the cut nodes: what the range holds of them."""
     q = part.copy()
     q[:, 0] = (1 - part[:, 0]) - together * (1 - part[:, 1])
     q[:, 1] -= together * part[:, 0]
+    return q
+
+
+def _pulls(context: "TreeVariance", node: Floats, q: Floats, coefficient: Floats) -> Floats:
+    """(1 - w) K - q of the cut nodes of level 1..h-1, for their children; K of the cut units is given."""
+    inference, tree = context.inference, context.inference.tree
     pulls = np.empty((tree.height - 1, *q.shape[1:]))
     for level in range(1, tree.height):
         keep: Floats | float = 1 - inference.own[level]

@@ -17,7 +17,7 @@ with ' for the level above and [.] for the change from it; with 1 in the place o
 and the last sum vanishes. The edge of a ragged tree has its own w: its K is tracked, and the difference added.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.ranges.hierarchical.crown_variance import CrownVariance
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN, Inference
-from hearsay.mechanisms.ranges.hierarchical.tree_ranges import range_variances
+from hearsay.mechanisms.ranges.hierarchical.tree_ranges import range_slopes, range_variances
+from hearsay.mechanisms.ranges.hierarchical.tree_sensitivity import TreeSensitivity
 from hearsay.mechanisms.ranges.level_noise import LevelNoise, Number
 from hearsay.mechanisms.ranges.xor_pairs import XorPairs
 
@@ -96,16 +97,12 @@ class TreeVariance:
         return any(level.is_few() for level in (*self.top.noise, *self.noise))
 
     @cached_property
-    def _steepest(self) -> "TreeVariance":
-        """As if every level's noise were what it changes by."""
-        top_noise = tuple(level.steepest() for level in self.top.noise)
-        top = replace(self.top, noise=top_noise, spectra=(None,) * len(top_noise), pairs=None)
-        noise = tuple(level.steepest() for level in self.noise)
-        return replace(self, top=top, noise=noise, pairs=(None,) * len(self.pairs))
+    def slopes(self) -> TreeSensitivity:
+        return TreeSensitivity(self.inference, self.top, self.noise)
 
     def sensitivity(self, x: Ends, y: Ends) -> Floats:
         """How much the variance of the share of cells x..y-1 can change with it, at most."""
-        return range_variances(self._steepest, x, y)[0]
+        return range_slopes(self, x, y)
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
         """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""

@@ -60,13 +60,14 @@ class TupleVariance:
         return inference.of_squares(a) + UNKNOWN * inference.unknown
 
     @cached_property
-    def _slopes(self) -> Floats:
-        return self.inference.of_squares([noise.scale * noise.steepest().a for noise in self.inference.noise])
-
-    @cached_property
     def _by_shares(self) -> Floats:
         """scale b m^2 of every tuple: the factor of f times the square of the sum of L_i D_i q."""
         return self.inference.table([noise.scale * noise.b for noise in self.inference.noise]) * self._squared
+
+    @cached_property
+    def _by_one_more(self) -> Floats:
+        """The same for what somebody more can add to the variance."""
+        return self.inference.table([noise.slope for noise in self.inference.noise]) * self._squared
 
     @cached_property
     def _by_means(self) -> Floats:
@@ -79,17 +80,18 @@ class TupleVariance:
         return squared
 
     def ranges(self, ends: Ends) -> tuple[Floats, Floats]:
-        """Variance of every range, and how much it can change with the share."""
+        """Variance of every range, and how much it can change with the share: by one more where that adds most."""
         squares = [axis.squares(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
-        variance, slope = _weighed(self._coins, squares), _weighed(self._slopes, squares)
+        variance = _weighed(self._coins, squares)
         if self.shares is None:
-            return variance, slope
+            return variance, np.zeros(variance.shape)
         if entries(self.axes) > _MOST_ENTRIES:
-            return np.array([self._on_leaves(query) for query in self._inside(ends)]), slope
+            found = np.array([self._on_leaves(query) for query in self._inside(ends)]).reshape(-1, 2)
+            return found[:, 0], found[:, 1]
         parts = [axis.parts(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
         details = [axis.details(x, y, part[:, :, 0]) for axis, (x, y), part in zip(self.axes, ends, parts, strict=True)]
-        held = self._held(parts)
-        return variance + self._of_shares(details, held) - self._of_means(details, held), slope
+        held, pairs = self._held(parts), [_pairs_of_levels(detail) for detail in details]
+        return variance + self._of_shares(pairs, held) - self._of_means(details, held), self._largest(pairs)
 
     def _held(self, parts: list[Places]) -> Floats:
         """Shares of the products of parts: shape (ranges, parts of the first axis, of the second, ...)."""
@@ -109,22 +111,36 @@ class TupleVariance:
         assert self.shares is not None
         return cumulative(self.shares)
 
-    def _of_shares(self, details: list[Floats], held: Floats) -> Floats:
+    def _of_shares(self, pairs: list[Floats], held: Floats) -> Floats:
         """Sum over tuples of scale b sum W^2 f, with the square of the sum over levels written out as pairs."""
         found = held
-        for detail in details:
-            pairs = (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
-            found = _contracted(found, pairs)
-        return found.reshape(len(held), -1) @ self._of_pairs
+        for axis in pairs:
+            found = _contracted(found, axis)
+        return found.reshape(len(held), -1) @ self._shares_of_pairs
+
+    def _largest(self, pairs: list[Floats]) -> Floats:
+        """The sum over tuples of slope W^2 at the product of parts where it is largest."""
+        found = np.broadcast_to(self._slopes_of_pairs, (len(pairs[0]), self._slopes_of_pairs.size))
+        for axis in pairs:
+            found = _contracted(found.reshape(len(axis), axis.shape[2], -1), axis.transpose(0, 2, 1))
+        largest: Floats = found.reshape(len(found), -1).max(axis=1)
+        return np.maximum(largest, 0.0)
 
     @cached_property
-    def _of_pairs(self) -> Floats:
-        """L_i L_j times the sum of scale b m^2 over the tuples that are nowhere coarser than i or j.
+    def _shares_of_pairs(self) -> Floats:
+        return self._of_pairs(self._by_shares)
+
+    @cached_property
+    def _slopes_of_pairs(self) -> Floats:
+        return self._of_pairs(self._by_one_more)
+
+    def _of_pairs(self, table: Floats) -> Floats:
+        """L_i L_j times the sum of the table over the tuples that are nowhere coarser than i or j.
 
         Pairs of levels of the first axis, then of the second, and so on, in one row.
         """
         axes = range(len(self.axes))
-        inverse, factors = self.inference.inverse, sums_from(self._by_shares)
+        inverse, factors = self.inference.inverse, sums_from(table)
         finer = np.ix_(*(np.maximum.outer(*(np.arange(axis.height + 1),) * 2).reshape(-1) for axis in self.axes))
         pairs = np.multiply.outer(inverse, inverse).transpose([side + axis for axis in axes for side in (0, len(axes))])
         row: Floats = (pairs.reshape(factors[finer].shape) * factors[finer]).reshape(-1)
@@ -194,13 +210,13 @@ class TupleVariance:
 
     def linear(self, query: Floats) -> float:
         """Variance of the sum of share times query over all cells."""
-        return self._on_leaves(query[np.ix_(*(axis.owner for axis in self.axes))])
+        return self._on_leaves(query[np.ix_(*(axis.owner for axis in self.axes))])[0]
 
-    def _on_leaves(self, query: Floats) -> float:
-        """Variance of the sum of share times query over all leaves."""
-        inference, variance = self.inference, 0.0
+    def _on_leaves(self, query: Floats) -> tuple[float, float]:
+        """Variance of the sum of share times query over all leaves, and how much it can change with the shares."""
+        inference, variance, slope = self.inference, 0.0, 0.0
         if inference.unknown.any() and self._tells_nothing(query):
-            return UNKNOWN
+            return UNKNOWN, 0.0
         for levels, noise in zip(inference.asked, inference.noise, strict=True):
             if noise.scale < UNKNOWN:
                 inverse = falls(up_to(inference.inverse, levels))
@@ -208,7 +224,8 @@ class TupleVariance:
                 f = averaged(self._leaves, levels) * inference.spans[levels]
                 sums = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
                 variance += float(noise.variance(*sums, 0.0, 0.0))
-        return variance
+                slope += noise.slope * float((weights**2).max())
+        return variance, slope
 
     def _tells_nothing(self, leaves: Floats) -> bool:
         """Whether a query on the leaves takes anything that no report tells."""
@@ -222,6 +239,11 @@ def _weighed(table: Floats, squares: list[Floats]) -> Floats:
     for axis in squares:  # takes the first axis away
         result = np.einsum("qi,qi...->q...", axis, result)
     return np.asarray(result)
+
+
+def _pairs_of_levels(detail: Floats) -> Floats:
+    """D_i q times D_j q at the parts of an axis, for all pairs in a row."""
+    return (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
 
 
 def _contracted(tensor: Floats, matrices: Floats) -> Floats:

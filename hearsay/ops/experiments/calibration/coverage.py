@@ -61,15 +61,8 @@ def _questions(
     """Kind, first cells, last cells, and the truth."""
     n, size = holders.sum(), holders.size
     before = np.append(0.0, np.cumsum(holders) / n)
-    of_kind = {
-        "heavy": np.array([int(holders.argmax())]),
-        "rare": np.flatnonzero((holders > 0) & (holders <= 5)),
-        "empty": np.flatnonzero(holders == 0),
-    }
-    for kind, cells in of_kind.items():
-        chosen = cells if cells.size <= _CELLS else generator.choice(cells, _CELLS, replace=False)
-        if chosen.size:
-            yield kind, chosen, chosen, holders[chosen] / n
+    for kind, chosen in cells_by_kind(holders, generator).items():
+        yield kind, chosen, chosen, holders[chosen] / n
     if size < 3 or not _has_ranges(mechanism):
         return
     ends = np.sort(generator.integers(0, size, (_RANGES, 2)), axis=1)
@@ -77,6 +70,20 @@ def _questions(
     yield "range", low, high, before[high + 1] - before[low]
     high = np.unique(np.linspace(0, size - 2, _RANGES).astype(np.int64))
     yield "prefix", np.zeros_like(high), high, before[high + 1]
+
+
+def cells_by_kind(holders: Counts, generator: np.random.Generator) -> dict[str, Counts]:
+    """The fullest cell, some of one to five holders and some of none; kinds without any are left out."""
+    of_kind = {
+        "heavy": np.array([int(holders.argmax())]),
+        "rare": np.flatnonzero((holders > 0) & (holders <= 5)),
+        "empty": np.flatnonzero(holders == 0),
+    }
+    return {
+        kind: cells if cells.size <= _CELLS else generator.choice(cells, _CELLS, replace=False)
+        for kind, cells in of_kind.items()
+        if cells.size
+    }
 
 
 def _has_ranges(mechanism: Mechanism) -> bool:

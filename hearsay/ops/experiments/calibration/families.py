@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hearsay.ops.experiments.calibration import attributes, coverage, pairs
+from hearsay.ops.experiments.calibration import attributes, coverage, grids, pairs
 from hearsay.ops.experiments.calibration import cases as cells
 from hearsay.ops.experiments.calibration.tally import Measurement
 
@@ -12,7 +12,7 @@ _FEW_CELLS, _LARGE = 64, 1 << 14
 _SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
 _MORE_NUMBERS = 4  # one answer a run
-_SLOW_ATTRIBUTES = 2
+_SLOW_ATTRIBUTES, _SLOW_GRIDS = 2, 5
 _MANY_ATTRIBUTES, _AT_MANY = 16, 5
 
 
@@ -36,6 +36,10 @@ def _cell_runs(case: cells.Case, runs: int) -> int:
         return runs
     fewer = _SLOW_CELLS.get(case.mechanism, 1) * (_AT_LARGE if case.size >= _LARGE else 1)
     return max(2, runs // fewer)
+
+
+def _grid_runs(case: grids.GridCase, runs: int) -> int:
+    return runs if case.size < _FEW_CELLS else max(2, runs // _SLOW_GRIDS)
 
 
 def _pair_runs(case: pairs.PairCase, runs: int) -> int:
@@ -80,9 +84,20 @@ FAMILIES = (
         _attribute_runs,
         "cell, single: of a table of k attributes, of one; information: at least 90% are meant to hold",
     ),
+    Family(
+        "grids",
+        "Grids: coverage of 95% intervals in percent, and mean squared z",
+        grids.GRIDS,
+        grids.KINDS,
+        "quantile",
+        grids.cases,
+        grids.measure,
+        _grid_runs,
+        "heavy, rare, empty: the fullest cell, cells of 1-5, cells of nobody; range: boxes",
+    ),
 )
 
 
 def every_mechanism() -> tuple[str, ...]:
     """All names, family by family."""
-    return tuple(name for family in FAMILIES for name in family.mechanisms)
+    return tuple(dict.fromkeys(name for family in FAMILIES for name in family.mechanisms))

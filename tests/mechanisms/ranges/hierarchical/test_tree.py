@@ -110,6 +110,21 @@ def test_levels_without_reports_have_no_say(unknown: tuple[int, ...], units: int
         np.testing.assert_allclose(node_matrix(tree, level) @ first, node_matrix(tree, level) @ second, atol=1e-9)
 
 
+def dense_weights(hierarchy: Hierarchy, variances: list[float], query: np.ndarray) -> list[np.ndarray]:
+    """The weights that the inference really gives every raw estimate, by place."""
+    nothing = [np.zeros(hierarchy.nodes(place)) for place in hierarchy.places]
+    constant = query @ leaves(hierarchy, variances, nothing)
+    found = []
+    for index, none in enumerate(nothing):
+        weights = np.empty(none.size)
+        for node in range(none.size):
+            raw = [shares.copy() for shares in nothing]
+            raw[index][node] = 1.0
+            weights[node] = query @ leaves(hierarchy, variances, raw) - constant
+        found.append(weights)
+    return found
+
+
 def dense_variance(
     hierarchy: Hierarchy,
     variances: list[float],
@@ -118,17 +133,11 @@ def dense_variance(
     f: np.ndarray,
     query: np.ndarray,
 ) -> float:
-    """The formula of `level_noise` with the weights that the inference really gives every raw estimate."""
-    nothing = [np.zeros(hierarchy.nodes(place)) for place in hierarchy.places]
-    constant = query @ leaves(hierarchy, variances, nothing)
+    """The formula of `level_noise` with those weights."""
     total = 0.0
-    for index, matrix in enumerate(place_matrices(hierarchy)):
-        weights = []
-        for node in range(len(matrix)):
-            raw = [shares.copy() for shares in nothing]
-            raw[index][node] = 1.0
-            weights.append(query @ leaves(hierarchy, variances, raw) - constant)
-        w, shares, own = np.array(weights), matrix @ f, noise[index]
+    of_places = zip(dense_weights(hierarchy, variances, query), place_matrices(hierarchy), noise, strict=True)
+    for w, matrix, own in of_places:
+        shares = matrix @ f
         numbers = np.arange(w.size)
         padded = np.zeros(1 << int(w.size - 1).bit_length())
         padded[: w.size] = shares
@@ -191,3 +200,31 @@ def test_range_and_cell_variances_are_those_of_the_real_weights(shape: Shape) ->
 )
 def test_pairs_of_characters_are_exact_where_fanouts_are_powers_of_two(shape: Shape) -> None:
     check_variances(hierarchy_of(shape), seed=4, pairs=1.7)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_slopes_bound_what_one_more_at_any_cell_adds(shape: Shape) -> None:
+    """And closely: where reports are few, intervals are as wide as the slope says."""
+    hierarchy, generator = hierarchy_of(shape), np.random.default_rng(5)
+    noise = tuple(LevelNoise(*generator.uniform(0.1, 2.0, 6), pairs=0.0) for _ in hierarchy.places)
+    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.places)))
+    inference = hierarchy.inference(variances)
+    in_crown = len(inference.windows)
+    even = np.full(inference.tree.nodes[1], 1 / inference.tree.nodes[1])
+    top = CrownVariance(inference.crown, noise[:in_crown], even, (None,) * in_crown, None)
+    levels = noise[in_crown:]
+    variance = TreeVariance(
+        inference, top, levels, 50, np.linspace(0.0, 1.0, hierarchy.size + 1), (None,) * len(levels)
+    )
+    x, y = np.triu_indices(hierarchy.size + 1, k=1)
+    checked = (generator.random(x.size) < 100 / x.size) & (y - x < hierarchy.size)
+    x, y = x[checked], y[checked]
+    slopes, ratios = variance.sensitivity(x, y), []
+    cells = np.arange(hierarchy.size)
+    for low, high, slope in zip(x, y, slopes, strict=True):
+        query = ((cells >= low) & (cells < high)).astype(float)
+        of_places = zip(dense_weights(hierarchy, variances, query), hierarchy.places, noise, strict=True)
+        added = sum(own.slope * w[hierarchy.node(place, cells)] ** 2 for w, place, own in of_places)
+        ratios.append(slope / np.max(added))
+    assert min(ratios) > 1 - 1e-9
+    assert max(ratios) < 2.5

@@ -46,3 +46,11 @@ def variance(inference: TupleInference, query: np.ndarray, shares: np.ndarray) -
             noise.a * square + noise.b * square_f + noise.c * sum_**2 + noise.d * sum_ * mean - mean**2
         )
     return float(total)
+
+
+def slope(inference: TupleInference, query: np.ndarray) -> float:
+    """What somebody more adds to the variance at the leaf where it is most."""
+    added = np.zeros(query.size)
+    for levels, noise, weights in zip(inference.asked, inference.noise, least_squares(inference), strict=True):
+        added += noise.slope * ((query @ weights) ** 2) @ boxes_of_leaves(inference.heights, levels)
+    return float(added.max())
