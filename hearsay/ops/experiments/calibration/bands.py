@@ -59,7 +59,7 @@ def _measure(
     true = np.searchsorted(np.cumsum(holders) / reports, RANKS - _ROUNDING)
     found = [built.estimate(draw(built, holders, generator)).quantiles(RANKS) for _ in range(runs)]  # type: ignore[attr-defined]
     cell, low, high = (np.array(part) for part in list(zip(*found, strict=True))[:3])
-    # Few runs seldom reach as far as the true 2.5 and 97.5% do: other ways to interpolate would find too small a spread.
+    # Few runs seldom reach as far as the true 2.5 and 97.5%: other ways to interpolate find too small a spread.
     least, most = np.quantile(cell, [0.025, 0.975], axis=0, method="median_unbiased")
     spread = most - least + 1
     ratio = float(((high - low + 1).mean(axis=0) / spread).mean())
