@@ -2,7 +2,8 @@
 
 A band has to hold as often as it says, and no band holds more often than one that is too wide. A point mass or peaks
 need wide bands, a normal population does not. Where reports are so few that the quantiles themselves are spread over
-a large part of the domain, there is nothing to compare with.
+a large part of the domain, there is nothing to compare with; where there are many cells to a report, the table shows
+how wide bands are, but nothing is expected: a tree cannot tell then that its ends do not cut a point mass.
 """
 
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ MOST = 2.0  # times the spread
 LEAST = 0.93
 _SIZES, _REPORTS = (255, 1000, 1 << 16), (2_000, 20_000)
 _KNOWN = 4  # the quantiles' spread is at most such a part of the domain
+_CELLS_A_REPORT = 16
 _ROUNDING = 1e-9
 
 
@@ -34,14 +36,15 @@ def bands(mechanisms: tuple[str, ...], runs: int, seed: int) -> Iterator[Result]
         ["mechanism", "cells", "reports", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS), "coverage"],
         [],
         f"mean over the deciles, {runs} runs; none where the quantiles' own spread is over a quarter of the domain; "
-        "coverage in percent, over all epsilons",
+        f"at most {MOST:g} is expected where a report has at most {_CELLS_A_REPORT} cells; coverage in percent, over all "
+        "epsilons",
     )
     for mechanism, size, reports in product(chosen, _SIZES, _REPORTS):
         ratios, covered = [], []
         for epsilon in EPSILONS:
             ratio, holds = _measure(mechanism, size, reports, epsilon, runs, seed)
             where = f"{mechanism}, {size} cells, {reports} reports, epsilon {epsilon:g}"
-            if ratio is not None:
+            if ratio is not None and size <= _CELLS_A_REPORT * reports:
                 result.expect(ratio <= MOST, f"{where}: bands are {ratio:.2f} times as wide as the spread")
             result.expect(holds >= LEAST, f"{where}: {holds:.1%} of the bands hold")
             ratios.append("" if ratio is None else f"{ratio:.2f}")
