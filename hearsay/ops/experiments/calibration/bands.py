@@ -36,8 +36,8 @@ def bands(mechanisms: tuple[str, ...], runs: int, seed: int) -> Iterator[Result]
         ["mechanism", "cells", "reports", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS), "coverage"],
         [],
         f"mean over the deciles, {runs} runs; none where the quantiles' own spread is over a quarter of the domain; "
-        f"at most {MOST:g} is expected where a report has at most {_CELLS_A_REPORT} cells; coverage in percent, over all "
-        "epsilons",
+        f"at most {MOST:g} is expected where a report has at most {_CELLS_A_REPORT} cells; coverage in percent, over "
+        "all epsilons",
     )
     for mechanism, size, reports in product(chosen, _SIZES, _REPORTS):
         ratios, covered = [], []
