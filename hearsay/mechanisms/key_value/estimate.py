@@ -102,7 +102,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         low, high = self.ratio.interval() if self.scores is None else self.scores.mean_ends(self.share, self.total)
         if self.told is not None and self.told_stderr is not None:
             return Measured(self.told, self.told_stderr, low, high)
-        stderr = _following(self.ratio.stderr(), low, high)
+        stderr = following(self.ratio.stderr(), low, high)
         if self.scores is not None:  # of a key without reports nothing is known
             stderr = np.where(self.scores.value_reports > 0, stderr, np.inf)
         return Measured(self.ratio.mean(), stderr, low, high)
@@ -131,10 +131,10 @@ class KeyEstimate(Estimate, Points, KeyMeans):
             return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
         ends = self.scores.range_ends(self.share, self.total, low, high)
         known = (self.scores.value_reports[low : high + 1] > 0).all(axis=0)
-        return Measured(ratio.mean(), np.where(known, _following(ratio.stderr(), *ends), np.inf), *ends)
+        return Measured(ratio.mean(), np.where(known, following(ratio.stderr(), *ends), np.inf), *ends)
 
 
-def _following(stderr: Floats, low: Floats, high: Floats) -> Floats:
+def following(stderr: Floats, low: Floats, high: Floats) -> Floats:
     """Standard errors of the delta method; where few reports make an interval far wider, as the interval says."""
     told = (high - low) / (2 * Z95)
     return np.where(told > FAR_OFF * stderr, told, stderr)
