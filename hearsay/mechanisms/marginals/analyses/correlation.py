@@ -53,7 +53,7 @@ def _first_order(held: Floats, table: Table) -> float:
     ]
     gradient = np.array(moved)
     gradient[~np.isfinite(gradient)] = 0.0
-    variance = float(gradient @ table.conditional @ gradient)
+    variance = float(gradient @ table.careful @ gradient)
     return float(np.sqrt(max(variance, 0.0)))
 
 
