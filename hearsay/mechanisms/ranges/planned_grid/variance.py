@@ -60,8 +60,9 @@ class TupleVariance:
         return inference.of_squares(a) + UNKNOWN * inference.unknown
 
     @cached_property
-    def _slopes(self) -> Floats:
-        return self.inference.of_squares([noise.scale * noise.steepest().a for noise in self.inference.noise])
+    def _slopes(self) -> list[float]:
+        """What somebody more or less at a box changes in the variance of every tuple, at most, per unit of W^2."""
+        return [noise.scale * noise.steepest().a if noise.scale < UNKNOWN else 0.0 for noise in self.inference.noise]
 
     @cached_property
     def _by_shares(self) -> Floats:
@@ -81,15 +82,16 @@ class TupleVariance:
     def ranges(self, ends: Ends) -> tuple[Floats, Floats]:
         """Variance of every range, and how much it can change with the share."""
         squares = [axis.squares(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
-        variance, slope = _weighed(self._coins, squares), _weighed(self._slopes, squares)
+        variance = _weighed(self._coins, squares)
         if self.shares is None:
-            return variance, slope
+            return variance, np.zeros(variance.shape)
         if entries(self.axes) > _MOST_ENTRIES:
-            return np.array([self._on_leaves(query) for query in self._inside(ends)]), slope
+            found = np.array([self._on_leaves(query) for query in self._inside(ends)])
+            return found[:, 0], found[:, 1]
         parts = [axis.parts(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
         details = [axis.details(x, y, part[:, :, 0]) for axis, (x, y), part in zip(self.axes, ends, parts, strict=True)]
         held = self._held(parts)
-        return variance + self._of_shares(details, held) - self._of_means(details, held), slope
+        return variance + self._of_shares(details, held) - self._of_means(details, held), self._steepest(details)
 
     def _held(self, parts: list[Places]) -> Floats:
         """Shares of the products of parts: shape (ranges, parts of the first axis, of the second, ...)."""
@@ -113,22 +115,35 @@ class TupleVariance:
         """Sum over tuples of scale b sum W^2 f, with the square of the sum over levels written out as pairs."""
         found = held
         for detail in details:
-            pairs = (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
-            found = _contracted(found, pairs)
-        return found.reshape(len(held), -1) @ self._of_pairs
+            found = _contracted(found, _pairs(detail))
+        return found.reshape(len(held), -1) @ self._of_pairs.reshape(-1)
+
+    def _steepest(self, details: list[Floats]) -> Floats:
+        """The largest sum over tuples of slope W^2 that some place of the grid has: what a share there can change."""
+        found = np.broadcast_to(self._of_steep_pairs, (len(details[0]), *self._of_steep_pairs.shape))
+        for detail in details:
+            found = _contracted(found, _pairs(detail).transpose(0, 2, 1))
+        return found.reshape(len(found), -1).max(axis=1)
 
     @cached_property
     def _of_pairs(self) -> Floats:
-        """L_i L_j times the sum of scale b m^2 over the tuples that are nowhere coarser than i or j.
+        return self._pair_table(self._by_shares)
 
-        Pairs of levels of the first axis, then of the second, and so on, in one row.
+    @cached_property
+    def _of_steep_pairs(self) -> Floats:
+        return self._pair_table(self.inference.table(self._slopes) * self._squared)
+
+    def _pair_table(self, by_tuple: Floats) -> Floats:
+        """L_i L_j times the sum of a number over the tuples that are nowhere coarser than i or j.
+
+        Pairs of levels of the first axis, then of the second, and so on.
         """
         axes = range(len(self.axes))
-        inverse, factors = self.inference.inverse, sums_from(self._by_shares)
+        inverse, factors = self.inference.inverse, sums_from(by_tuple)
         finer = np.ix_(*(np.maximum.outer(*(np.arange(axis.height + 1),) * 2).reshape(-1) for axis in self.axes))
         pairs = np.multiply.outer(inverse, inverse).transpose([side + axis for axis in axes for side in (0, len(axes))])
-        row: Floats = (pairs.reshape(factors[finer].shape) * factors[finer]).reshape(-1)
-        return row
+        table: Floats = pairs.reshape(factors[finer].shape) * factors[finer]
+        return table
 
     def _of_means(self, details: list[Floats], held: Floats) -> Floats:
         """Sum over tuples of scale (sum W f)^2."""
@@ -192,23 +207,24 @@ class TupleVariance:
                 query = np.multiply.outer(query, (leaves >= x[number]) & (leaves < y[number]))
             yield query
 
-    def linear(self, query: Floats) -> float:
-        """Variance of the sum of share times query over all cells."""
+    def linear(self, query: Floats) -> tuple[float, float]:
+        """Variance of the sum of share times query over all cells, and how much it can change with a cell's share."""
         return self._on_leaves(query[np.ix_(*(axis.owner for axis in self.axes))])
 
-    def _on_leaves(self, query: Floats) -> float:
-        """Variance of the sum of share times query over all leaves."""
-        inference, variance = self.inference, 0.0
+    def _on_leaves(self, query: Floats) -> tuple[float, float]:
+        """The same of a sum over all leaves."""
+        inference, variance, steep = self.inference, 0.0, []
         if inference.unknown.any() and self._tells_nothing(query):
-            return UNKNOWN
-        for levels, noise in zip(inference.asked, inference.noise, strict=True):
+            return UNKNOWN, 0.0
+        for levels, noise, slope in zip(inference.asked, inference.noise, self._slopes, strict=True):
             if noise.scale < UNKNOWN:
                 inverse = falls(up_to(inference.inverse, levels))
                 weights = inference.information[levels] * blended(averaged(query, levels), inverse)
                 f = averaged(self._leaves, levels) * inference.spans[levels]
                 sums = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
                 variance += float(noise.variance(*sums, 0.0, 0.0))
-        return variance
+                steep.append((levels, slope * weights**2))
+        return variance, float(spread_over(steep, inference.heights).max()) if steep else 0.0
 
     def _tells_nothing(self, leaves: Floats) -> bool:
         """Whether a query on the leaves takes anything that no report tells."""
@@ -228,6 +244,11 @@ def _contracted(tensor: Floats, matrices: Floats) -> Floats:
     """For every range its matrix applied along the first axis, which is taken away and comes back as the last one."""
     first = tensor.reshape(*tensor.shape[:2], -1)
     return (first.transpose(0, 2, 1) @ matrices).reshape(len(tensor), *tensor.shape[2:], -1)
+
+
+def _pairs(detail: Floats) -> Floats:
+    """Products of two levels' details: shape (ranges, parts, pairs of levels)."""
+    return (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
 
 
 def _node_squares(axis: BinaryAxis, level: int) -> Floats:

@@ -67,16 +67,16 @@ def assert_exact(result: PlannedGridEstimate, sizes: list[int]) -> None:
     generator = np.random.default_rng(2)
     ends = np.sort(generator.integers(0, sizes, (12, 2, len(sizes))), axis=1)
     leaf_ends = [(axis.edges[ends[:, 0, n]], axis.edges[ends[:, 1, n] + 1]) for n, axis in enumerate(axes)]
-    ranges, _ = uncertainty.ranges(leaf_ends)
-    for (low, high), found in zip(ends, ranges, strict=True):
+    ranges, slopes = uncertainty.ranges(leaf_ends)
+    for (low, high), found, slope in zip(ends, ranges, slopes, strict=True):
         query = np.zeros(sizes)
         query[tuple(slice(first, last + 1) for first, last in zip(low, high, strict=True))] = 1.0
         expected = variance(uncertainty.inference, query.reshape(-1) @ of_cells, shares)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
-        assert uncertainty.linear(query) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+        assert uncertainty.linear(query) == pytest.approx((expected, slope), rel=1e-9, abs=1e-15)
     for cell in generator.choice(cells.size, 8, replace=False):
         expected = variance(uncertainty.inference, of_cells[cell], shares)
         assert cells[cell] == pytest.approx(expected, rel=1e-9)
     query = generator.normal(size=sizes)
     expected = variance(uncertainty.inference, query.reshape(-1) @ of_cells, shares)
-    assert uncertainty.linear(query) == pytest.approx(expected, rel=1e-9)
+    assert uncertainty.linear(query)[0] == pytest.approx(expected, rel=1e-9)
