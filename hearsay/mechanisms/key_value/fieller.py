@@ -56,7 +56,7 @@ class Ratio(NamedTuple):
         """Var(total - mean share)."""
         return self.total_variance - 2 * mean * self.covariance + mean**2 * self.share_variance
 
-    def interval(self, z: float = Z95) -> tuple[Floats, Floats]:
+    def interval(self, z: Floats | float = Z95) -> tuple[Floats, Floats]:
         """The ends of Fieller's set inside -1..1."""
         square = z * z
         a = self.share**2 - square * self.share_variance

@@ -8,6 +8,7 @@ import pytest
 from hearsay.mechanisms import build
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.marginals.analyses.conditional import conditional
+from hearsay.mechanisms.marginals.analyses.correlation import correlation
 
 RUNS = 100
 # 0.93 less five deviations of so many runs
@@ -42,3 +43,19 @@ def test_even_tables_of_many_reports_keep_plain_intervals(method: str) -> None:
     table = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(1)))).table((0, 1))
     low, high = table.measured().ends()
     np.testing.assert_allclose(high - low, 2 * 1.96 * table.stderr, rtol=0.03)
+
+
+@pytest.mark.parametrize(("method", "reports"), [("inp-rr", 3_000), ("marg-ps", 30)])
+def test_nothing_is_said_about_the_correlation_of_what_nobody_seems_to_hold(method: str, reports: int) -> None:
+    """One device holds both, the others neither: phi is 1. Half of the intervals held."""
+    domain = {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}
+    mechanism: Any = build({"mechanism": method, "epsilon": 10.0, "domain": domain})
+    values = np.zeros((reports, 3), dtype=np.int64)
+    values[0] = 1
+    held = []
+    for seed in range(2 * RUNS):
+        found = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(seed))))
+        phi = correlation(found.table((0, 1)))
+        if np.isfinite(phi.value):
+            held.append(phi.low <= 1.0 <= phi.high)
+    assert np.mean(held) > 0.93 - 5 * np.sqrt(0.93 * 0.07 / max(len(held), 1))
