@@ -71,7 +71,24 @@ class GridRanges(CellEstimate, Ranges, Sums):
             value[number], variance[number], least = self.combine(query)
             variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
             variance[number] = max(variance[number], least)
-        return Measured(value, np.sqrt(np.where(variance > 1e30, np.inf, np.maximum(variance, 0.0))))
+        lowest, widths = coefficients.min(axis=1), np.ptp(coefficients, axis=1)
+        told = np.where(widths > 0, widths, 1.0)
+        stderr = np.where(widths > 0, standard_error(variance / told**2, self.reports), 0.0)
+        if not self.few:
+            return Measured(value, told * stderr)
+        # As shares: a sum whose coefficients reach from 0 to 1, like a range with cells that count in part.
+        steep = [
+            self.steepness(row.reshape(self.domain.shape) / width)
+            for row, width in zip(coefficients, told, strict=True)
+        ]
+        slope = np.where(widths > 0, steep, 0.0)
+        found = leaning((value - lowest) / told, stderr, slope, slope / 2)
+        low, high = found.ends()
+        return Measured(value, told * found.stderr, lowest + told * low, lowest + told * high)
+
+    def steepness(self, query: Floats) -> float:
+        """How much the variance of a sum can change with a cell's share, per unit of it; 0 where it hardly does."""
+        return 0.0
 
     def _checked(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:
         """Ranges as first cells and first cells after, refusing what is no range of the grid."""

@@ -20,6 +20,7 @@ from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.queries import KeyMeans, in_units
 
 _FEW = 32  # keys that a headline lists all
+_LEAST_REPORTS = 4  # of a key below which a plugged-in variance says nothing
 
 
 def stored(share: Measured, means: Measured | None, domain: KeyValue) -> dict[str, NDArray[Any]]:
@@ -61,6 +62,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     told: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
     told_stderr: Floats | None = None
     scores: KeyScores | None = None  # what intervals of few reports need; without it they are plain ones
+    share_scores: KeyScores | None = None  # the same where it is known of shares only
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return stored(Measured(self.share, self.share_stderr), self.means, self.domain)
@@ -74,16 +76,18 @@ class KeyEstimate(Estimate, Points, KeyMeans):
 
     def points(self, keys: NDArray[np.int64]) -> Measured:
         """Shares of devices that hold the keys."""
-        if self.scores is None:
+        scores = self.scores or self.share_scores
+        if scores is None:
             return Measured(self.share[keys], self.share_stderr[keys])
-        stderr = np.where(self.scores.reports[keys] > 0, self.share_stderr[keys], np.inf)
+        stderr = np.where(scores.reports[keys] > 0, self.share_stderr[keys], np.inf)
         return between(self.share[keys], stderr, *(end[keys] for end in self.share_ends))
 
     @cached_property
     def share_ends(self) -> tuple[Floats, Floats]:
         """Score intervals of all shares."""
-        assert self.scores is not None
-        return self.scores.share_ends(self.share)
+        scores = self.scores or self.share_scores
+        assert scores is not None
+        return scores.share_ends(self.share)
 
     @cached_property
     def ratio(self) -> Ratio:
@@ -99,13 +103,27 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     @cached_property
     def means(self) -> Measured:
         """Of every key and value dimension, in -1..1."""
-        low, high = self.ratio.interval() if self.scores is None else self.scores.mean_ends(self.share, self.total)
+        if self.scores is None:
+            low, high = self._plain_ends(
+                self.ratio, None if self.share_scores is None else self.share_scores.value_reports
+            )
+        else:
+            low, high = self.scores.mean_ends(self.share, self.total)
         if self.told is not None and self.told_stderr is not None:
             return Measured(self.told, self.told_stderr, low, high)
-        stderr = _following(self.ratio.stderr(), low, high)
+        stderr = following(self.ratio.stderr(), low, high)
         if self.scores is not None:  # of a key without reports nothing is known
             stderr = np.where(self.scores.value_reports > 0, stderr, np.inf)
         return Measured(self.ratio.mean(), stderr, low, high)
+
+    @staticmethod
+    def _plain_ends(ratio: Ratio, reports: Floats | None) -> tuple[Floats, Floats]:
+        """Fieller's interval; wider by Student's law where variances come from so few reports that they err as well."""
+        if reports is None:
+            return ratio.interval()
+        low, high = ratio.interval(student(reports - 1))
+        known = reports >= _LEAST_REPORTS
+        return np.where(known, low, -1.0), np.where(known, high, 1.0)
 
     def range_ratio(self, low: int, high: int) -> Ratio:
         """Of all pairs whose key lies in low..high, both included: a device counts once for each of them."""
@@ -128,13 +146,20 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         """The mean value of all pairs whose key lies in low..high, a row per value dimension, in -1..1."""
         ratio = self.range_ratio(low, high)
         if self.scores is None:
-            return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+            reports = None if self.share_scores is None else self.share_scores.value_reports[low : high + 1].sum(axis=0)
+            return Measured(ratio.mean(), ratio.stderr(), *self._plain_ends(ratio, reports))
         ends = self.scores.range_ends(self.share, self.total, low, high)
         known = (self.scores.value_reports[low : high + 1] > 0).all(axis=0)
-        return Measured(ratio.mean(), np.where(known, _following(ratio.stderr(), *ends), np.inf), *ends)
+        return Measured(ratio.mean(), np.where(known, following(ratio.stderr(), *ends), np.inf), *ends)
 
 
-def _following(stderr: Floats, low: Floats, high: Floats) -> Floats:
+def student(freedom: Floats) -> Floats:
+    """The two-sided 95% point of Student's law with so many degrees of freedom, 3 at least, by its expansion."""
+    k = np.maximum(freedom, 3.0)
+    return np.asarray(Z95 + (Z95**3 + Z95) / (4 * k) + (5 * Z95**5 + 16 * Z95**3 + 3 * Z95) / (96 * k**2))
+
+
+def following(stderr: Floats, low: Floats, high: Floats) -> Floats:
     """Standard errors of the delta method; where few reports make an interval far wider, as the interval says."""
     told = (high - low) / (2 * Z95)
     return np.where(told > FAR_OFF * stderr, told, stderr)

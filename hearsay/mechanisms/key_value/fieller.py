@@ -56,7 +56,7 @@ class Ratio(NamedTuple):
         """Var(total - mean share)."""
         return self.total_variance - 2 * mean * self.covariance + mean**2 * self.share_variance
 
-    def interval(self, z: float = Z95) -> tuple[Floats, Floats]:
+    def interval(self, z: Floats | float = Z95) -> tuple[Floats, Floats]:
         """The ends of Fieller's set inside -1..1."""
         square = z * z
         a = self.share**2 - square * self.share_variance
@@ -132,7 +132,7 @@ class KeyScores:
             f = np.clip(asked[0], 0.0, 1.0)
             f = f + care * (end - f)
             variances.append((self._value(f, each) / each, self._tilt(f) / n, self._presence(f) / n))
-        low, high = _hull(*asked, variances, care * self.value_step / each)
+        low, high = hull(*asked, variances, care * self.value_step / each)
         unknown = (self.value_reports <= 0) | ~np.isfinite(asked[0] + total)
         return np.where(unknown, -1.0, low), np.where(unknown, 1.0, high)
 
@@ -175,7 +175,7 @@ class KeyScores:
         s_off, f_off = s - s.mean(axis=0), (f - f.mean())[:, None]
         less = ((apart * s_off**2).sum(axis=0), (apart * s_off * f_off).sum(axis=0), (apart * f_off**2).sum(axis=0))
         asked = np.full(s.shape[1], f.sum()), s.sum(axis=0)
-        return _hull(*asked, variances, care * self.value_step * per_value, less)
+        return hull(*asked, variances, care * self.value_step * per_value, less)
 
     def _joined(self, keys: int) -> "KeyScores":
         """The scores of so many keys together, whose f is the sum of theirs."""
@@ -186,7 +186,7 @@ class KeyScores:
         return replace(self, presence=presence, value=value, tilt=tilt, both=self.both - others * self.excluded)
 
 
-def _hull(
+def hull(
     share: Floats, total: Floats, variances: list[tuple[Floats, ...]], half: Floats, less: tuple[Floats, ...] = ()
 ) -> Ends:
     """The ends of all m accepted with any (variance of total, covariance, variance of share), half a step allowed."""

@@ -6,7 +6,9 @@ Device    Answers one of two rounds, with all of epsilon. Round 1: one item of t
 Privacy   Epsilon, since a device takes part once; candidates come from other devices' private reports.
 Estimate  Candidates: 2k times the tree's shares; a range is the number of heavy items in it a device holds on average.
           Other items: round 1's estimate.
-Variance  (2k)^2 times the tree's. Two groups with epsilon each have 2.1 times less than one with eps/2 twice (eps = 1).
+Variance  (2k)^2 times the tree's and p(1-p)/n for which items devices draw, p being the tree's share (at most, where
+          devices differ in how many they hold). Two groups with epsilon each have 2.1 times less noise than one with
+          eps/2 twice (eps = 1).
 """
 
 from collections.abc import Mapping
@@ -23,6 +25,7 @@ from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Ordinal
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate, Measured, Points
+from hearsay.mechanisms.estimates.intervals import Spread, between, score
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
@@ -70,12 +73,15 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
     length: int
 
     def points(self, keys: NDArray[np.int64]) -> Measured:
-        value, stderr = (part.copy() for part in self.first.points(keys)[:2])
-        if self.candidates is not None:
-            place, heavy = places_of(keys, self.candidates)
-            found = self.tree.points(place[heavy])
-            value[heavy], stderr[heavy] = self.length * found.value, self.length * found.stderr
-        return Measured(value, stderr)
+        first = self.first.points(keys)
+        if self.candidates is None:
+            return first
+        place, heavy = places_of(keys, self.candidates)
+        columns = [part.copy() for part in (first.value, first.stderr, *first.ends())]
+        found = self._of_sets(self.tree.points(place[heavy]), 1.0)
+        for column, part in zip(columns, (found.value, found.stderr, *found.ends()), strict=True):
+            column[heavy] = part
+        return Measured(*columns)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return stored(self.points(np.arange(self.domain.size)), None, self.domain)
@@ -89,8 +95,27 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
         first, last = np.searchsorted(self.candidates, [low, high + 1])
         if first == last:
             return Measured(np.zeros(1), np.zeros(1))
-        found = self.tree.ranges(np.array([[first]]), np.array([[last - 1]]))
-        return Measured(self.length * found.value, self.length * found.stderr)
+        return self._of_sets(self.tree.ranges(np.array([[first]]), np.array([[last - 1]])), float(last - first))
+
+    def _of_sets(self, drawn: Measured, most: float) -> Measured:
+        """Shares of what devices hold from those of what they drew, each one item or the dummy out of 2k.
+
+        The tree's errors are about the items drawn; which ones were drawn has a binomial error of its own. Distances of
+        both intervals' ends are squared and added. Where nothing is known, a device may hold any number up to `most`.
+        """
+        reports = self.tree.reports
+        share = np.clip(drawn.value, 0.0, 1.0)
+        low, high = drawn.ends()
+        below, above = score(share, [Spread(0.0, 1.0, -1.0)], reports, step=1.0)
+        low = drawn.value - np.hypot(drawn.value - low, share - below)
+        high = drawn.value + np.hypot(high - drawn.value, above - share)
+        stderr = np.sqrt(drawn.stderr**2 + share * (1 - share) / max(reports, 1))
+        found = between(drawn.value, stderr, low, high)
+        unknown = ~np.isfinite(found.stderr)
+        ends = [
+            np.where(unknown, whole, self.length * end) for whole, end in zip((0.0, most), found.ends(), strict=True)
+        ]
+        return Measured(self.length * found.value, self.length * found.stderr, *ends)
 
 
 @dataclass(frozen=True)

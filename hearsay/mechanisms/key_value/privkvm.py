@@ -27,7 +27,7 @@ from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import log_ratio, probability
 from hearsay.mechanisms.key_value.calibration import Coins, Seen, paper_mean, unbiased
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
-from hearsay.mechanisms.key_value.fieller import Ratio
+from hearsay.mechanisms.key_value.fieller import KeyScores, Ratio
 from hearsay.mechanisms.key_value.privkv_split import flip_signs, key_estimate, show_presence, sign_threshold
 from hearsay.mechanisms.key_value.rounds import (
     SCALE,
@@ -214,7 +214,16 @@ class PrivKVM(SampledKey, InRounds):
             told = paper_mean(self.seen(state, last), self._coins(last))
         ratio = self._combined(state, start, answered)
         made = key_estimate(self, state, ratio, pooled.reports[:, 0], told)
-        return replace(made, reports=int(first.sum()))  # shares are of the devices of round 1
+        # Shares are of the devices of round 1; means of few reports have no better interval than a widened Fieller's.
+        return replace(made, reports=int(first.sum()), share_scores=self._share_scores(pooled, self.seen(state, 1)))
+
+    def _share_scores(self, pooled: Seen, seen: Seen) -> KeyScores:
+        """What presence alone says in round 1."""
+        keep = float(probability(self.presence_keep))
+        told = np.array([[keep, 1 - keep], [1 - keep, keep], [1 - keep, keep]])
+        phi = (np.array([0.0, 1.0]) - 1 + keep) / (2 * keep - 1)
+        known = {"certain": 1 / self.domain.size, "apart": True}
+        return KeyScores.of(told, phi, np.zeros(2), pooled.reports[:, 0], seen.reports, **known)
 
     def _combined(self, state: State, start: Ratio, rounds: list[int]) -> Ratio:
         """Round r says s_r = a X_r + m0 f + const; its own noise a^2 Var X weighs it, and f's part they all share."""

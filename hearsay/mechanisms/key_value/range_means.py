@@ -7,12 +7,15 @@ Privacy   The oracle's: pair and level are chosen with coins that spend nothing,
 Estimate  A range is the sum of the fewest nodes that make it up: share F = l (plus + minus), total S = l(plus - minus).
 Variance  Of any weights on a level's cells by the oracle's moments; Cov(F, S) = l^2 [Var plus - Var minus]. Means by
           Fieller. A device counts once for each of its pairs in the range.
+Few       Levels with few reports do not know their own spread. Shares lean (`intervals`), and a mean m is also taken
+          where the data do not contradict it with the variance that it would have itself: with weights 1 - m on plus
+          and -1 - m on minus, sum w^2 f = F/l (1 - m^2), at the upper limit of F and with half a report's step.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +23,11 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
+from hearsay.mechanisms.estimates.intervals import leaning
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.estimate import first_questions, stored
-from hearsay.mechanisms.key_value.fieller import Ratio
+from hearsay.mechanisms.key_value.estimate import first_questions, following, stored
+from hearsay.mechanisms.key_value.fieller import Ratio, hull
 from hearsay.mechanisms.key_value.padding import PADDING, PaddedSets, padded_signs, sample_padded
 from hearsay.mechanisms.key_value.queries import KeyMeans
 from hearsay.mechanisms.layout import Reports
@@ -57,6 +61,21 @@ class Level:
         moment = m.a * square + m.b * square_f + m.c * total**2 + m.d * total * mean - mean**2
         return moment / self.reports if self.reports else np.where(square > 0, UNKNOWN, 0.0)
 
+    def steepest(self, count: Floats) -> Floats:
+        """How much the variance of the share of so many nodes can change with it: also what one report changes."""
+        rise = self.moments.b + 2 * count * self.moments.d
+        return np.maximum(np.abs(rise), np.abs(rise - 2)) / max(self.reports, 1)
+
+
+class RangeParts(NamedTuple):
+    """Shares and totals of ranges, and what the levels say that make them up."""
+
+    ratio: Ratio
+    known: NDArray[np.bool_]  # whether all these levels have reports
+    slope: Floats  # of the share's variance, at the steepest of these levels
+    noise: Floats  # sum over these levels of 2 a nodes/reports: n times the variance of a total nobody is in
+    skew: Floats  # the same of 4 c nodes^2/reports
+
 
 @dataclass(frozen=True)
 class RangeMeanEstimate(Estimate, Points, KeyMeans):
@@ -69,10 +88,15 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
     length: int
 
     def ratios(self, low: Ends, high: Ends) -> Ratio:
+        """Shares and totals of the pairs whose key lies in low..high."""
+        return self.parts(low, high).ratio
+
+    def parts(self, low: Ends, high: Ends) -> RangeParts:
         """Of the pairs whose key lies in low..high, both included."""
         x, y = low, high + 1
-        plus, minus = np.zeros(x.size), np.zeros(x.size)
+        plus, minus, slope, noise, skew = (np.zeros(x.size) for _ in range(5))
         share_variance, total_variance, covariance = (np.zeros(x.size) for _ in range(3))
+        known = np.ones(x.size, dtype=np.bool_)
         above_low = above_high = np.zeros(x.size, dtype=np.int64)
         for depth, level in enumerate(self.levels):
             span, nodes = self.tree.spans[depth], self.tree.nodes[depth]
@@ -87,15 +111,20 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
             share_variance += level.variance(2 * count, p + m, 2 * count, p + m)
             total_variance += level.variance(2 * count, p + m, np.zeros(x.size), p - m)
             covariance += level.variance(count, p, count, p) - level.variance(count, m, count, m)
+            known &= (count == 0) | (level.reports > 0)
+            slope = np.maximum(slope, np.where(count > 0, level.steepest(count), 0.0))
+            noise += 2 * level.moments.a * count / max(level.reports, 1)
+            skew += 4 * level.moments.c * count**2 / max(level.reports, 1)
             above_low, above_high = first, last
         scale = self.length
-        return Ratio(
+        ratio = Ratio(
             scale * (plus + minus),
             scale * (plus - minus),
             scale**2 * share_variance,
             scale**2 * total_variance,
             scale**2 * covariance,
         )
+        return RangeParts(ratio, known, slope, noise, skew)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return stored(self.points(np.arange(self.domain.size)), self.means, self.domain)
@@ -105,21 +134,48 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
 
     def points(self, keys: Ends) -> Measured:
         """Shares of devices that hold single keys."""
-        ratio = self.ratios(keys, keys)
-        return Measured(ratio.share, np.sqrt(np.maximum(ratio.share_variance, 0.0)))
+        return self._shares(self.parts(keys, keys))
+
+    def _shares(self, parts: RangeParts) -> Measured:
+        """Shares of pairs in l times their own scale."""
+        ratio, scale = parts.ratio, self.length
+        stderr = np.sqrt(np.maximum(ratio.share_variance, 0.0)) / scale
+        stderr = np.where(parts.known, np.maximum(stderr, 1 / max(self.reports, 1)), np.inf)
+        found = leaning(ratio.share / scale, stderr, parts.slope, parts.slope / 2)
+        low, high = (
+            np.where(parts.known, scale * end, whole) for end, whole in zip(found.ends(), (0.0, 1.0), strict=True)
+        )
+        return Measured(ratio.share, scale * found.stderr, low, high)
+
+    def _means(self, low: Ends, high: Ends) -> Measured:
+        """Means of ranges of keys."""
+        parts = self.parts(low, high)
+        ratio, scale = parts.ratio, self.length
+        held = parts.slope * np.clip(self._shares(parts).ends()[1] / scale, 0.0, 1.0)
+        itself = (parts.noise + held, np.zeros(low.size), np.maximum(parts.noise + parts.skew - held, 0.0))
+        ends = hull(
+            ratio.share,
+            ratio.total,
+            [
+                (ratio.total_variance, ratio.covariance, ratio.share_variance),
+                (itself[0] * scale**2, itself[1], itself[2] * scale**2),
+            ],
+            scale * parts.slope,
+        )
+        least, most = (np.where(parts.known, end, whole) for end, whole in zip(ends, (-1.0, 1.0), strict=True))
+        stderr = np.where(parts.known, following(ratio.stderr(), least, most), np.inf)
+        return Measured(ratio.mean(), stderr, least, most)
 
     def range_means(self, low: int, high: int) -> Measured:
         """The mean value of all pairs in low..high, in -1..1."""
-        ratio = self.ratios(np.array([low]), np.array([high]))
-        return Measured(ratio.mean(), ratio.stderr(), *ratio.interval())
+        return self._means(np.array([low]), np.array([high]))
 
     @cached_property
     def means(self) -> Measured:
         """Of every key."""
         keys = np.arange(self.domain.size)
-        ratio = self.ratios(keys, keys)
-        low, high = ratio.interval()
-        return Measured(ratio.mean()[:, None], ratio.stderr()[:, None], low[:, None], high[:, None])
+        value, stderr, low, high = (part[:, None] for part in self._means(keys, keys) if part is not None)
+        return Measured(value, stderr, low, high)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
 from hearsay.mechanisms.estimates.intervals import Spread, between, leaning, score
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes
@@ -24,9 +24,9 @@ BERNSTEIN = log(2 / 0.05)
 class Score(NamedTuple):
     """n Var of a cell by its share; or a bound on what the share's own change can change it by; and a report's step."""
 
-    step: float
+    step: Floats | float
     spread: Spread | None = None
-    slope: float = 0.0
+    slope: Floats | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,15 @@ class Table:
         if spread is None:
             return leaning(self.value, self.stderr, slope / n, step / (2 * n))
         return between(self.value, self.stderr, *score(self.value, [spread], n, step))
+
+    @cached_property
+    def careful(self) -> Floats:
+        """The covariance given the devices' values, with variances as wide as the intervals where these are wider."""
+        if self.largest or self.score is None:
+            return self.conditional
+        low, high = self.measured().ends()
+        wide = (np.maximum(high - self.value, self.value - low) / Z95) ** 2
+        return self.conditional + np.diag(np.maximum(wide - np.diag(self.conditional), 0.0))
 
     def far(self, stderr: Floats, cells: int = 1) -> Floats:
         """How far sums of so many cells may be off in few reports, by Bernstein's inequality."""

@@ -12,6 +12,7 @@ solver. No float is ever sent.
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,8 @@ from hearsay.mechanisms.means.estimate import MeanEstimate
 from hearsay.mechanisms.means.table import Table
 from hearsay.mechanisms.options import Option, choice
 
+_FEW_REPORTS = 10
+_BERNSTEIN = log(2 / 0.05)
 _PUBLISHED = {"duchi": published.duchi, "piecewise": published.piecewise, "hybrid": published.hybrid}
 
 
@@ -129,8 +132,10 @@ class Mean(Mechanism):
             variance = min(max(line.start + line.slope * square, line.least), line.most)
         half = (self.domain.high - self.domain.low) / 2
         value, stderr = self.domain.low + half * (mean + 1), half * float(np.sqrt(variance / n))
-        if line is not None:
+        if line is not None and n >= _FEW_REPORTS:
             return MeanEstimate(self.domain, n, value, stderr)
+        if line is not None:
+            return MeanEstimate(self.domain, n, value, stderr, self._of_few(value, half, line.most, n))
         return MeanEstimate(self.domain, n, *self._scored(value, stderr, mean, square, n))
 
     def _scored(
@@ -145,6 +150,12 @@ class Mean(Mechanism):
             return value, stderr, None
         low, high = (self.domain.low + width * float(end[0]) for end in (found.low, found.high))
         return value, width * float(found.stderr[0]), (low, high)
+
+    def _of_few(self, value: float, half: float, most: float, n: int) -> tuple[float, float]:
+        """Fewer than ten reports have no normal error: Bernstein's inequality with the largest variance there is."""
+        apart = float(np.ptp(self.table.values))
+        away = half * (sqrt(2 * _BERNSTEIN * most / n) + 2 * _BERNSTEIN * apart / (3 * n))
+        return value - away, value + away
 
     def exact(self, values: Any) -> MeanEstimate:
         numbers = self.domain.check(values)

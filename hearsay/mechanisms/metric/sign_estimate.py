@@ -137,12 +137,14 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
         The error of such a mean over its own stretch is no normal one: `_OF_A_FIT` standard errors, over sqrt(m),
         covered in simulations of smooth, spiky and nearly empty distributions alike (as in Deng, Han and Zhang 2021).
+        In the literal form half of the variance is the last sign's, which all prefixes share and no mean takes away.
         """
         plain = super().inversion
         starts = np.flatnonzero(np.diff(plain.rising, prepend=-1.0))
         stretches = np.diff(np.append(starts, plain.rising.size))
         together = np.sqrt(np.repeat(stretches, stretches)[plain.cells])
-        narrower = np.minimum(_OF_A_FIT / Z95 / together, 1.0)
+        shared = 0.5 if self.noise[0].trivial else 0.0
+        narrower = np.sqrt(shared + (1 - shared) * np.minimum(_OF_A_FIT / Z95 / together, 1.0) ** 2)
         return replace(plain, above=plain.above * narrower, below=plain.below * narrower)
 
     def _in_steps(self, low: Indices, high: Indices, answer: Callable[[Indices, Indices], Measured]) -> Measured:

@@ -261,8 +261,9 @@ class LinearHashing(FrequencyOracle):
             return (self.moments.spread(),)
         expected = self.expected_count(reports)
         K, (alone, two) = self.characters, self.noise
-        noise = self.moments.variance(np.clip(f, 0.0, 1.0)).sum() / reports
-        seen = (K * (float(f @ f) - noise) - 1) / (K - 1)
+        # A character's square is theta^2 + (1/c^2 - theta^2)/lambda on average; the domain's cells show a part of it.
+        seen, part = (K * float(f @ f) - 1) / (K - 1), f.size / (K * expected)
+        seen = (seen - part * alone) / (1 - part)
         explained = float(least_explained(seen, reports, alone)) * (K - 1)  # K F2 - 1
         once, pair = self.seen / (K - 1), self.pair_share()
         unit, factor = 1 / (K * once) ** 2, 1 + 1 / expected

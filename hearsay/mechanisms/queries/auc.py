@@ -9,7 +9,7 @@ the chance that a positive device scores above a negative one, ties counting hal
 
 Standard error by the delta method: the derivative with respect to the shares is a linear query, whose error the grid's
 estimate knows exactly. Noise that H+ and H- share would bias their product; over runs with 64 and 256 scores the bias
-stayed below a tenth of the standard error.
+stayed below a tenth of the standard error. Where a label's share cannot be told from 0, the interval is everything.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import LABEL
-from hearsay.mechanisms.estimates.estimate import Measured
+from hearsay.mechanisms.estimates.estimate import Z95, Measured
 
 NO_LABEL = "auc needs a grid of two axes, a score and a label with two cells"
 LABELS = 2  # how many cells a label's axis has
@@ -43,11 +43,19 @@ def area_under_curve(estimate: Any) -> Measured:
     product = totals[0] * totals[1]
     value = float(positive @ below) / product
     slope = np.stack([above - value * totals[1], below - value * totals[0]]) / product
-    slope = np.moveaxis(slope, 0, axis)
-    stderr = estimate.sums(slope.reshape(1, -1)).stderr
+    of_labels = np.stack([np.full(negative.shape, 1.0), np.zeros(negative.shape)])
+    rows = np.stack([np.moveaxis(part, 0, axis).reshape(-1) for part in (slope, of_labels)])
+    found = estimate.sums(rows)
+    stderr = found.stderr[:1]
     if not np.isfinite(stderr).all():
         raise QueryError("auc needs more reports: its error is not known yet")
-    return Measured(np.array([value]), stderr)
+    unsure = min(totals) < Z95 * found.stderr[1]  # whoever holds a label cannot be told from nobody
+    if found.low is None and not unsure:
+        return Measured(np.array([value]), stderr)
+    low, high = (value + end[:1] - found.value[:1] for end in found.ends())
+    if unsure:
+        low, high = np.minimum(low, 0.0), np.maximum(high, 1.0)
+    return Measured(np.array([value]), stderr, low, high)
 
 
 def label_axis(domain: Domain) -> int | None:

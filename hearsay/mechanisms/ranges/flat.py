@@ -9,7 +9,7 @@ Variance  exact for every range from the oracle's second moments with weights 1 
 The error grows with the square root of the range's length: right for small domains and for short ranges.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.inversion import Inversion
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
@@ -88,6 +89,18 @@ class FlatEstimate(RangeEstimate):
 
     def prefix_values(self) -> Floats:
         return np.append(self.cumulative[1:-1], 1.0)
+
+    @cached_property
+    def inversion(self) -> Inversion:
+        """Errors add up along the cells, and over a long stretch that holds nobody some limit is passed more often than
+        each one is: a band reaches to the first cell whose upper limit reaches the rank, and the last before which the
+        lower one does not.
+        """
+        plain = super().inversion
+        at = plain.rising[plain.cells]
+        upper = np.maximum.accumulate(at + plain.above)
+        lower = np.minimum.accumulate((at - plain.below)[::-1])[::-1]
+        return replace(plain, above=upper - at, below=at - lower)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "split": {"mechanism": "privkv", "options": {"budget": "split"}},
     "pckv-grr": {"mechanism": "pckv-grr"},
     "pckv-ue": {"mechanism": "pckv-ue"},
+    "first round": {"mechanism": "privkvm"},
+    "first of decaying rounds": {"mechanism": "privkvm+"},
 }
 
 

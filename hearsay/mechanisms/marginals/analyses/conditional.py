@@ -4,6 +4,7 @@ A ratio of two noisy shares has no normal error where the denominator is small. 
 less r times the denominator is within 1.96 of its own standard error; cut to 0..1. Where the denominator cannot be told
 from zero, that is everything: low = 0, high = 1. Where reports are so few that tables have Bernstein's intervals, a
 share is x/(x + w) with w the others that hold what is given, and its interval that of x and w as far apart as theirs.
+Where a cell's interval is wider than its standard error says, its variance here is that of the interval.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ def conditional(table: Table, given: tuple[int, ...]) -> Measured:
     groups = np.ravel_multi_index(tuple(digits[axis] for axis in given), tuple(table.shape[axis] for axis in given))
     same = (groups[:, None] == groups[None, :]).astype(np.float64)
     x, y = table.value, same @ table.value
-    covariance = table.conditional
+    covariance = table.careful
     xx, xy = np.diag(covariance), np.einsum("ij,ij->i", same, covariance)
     yy = np.einsum("ij,jk,ik->i", same, covariance, same, optimize=True)
     found = fieller(x, y, xx, xy, yy)

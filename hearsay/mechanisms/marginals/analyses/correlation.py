@@ -2,8 +2,9 @@
 
 phi = (P11 - p q)/sqrt(p(1-p) q(1-q)), between -1 and 1 (Kulkarni figure 4.2); for r x c tables
 V = sqrt(sum (P - p q')^2/(p q')/min(r-1, c-1)), between 0 and 1. The standard error is of first order, from the cells'
-covariance, and so is phi's interval. V cannot be negative and overstates weak association: its interval is that of
-module `dependence`, and 0 belongs to it where the test of independence accepts.
+covariance, and so is phi's interval; where a value's share cannot be told from 0 that is everything. V cannot be
+negative and overstates weak association: its interval is that of module `dependence`, and 0 belongs to it where the
+test of independence accepts.
 """
 
 from typing import NamedTuple
@@ -38,12 +39,26 @@ def correlation(table: Table) -> Correlation:
     if not np.isfinite(value):
         return Correlation(np.nan, np.nan, np.nan, np.nan)
     stderr = _first_order(held, table)
+    if binary and not _divides(table):
+        return Correlation(value, stderr, -1.0, 1.0)
     if binary:
         return Correlation(value, stderr, *np.clip((value - Z95 * stderr, value + Z95 * stderr), -1.0, 1.0))
     if not np.isfinite(table.covariance).all():  # a model
         return Correlation(value, stderr, np.nan, np.nan)
     low, high = interval(table, cramers_v, value, associate(table))
     return Correlation(value, stderr, low, min(high, 1.0))
+
+
+def _divides(table: Table) -> bool:
+    """Whether every value of both attributes is held by somebody: phi divides by their shares."""
+    if table.largest:  # no normal error is known
+        return False
+    for axis in range(2):
+        sums = table.along((axis,))
+        variance = np.diag(sums @ table.careful @ sums.T)
+        if (sums @ table.value < Z95 * np.sqrt(np.maximum(variance, 0.0))).any():
+            return False
+    return True
 
 
 def _first_order(held: Floats, table: Table) -> float:
@@ -53,7 +68,7 @@ def _first_order(held: Floats, table: Table) -> float:
     ]
     gradient = np.array(moved)
     gradient[~np.isfinite(gradient)] = 0.0
-    variance = float(gradient @ table.conditional @ gradient)
+    variance = float(gradient @ table.careful @ gradient)
     return float(np.sqrt(max(variance, 0.0)))
 
 

@@ -10,6 +10,8 @@ Variance  of theta, own counts:  n Cov_ab = pi_ab/(pi_a pi_b) (E_ab - theta_a th
           A marginal is A theta (module `code`).
 
 Below 3 expected reports a character a normal interval covers 80-95% only: Bernstein's inequality takes its place.
+Where a share is near 0 or 1, characters are near +-1 and have next to no variance but for who contradicts them, of whom
+the estimate may know nobody: what the variance changes with the share is known (`_slope`) and goes into the interval.
 """
 
 import numpy as np
@@ -18,11 +20,12 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code, local_xor
-from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.marginals.table import Score, Table
 
 Counts = NDArray[np.int64]
 OWN_COUNT_FROM = 20  # expected reports a character from which its own count is the better norm
 NORMAL_FROM = 3
+_SMALL = 256  # characters of a table up to which those of one report are looked at two by two
 
 
 def normalised(total: Counts, count: Counts, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
@@ -72,8 +75,38 @@ def from_characters(
     n = max(reports, 1)
     covariance = to_cells @ _spread(code, attributes, value, together, seen, correlation, own, n) @ to_cells.T / n
     expected = n * seen[1:].min()
-    largest = 0.0 if expected >= NORMAL_FROM else shown * float(np.abs(to_cells[:, 1:] / seen[1:]).max()) / correlation
-    return Table(attributes, code.shape(attributes), reports, value, covariance, largest)
+    most = np.abs(to_cells[:, 1:] / seen[1:]).max(axis=1) / correlation  # that one character of a report moves
+    if expected < NORMAL_FROM:
+        return Table(attributes, code.shape(attributes), reports, value, covariance, shown * float(most.max()))
+    score = None
+    if own:
+        slope = _slope(code, attributes, value, together, seen, correlation)
+        # Half a report matters as much as the share's own change does.
+        matters = slope / np.maximum(slope + n * np.diag(covariance), 1e-300)
+        score = Score(2 * most * matters, slope=slope)
+    return Table(attributes, code.shape(attributes), reports, value, covariance, score=score)
+
+
+def _slope(
+    code: Code, attributes: Attributes, value: Floats, together: Floats, seen: Floats, correlation: float
+) -> Floats:
+    """By how much n Var of every cell rises at most, per unit of share that comes to the cell or leaves it.
+
+    n Var = sum A_a A_b w_ab (E_ab - theta_a theta_b) is concave in the shares, so its derivative is a bound.
+    """
+    to_cells, held = code.to_cells(attributes), project(value)
+    signs = np.stack([code.to_characters(attributes, row) for row in np.eye(value.size)], axis=1)  # by character, cell
+    theta, weight = signs @ held, together / np.outer(seen, seen)
+    weight[0, :] = weight[:, 0] = 0.0
+    rises = -2 * (to_cells * (to_cells @ (theta[:, None] * weight))) @ signs
+    shown_together = weight - np.diag(np.diag(weight))
+    if shown_together.any() and theta.size <= _SMALL:
+        product = local_xor(theta.size)
+        for cell, row in enumerate(to_cells):
+            pairs = np.bincount(product.reshape(-1), weights=(np.outer(row, row) * shown_together).reshape(-1))
+            rises[cell] += pairs @ signs / correlation
+    own = np.diag(rises)
+    return np.maximum(rises.max(axis=1) - own, own - rises.min(axis=1))
 
 
 def _spread(

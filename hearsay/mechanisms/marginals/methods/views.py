@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.intervals import Spread
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes, Code
 from hearsay.mechanisms.marginals.methods.hits import Chances, sampling, shares
-from hearsay.mechanisms.marginals.table import Table
+from hearsay.mechanisms.marginals.table import Score, Table
 
 Covariance = Callable[[Floats, int, Chances], Floats]
 NORMAL_FROM = 60  # reports of a marginal below which its own spread cannot be told
@@ -112,7 +113,24 @@ class Pooled:
             noise = self.covariance(held, self._each(view, cells), self.chances[view]) + sampling(held)
             covariance += share**2 / max(int(counts[view]), 1) * noise
         few = self._few(weight, counts[useful], reports)
-        return Table(attributes, code.shape(attributes), reports, value, covariance, *few)
+        score = self._score(cells, useful, weight, counts, reports)
+        return Table(attributes, code.shape(attributes), reports, value, covariance, *few, score=score)
+
+    def _score(self, cells: int, useful: list[int], weight: Floats, counts: NDArray[np.int64], reports: int) -> Score:
+        """n Var of a cell as a function of its share f: every view's V is straight in it, and devices are sampled."""
+        constant, linear, square, step, n = 0.0, -1.0, 1.0, 0.0, max(reports, 1)
+        for view, share in zip(useful, weight, strict=True):
+            chances, each = self.chances[view], self._each(view, cells)
+            least, most = (
+                float(
+                    self.covariance(np.append(f, np.full(cells - 1, (1 - f) / max(cells - 1, 1))), each, chances)[0, 0]
+                )
+                for f in (0.0, 1.0)
+            )
+            own = n * share**2 / max(int(counts[view]), 1)
+            constant, linear, square = constant + own * least, linear + own * (most - least + 1), square - own
+            step = max(step, n * share / (max(int(counts[view]), 1) * chances.gap))
+        return Score(step, Spread(constant, linear, square))
 
     def _few(self, weight: Floats, counts: NDArray[np.int64], reports: int) -> tuple[float, float]:
         """Where a marginal has few reports: how far one of them can move it, times n, and a safe standard error."""

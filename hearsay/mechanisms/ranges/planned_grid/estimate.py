@@ -55,4 +55,7 @@ class PlannedGridEstimate(GridRanges):
         return entries(self.uncertainty.axes)
 
     def combine(self, query: Floats) -> tuple[float, float, float]:
-        return float((query * self.estimate).sum()), self.uncertainty.linear(query), 0.0
+        return float((query * self.estimate).sum()), self.uncertainty.linear(query)[0], 0.0
+
+    def steepness(self, query: Floats) -> float:
+        return self.uncertainty.linear(query)[1]

@@ -60,14 +60,14 @@ class TupleVariance:
         return inference.of_squares(a) + UNKNOWN * inference.unknown
 
     @cached_property
+    def _slopes(self) -> list[float]:
+        """What somebody more or less at a box changes in the variance of every tuple, at most, per unit of W^2."""
+        return [noise.slope if noise.scale < UNKNOWN else 0.0 for noise in self.inference.noise]
+
+    @cached_property
     def _by_shares(self) -> Floats:
         """scale b m^2 of every tuple: the factor of f times the square of the sum of L_i D_i q."""
         return self.inference.table([noise.scale * noise.b for noise in self.inference.noise]) * self._squared
-
-    @cached_property
-    def _by_one_more(self) -> Floats:
-        """The same for what somebody more can add to the variance."""
-        return self.inference.table([noise.slope for noise in self.inference.noise]) * self._squared
 
     @cached_property
     def _by_means(self) -> Floats:
@@ -80,18 +80,18 @@ class TupleVariance:
         return squared
 
     def ranges(self, ends: Ends) -> tuple[Floats, Floats]:
-        """Variance of every range, and how much it can change with the share: by one more where that adds most."""
+        """Variance of every range, and how much it can change with the share."""
         squares = [axis.squares(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
         variance = _weighed(self._coins, squares)
         if self.shares is None:
             return variance, np.zeros(variance.shape)
         if entries(self.axes) > _MOST_ENTRIES:
-            found = np.array([self._on_leaves(query) for query in self._inside(ends)]).reshape(-1, 2)
+            found = np.array([self._on_leaves(query) for query in self._inside(ends)])
             return found[:, 0], found[:, 1]
         parts = [axis.parts(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
         details = [axis.details(x, y, part[:, :, 0]) for axis, (x, y), part in zip(self.axes, ends, parts, strict=True)]
-        held, pairs = self._held(parts), [_pairs_of_levels(detail) for detail in details]
-        return variance + self._of_shares(pairs, held) - self._of_means(details, held), self._largest(pairs)
+        held = self._held(parts)
+        return variance + self._of_shares(details, held) - self._of_means(details, held), self._steepest(details)
 
     def _held(self, parts: list[Places]) -> Floats:
         """Shares of the products of parts: shape (ranges, parts of the first axis, of the second, ...)."""
@@ -111,40 +111,39 @@ class TupleVariance:
         assert self.shares is not None
         return cumulative(self.shares)
 
-    def _of_shares(self, pairs: list[Floats], held: Floats) -> Floats:
+    def _of_shares(self, details: list[Floats], held: Floats) -> Floats:
         """Sum over tuples of scale b sum W^2 f, with the square of the sum over levels written out as pairs."""
         found = held
-        for axis in pairs:
-            found = _contracted(found, axis)
-        return found.reshape(len(held), -1) @ self._shares_of_pairs
+        for detail in details:
+            found = _contracted(found, _pairs(detail))
+        return found.reshape(len(held), -1) @ self._of_pairs.reshape(-1)
 
-    def _largest(self, pairs: list[Floats]) -> Floats:
-        """The sum over tuples of slope W^2 at the product of parts where it is largest."""
-        found = np.broadcast_to(self._slopes_of_pairs, (len(pairs[0]), self._slopes_of_pairs.size))
-        for axis in pairs:
-            found = _contracted(found.reshape(len(axis), axis.shape[2], -1), axis.transpose(0, 2, 1))
-        largest: Floats = found.reshape(len(found), -1).max(axis=1)
-        return np.maximum(largest, 0.0)
-
-    @cached_property
-    def _shares_of_pairs(self) -> Floats:
-        return self._of_pairs(self._by_shares)
+    def _steepest(self, details: list[Floats]) -> Floats:
+        """The largest sum over tuples of slope W^2 that some place of the grid has: what a share there can change."""
+        found = np.broadcast_to(self._of_steep_pairs, (len(details[0]), *self._of_steep_pairs.shape))
+        for detail in details:
+            found = _contracted(found, _pairs(detail).transpose(0, 2, 1))
+        return found.reshape(len(found), -1).max(axis=1)
 
     @cached_property
-    def _slopes_of_pairs(self) -> Floats:
-        return self._of_pairs(self._by_one_more)
+    def _of_pairs(self) -> Floats:
+        return self._pair_table(self._by_shares)
 
-    def _of_pairs(self, table: Floats) -> Floats:
-        """L_i L_j times the sum of the table over the tuples that are nowhere coarser than i or j.
+    @cached_property
+    def _of_steep_pairs(self) -> Floats:
+        return self._pair_table(self.inference.table(self._slopes) * self._squared)
 
-        Pairs of levels of the first axis, then of the second, and so on, in one row.
+    def _pair_table(self, by_tuple: Floats) -> Floats:
+        """L_i L_j times the sum of a number over the tuples that are nowhere coarser than i or j.
+
+        Pairs of levels of the first axis, then of the second, and so on.
         """
         axes = range(len(self.axes))
-        inverse, factors = self.inference.inverse, sums_from(table)
+        inverse, factors = self.inference.inverse, sums_from(by_tuple)
         finer = np.ix_(*(np.maximum.outer(*(np.arange(axis.height + 1),) * 2).reshape(-1) for axis in self.axes))
         pairs = np.multiply.outer(inverse, inverse).transpose([side + axis for axis in axes for side in (0, len(axes))])
-        row: Floats = (pairs.reshape(factors[finer].shape) * factors[finer]).reshape(-1)
-        return row
+        table: Floats = pairs.reshape(factors[finer].shape) * factors[finer]
+        return table
 
     def _of_means(self, details: list[Floats], held: Floats) -> Floats:
         """Sum over tuples of scale (sum W f)^2."""
@@ -208,24 +207,24 @@ class TupleVariance:
                 query = np.multiply.outer(query, (leaves >= x[number]) & (leaves < y[number]))
             yield query
 
-    def linear(self, query: Floats) -> float:
-        """Variance of the sum of share times query over all cells."""
-        return self._on_leaves(query[np.ix_(*(axis.owner for axis in self.axes))])[0]
+    def linear(self, query: Floats) -> tuple[float, float]:
+        """Variance of the sum of share times query over all cells, and how much it can change with a cell's share."""
+        return self._on_leaves(query[np.ix_(*(axis.owner for axis in self.axes))])
 
     def _on_leaves(self, query: Floats) -> tuple[float, float]:
-        """Variance of the sum of share times query over all leaves, and how much it can change with the shares."""
-        inference, variance, slope = self.inference, 0.0, 0.0
+        """The same of a sum over all leaves."""
+        inference, variance, steep = self.inference, 0.0, []
         if inference.unknown.any() and self._tells_nothing(query):
             return UNKNOWN, 0.0
-        for levels, noise in zip(inference.asked, inference.noise, strict=True):
+        for levels, noise, slope in zip(inference.asked, inference.noise, self._slopes, strict=True):
             if noise.scale < UNKNOWN:
                 inverse = falls(up_to(inference.inverse, levels))
                 weights = inference.information[levels] * blended(averaged(query, levels), inverse)
                 f = averaged(self._leaves, levels) * inference.spans[levels]
                 sums = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
                 variance += float(noise.variance(*sums, 0.0, 0.0))
-                slope += noise.slope * float((weights**2).max())
-        return variance, slope
+                steep.append((levels, slope * weights**2))
+        return variance, float(spread_over(steep, inference.heights).max()) if steep else 0.0
 
     def _tells_nothing(self, leaves: Floats) -> bool:
         """Whether a query on the leaves takes anything that no report tells."""
@@ -241,15 +240,15 @@ def _weighed(table: Floats, squares: list[Floats]) -> Floats:
     return np.asarray(result)
 
 
-def _pairs_of_levels(detail: Floats) -> Floats:
-    """D_i q times D_j q at the parts of an axis, for all pairs in a row."""
-    return (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
-
-
 def _contracted(tensor: Floats, matrices: Floats) -> Floats:
     """For every range its matrix applied along the first axis, which is taken away and comes back as the last one."""
     first = tensor.reshape(*tensor.shape[:2], -1)
     return (first.transpose(0, 2, 1) @ matrices).reshape(len(tensor), *tensor.shape[2:], -1)
+
+
+def _pairs(detail: Floats) -> Floats:
+    """Products of two levels' details: shape (ranges, parts, pairs of levels)."""
+    return (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
 
 
 def _node_squares(axis: BinaryAxis, level: int) -> Floats:

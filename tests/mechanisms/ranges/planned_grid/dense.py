@@ -48,7 +48,7 @@ def variance(inference: TupleInference, query: np.ndarray, shares: np.ndarray) -
     return float(total)
 
 
-def slope(inference: TupleInference, query: np.ndarray) -> float:
+def dense_slope(inference: TupleInference, query: np.ndarray) -> float:
     """What somebody more adds to the variance at the leaf where it is most."""
     added = np.zeros(query.size)
     for levels, noise, weights in zip(inference.asked, inference.noise, least_squares(inference), strict=True):

@@ -177,6 +177,31 @@ def coverage_of_a_point_mass(epsilon: float, people: int, runs: int) -> tuple[fl
     return float(held.mean()), float(held[:, -1].mean())
 
 
+def test_sums_of_few_reports_hold() -> None:
+    """A single cell as a linear query: 75% held."""
+    mechanism, runs = grid([5, 16], 6.0), 200
+    cells = np.array([[2, 7], [2, 8], [1, 6], [2, 7], [3, 9]])
+    query = np.zeros((1, 80))
+    query[0, 2 * 16 + 7] = 1.0
+    held = []
+    for seed in range(runs):
+        found = estimated(mechanism, cells, seed).sums(3 * query - 1)
+        low, high = found.ends()
+        held.append(low[0] <= 3 * 0.4 - 1 <= high[0])
+    assert np.mean(held) > 0.93 - 5 * np.sqrt(0.93 * 0.07 / runs)
+
+
+def test_intervals_of_many_reports_are_not_needlessly_wide() -> None:
+    """Half of the grid at epsilon 6: 2.5 times the error before."""
+    mechanism, runs = grid([31, 2], 6.0), 60
+    cells = np.stack(np.unravel_index(np.arange(3_000) % 62, (31, 2)), axis=1)
+    low, high = np.array([[0, 0], [15, 0], [0, 1]]), np.array([[14, 1], [30, 1], [30, 1]])
+    found = [estimated(mechanism, cells, seed).ranges(low, high) for seed in range(runs)]
+    error = np.std([one.value for one in found], axis=0)
+    width = np.mean([np.subtract(*one.ends()[::-1]) for one in found], axis=0)
+    assert (width < 1.5 * 2 * Z95 * error).all()  # 60 runs know the error to 9%
+
+
 def test_what_no_report_tells_is_unknown_and_the_rest_is_not() -> None:
     """Without the tuples that cut the second axis, ranges over all of it are still answered."""
     mechanism, cells = grid([8, 8]), skewed([8, 8], 6_000)
