@@ -72,6 +72,11 @@ class Domain(ABC):
         """Values of simulated people: `draw(size)` gives each of them a cell of an axis of that size."""
         raise SpecificationError(f"people of a domain of kind {self.kind} cannot be simulated; give a file of values")
 
+    @property
+    def numbers_per_key(self) -> int | None:
+        """Where a value is a set of keys: how many numbers go with each of them; None where it is something else."""
+        return None
+
     def calls_for(self) -> tuple[str, str] | None:
         """The mechanism made for what the survey says of its values, and why; None: any that predicts least error."""
         return None

@@ -86,6 +86,10 @@ class KeyValue(Domain):
         """How many numbers a pair carries; a report tells about one of them."""
         return len(self.values)
 
+    @property
+    def numbers_per_key(self) -> int:
+        return self.dimensions
+
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
         only(table, {"kind", "keys", "values", "low", "high", "ordered", "pairs"})

@@ -44,20 +44,18 @@ class Pairs:
 
     @classmethod
     def join(cls, parts: Sequence["Pairs"]) -> "Pairs":
-        """Parts one after the other; devices of the same name become one."""
+        """Parts one after the other; where all of them have names, devices of the same name become one."""
         if len(parts) == 1:
             return parts[0]
         keys = np.concatenate([part.keys for part in parts])
         values = np.concatenate([part.values for part in parts])
-        offsets = np.cumsum([0, *(len(part) for part in parts)])
-        device = np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=False)])
-        if any(part.names is None for part in parts):
-            return cls.grouped(device, keys, values, int(offsets[-1]))
-        names, number = np.unique(
-            np.concatenate([part.names for part in parts if part.names is not None]), return_inverse=True
-        )
+        sizes = np.concatenate([part.sizes for part in parts])
+        called = [part.names for part in parts if part.names is not None]
+        if len(called) < len(parts):
+            return cls(np.concatenate([[0], np.cumsum(sizes)]), keys, values)
+        names, number = np.unique(np.concatenate(called), return_inverse=True)
         try:
-            joined = cls.grouped(number[device], keys, values, len(names))
+            joined = cls.grouped(np.repeat(number, sizes), keys, values, len(names))
         except ValueOutsideDomain as error:
             raise ValueOutsideDomain(str(error)) from None  # the position is none of a block
         return replace(joined, names=names)
