@@ -57,7 +57,7 @@ def _block(row: dict[str, Any]) -> list[str]:
     if row["round"] is not None:
         state += f", round {row['round']} {'open' if row['round_open'] else 'closed'}"
     lines = [
-        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {state})",
+        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag'][:8]}, {state})",
         f"  published  {row['published_reports']:,} reports{_rate(row['published_per_s'])}",
         f"  folded     {row['folded_reports']:,} reports{_rate(row['folded_per_s'])}",
         f"  waiting    {row['waiting_reports']:,} reports",
