@@ -112,14 +112,3 @@ def plus_signs(values: NDArray[np.float64], random: Random) -> NDArray[np.bool_]
 def bins_of(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
     """The bin of each value in -1..1, of `bins` equal ones; the last is closed."""
     return np.minimum(((values + 1.0) * (bins / 2)).astype(np.int64), bins - 1)
-
-
-def below_each(bounds: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
-    """A uniform integer below every device's own bound (at least 1), exact by rejection."""
-    bound = bounds.astype(np.uint64)
-    # 2^64 mod bound values at the top of a word's range would come once too often.
-    excess = (np.uint64(2**64 - 1) % bound + np.uint64(1)) % bound
-    drawn = random.words(len(bounds))
-    while (refused := np.flatnonzero(drawn > np.uint64(2**64 - 1) - excess)).size:
-        drawn[refused] = random.words(refused.size)
-    return (drawn % bound).astype(np.int64)
