@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, of_one_device, only
+from hearsay.mechanisms.domains.domain import (
+    MAXIMUM_CELLS,
+    Domain,
+    Indices,
+    as_list,
+    check_columns,
+    of_one_device,
+    only,
+)
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 
 Ends = list[tuple[int, int]]
@@ -73,9 +81,7 @@ class Cells(Domain):
         return np.ravel_multi_index(tuple(indices.T), self.shape).astype(np.int64)
 
     def read(self, columns: Mapping[str, Any]) -> Indices:
-        missing = [name for name in self.columns if name not in columns]
-        if missing:
-            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        check_columns(columns, self.columns)
         encoded = [axis.encode(columns[axis.name]) for axis in self.axes]
         return encoded[0] if len(encoded) == 1 else np.stack(encoded, axis=1)
 

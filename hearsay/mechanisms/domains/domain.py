@@ -93,6 +93,13 @@ def only(table: Mapping[str, Any], allowed: set[str], where: str = "domain") -> 
             raise SpecificationError(f"{where} has the unknown key {key!r}; allowed: {', '.join(sorted(allowed))}")
 
 
+def check_columns(columns: Mapping[str, Any], needed: Sequence[str]) -> None:
+    """Refuse columns of which one is missing."""
+    for name in needed:
+        if name not in columns:
+            raise ValueOutsideDomain(f"missing column {name!r}; needed: {', '.join(needed)}")
+
+
 def as_list(value: Any, where: str) -> list[Any]:
     """A list of a survey's table that must not be empty."""
     if not isinstance(value, list | tuple) or not value:

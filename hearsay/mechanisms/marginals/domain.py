@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, of_one_device, only
+from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, check_columns, of_one_device, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 
@@ -90,9 +90,7 @@ class AttributeDomain(Domain):
         }
 
     def read(self, columns: Mapping[str, Any]) -> Indices:
-        missing = [name for name in self.columns if name not in columns]
-        if missing:
-            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        check_columns(columns, self.columns)
         return np.stack([axis.encode(columns[axis.name]) for axis in self.axes], axis=1)
 
     def one(self, value: Any) -> Indices:
