@@ -100,6 +100,22 @@ def check_columns(columns: Mapping[str, Any], needed: Sequence[str]) -> None:
             raise ValueOutsideDomain(f"missing column {name!r}; needed: {', '.join(needed)}")
 
 
+def checked_indices(values: Any, shape: Sequence[int], rows: bool) -> Indices:
+    """Cells below the sizes of some axes: one index a device or, with `rows`, a row of them. Integers only."""
+    indices = np.asarray(values)
+    expected = (len(indices), len(shape)) if rows else (len(indices),)
+    if indices.size == 0:
+        return np.zeros(expected, dtype=np.int64)
+    if not np.issubdtype(indices.dtype, np.integer):
+        raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
+    if indices.shape != expected:
+        raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
+    if (indices < 0).any() or (indices.reshape(len(indices), -1) >= np.array(shape)).any():
+        ends = " x ".join(f"0..{size - 1}" for size in shape)
+        raise ValueOutsideDomain(f"values must be cells of the domain, {ends}")
+    return indices.astype(np.int64)
+
+
 def as_list(value: Any, where: str) -> list[Any]:
     """A list of a survey's table that must not be empty."""
     if not isinstance(value, list | tuple) or not value:
