@@ -37,7 +37,7 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
         print_json(rows)
     else:
         for row in rows:
-            click.echo("\n".join(_block(row)))
+            click.echo("\n".join(_block({**row, "tag": row["tag"][:8]})))
         if not rows:
             click.echo("no survey yet; add one with: hearsay survey add FILE")
         click.echo(f"at work    {_processes(registry)}")
@@ -57,7 +57,7 @@ def _block(row: dict[str, Any]) -> list[str]:
     if row["round"] is not None:
         state += f", round {row['round']} {'open' if row['round_open'] else 'closed'}"
     lines = [
-        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag'][:8]}, {state})",
+        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {state})",
         f"  published  {row['published_reports']:,} reports{_rate(row['published_per_s'])}",
         f"  folded     {row['folded_reports']:,} reports{_rate(row['folded_per_s'])}",
         f"  waiting    {row['waiting_reports']:,} reports",
