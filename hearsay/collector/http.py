@@ -21,11 +21,11 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from hearsay.collector.errors import ServeError
 
-_LOG = logging.getLogger("hearsay.estimator")
+_LOG = logging.getLogger("hearsay.http")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 10.0, 3.0  # honcho kills what is left five seconds after SIGTERM
 
 MOST_CONNECTIONS = 512
-FILES_LEFT = 4  # connections take a quarter of the files that the process may open: snapshots need some too
+FILES_EACH = 4  # connections take a quarter of the files that the process may open: snapshots need some too
 REQUEST_S = 10.0  # to send a whole request's head; also how often connections are looked at
 RESPONSE_S = 60.0  # for a request, from its head to the last byte that the client takes
 
@@ -33,7 +33,7 @@ RESPONSE_S = 60.0  # for a request, from its head to the last byte that the clie
 def most_connections() -> int:
     """How many connections are held at once."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(files // FILES_LEFT, 8))
+    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(files // FILES_EACH, 8))
 
 
 class _Bounded(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # uvicorn chooses the class when it is imported

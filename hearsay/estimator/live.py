@@ -72,11 +72,6 @@ def _too_small(survey: Survey, readings: Mapping[str, Sequence[Reading]]) -> tup
     return tuple(name for name, reports in held.items() if reports < survey.minimum_reports)
 
 
-def live_estimate(registered: Registered, window: str = ALL) -> Estimate:
-    """The estimate for a window (its name, `all`, or `last:N`) at this moment."""
-    return live(registered, window).estimate()
-
-
 def add(survey: Survey, window: str, readings: Sequence[Reading], final: bool) -> Live:
     """Add readings up. The state of a single one is not copied."""
     total: Vector | None = None

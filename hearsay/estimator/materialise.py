@@ -24,7 +24,7 @@ from hearsay.estimator.retention import forget
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.estimator.snapshots import in_redis as published
-from hearsay.estimator.snapshots.owner import Owner, own, owned
+from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
 from hearsay.estimator.totals import record_merged
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -156,7 +156,7 @@ class Materialiser:
         content = current.content()
         published.put(registered, name, content.version, content.short_json(), self.root)
         if self.root is not None:
-            own(self.root, survey.name, Owner.of(self.registry.deployment, registered.birth))
+            own(self.root, survey.name, self._owner(registered))
             snapshot.publish(self.root, content, lambda: published.held_version(registered, name) == content.version)
         if merged == len(due):  # else look again, though nothing changes: CUT may be waiting for a merge
             self._done[key] = content.version
@@ -193,8 +193,14 @@ class Materialiser:
         record_merged(reading)
         return True
 
+    def _owner(self, registered: Registered) -> Owner:
+        return Owner.of(self.registry.deployment, registered.birth)
+
     def _retain(self, registered: Registered, result: Pass) -> None:
-        for window in forget(registered, self.root):
+        root = self.root
+        if root is not None and is_anothers(root, registered.survey.name, self._owner(registered)):
+            root = None  # what another deployment keeps there is none of ours to forget
+        for window in forget(registered, root):
             result.purged += 1
             key = (registered.survey.tag, window)
             self._done.pop(key, None)
@@ -205,10 +211,10 @@ class Materialiser:
         """Remove snapshots of surveys that were deleted, from wherever that was done."""
         if self.root is None:
             return
-        for name in owned(self.root, self.registry.deployment):
-            if name not in self.registry.names():
-                snapshot.remove_survey(self.root, name)
-                _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})
+        written = owned(self.root, self.registry.deployment)
+        for name in sorted({*written} - {*self.registry.names()}):
+            snapshot.remove_survey(self.root, name)
+            _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})
 
     def _drop_all_but(self, tags: set[str]) -> None:
         """Forget surveys that were deleted."""

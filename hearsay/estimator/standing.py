@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hearsay.collector.heartbeats import roles
-from hearsay.collector.limits import MEMORY_SHARE
+from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.store.condition import Condition
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status, status
-from hearsay.estimator.totals import totals
+from hearsay.estimator.totals import Totals, totals
 from hearsay.mechanisms.errors import QueryError
 
 ROLES = ("collector", "worker", "estimator")
@@ -35,12 +35,12 @@ class Trouble:
 
 def waiting_reports(registered: Registered) -> int:
     """Reports that were published and are in no answer yet; 0 where nothing waits."""
-    return sum(_waiting(seen, totals(store, seen.windows).accounted) for store, seen in _looked_at(registered))
+    return sum(waiting_in(seen, totals(store, seen.windows)) for store, seen in _looked_at(registered))
 
 
-def _waiting(seen: Status, accounted: int) -> int:
-    """By what writers said: entries that were refused as a whole held reports that nobody could count."""
-    return max(seen.published_reports - accounted, 0) if seen.waiting_entries else 0
+def waiting_in(seen: Status, total: Totals) -> int:
+    """Of one shard. By what writers said: entries that were refused as a whole held reports that nobody could count."""
+    return max(seen.published_reports - total.accounted, 0) if seen.waiting_entries else 0
 
 
 def said_with(refusal: QueryError, waiting: int) -> QueryError:
@@ -106,7 +106,8 @@ def _of_survey(registered: Registered, present: Mapping[str, int]) -> list[Troub
             found.append(Trouble("ranges", name, words, True))
         if seen.quarantined:
             words = (
-                f"{of}: {seen.quarantined} ranges failed five times and are put aside; see hearsay survey skip --help"
+                f"{of}: {seen.quarantined} ranges failed {ATTEMPTS} times and are put aside; "
+                "see hearsay survey skip --help"
             )
             found.append(Trouble("quarantine", name, words, False))
         if seen.pressure is not None:

@@ -25,7 +25,7 @@ def _text(allowed: str, accept: Callable[[str], bool], text: str) -> str:
 
 
 def _integer(low: int, high: int, text: str) -> int:
-    if not text.isdecimal() or not low <= int(text) <= high:
+    if not (text.isascii() and text.isdecimal()) or not low <= int(text) <= high:
         raise ValueError(f"an integer in {low}..{high}")
     return int(text)
 

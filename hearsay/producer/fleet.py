@@ -85,24 +85,18 @@ class Fleet:
 
     def _one_round(self, people: "_Chosen", devices: int, progress: Callable[[int], None]) -> int:
         """One report of each device that is asked in the open round, as far as it stays open."""
-        started, asked, sent = time.monotonic(), 0, 0
-        step = BATCH_REPORTS * len(self._writers)
-        if self._rate is not None:
-            step = min(step, max(1, int(self._rate / STEPS_PER_S)))
+        started, asked, sent, step = time.monotonic(), 0, 0, self._step()
         self._is_over = False
         for batch in range(-(-devices // step)):
             if self._stop.is_set() or self._is_over:
                 break  # the next round asks them again
             values = people.batch(batch, min(step, devices - batch * step))
-            for number, writer in enumerate(self._writers):
-                mine = values[number :: len(self._writers)]
-                if len(mine):
-                    stored = self._publish_in_round(writer, mine)
-                    sent += stored
-                    progress(stored)
+            for writer, mine in self._dealt(values):
+                stored = self._publish_in_round(writer, mine)
+                sent += stored
+                progress(stored)
             asked += len(values)
-            if self._rate is not None:
-                self._stop.wait(max(0.0, started + asked / self._rate - time.monotonic()))
+            self._keep_pace(started, asked)
         for writer in self._writers:
             writer.check()
         return sent
@@ -120,20 +114,33 @@ class Fleet:
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Publish one report for each of so many devices; answers how many, fewer only when stopped."""
-        started, sent = time.monotonic(), 0
-        step = BATCH_REPORTS * len(self._writers)
-        if self._rate is not None:
-            step = min(step, max(1, int(self._rate / STEPS_PER_S)))
+        started, sent, step = time.monotonic(), 0, self._step()
         while sent < devices and not self._stop.is_set():
             count = min(step, devices - sent)
             self._publish(people.take(count))
             sent += count
             progress(count)
-            if self._rate is not None:
-                self._stop.wait(max(0.0, started + sent / self._rate - time.monotonic()))
+            self._keep_pace(started, sent)
         for writer in self._writers:
             writer.close()
         return sent
+
+    def _step(self) -> int:
+        """How many devices report before the next look at the clock."""
+        step = BATCH_REPORTS * len(self._writers)
+        return step if self._rate is None else min(step, max(1, int(self._rate / STEPS_PER_S)))
+
+    def _keep_pace(self, started: float, done: int) -> None:
+        """Wait until more than `done` reports are due."""
+        if self._rate is not None:
+            self._stop.wait(max(0.0, started + done / self._rate - time.monotonic()))
+
+    def _dealt(self, values: Values) -> Iterator[tuple["Writer", Values]]:
+        """The values that each shard's writer gets; none gets nothing."""
+        for number, writer in enumerate(self._writers):
+            mine = values[number :: len(self._writers)]
+            if len(mine):
+                yield writer, mine
 
     def _take_part_in(self, closed: int | None) -> None:
         """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
@@ -152,8 +159,7 @@ class Fleet:
         self._codec = codec(self._mechanism)
 
     def _publish(self, values: Values) -> None:
-        for number, writer in enumerate(self._writers):
-            mine = values[number :: len(self._writers)]
+        for writer, mine in self._dealt(values):
             while len(mine):
                 entries, counts = self._made(mine)
                 try:
@@ -176,7 +182,7 @@ class Fleet:
 class _Chosen:
     """The people of a fleet, drawn once and kept; of every batch those who are asked in a round."""
 
-    def __init__(self, people: People, kept: list[Any], groups: int = 1, number: int = 1) -> None:
+    def __init__(self, people: People, kept: list[Any], groups: int, number: int) -> None:
         self._people, self._kept, self._groups, self._number = people, kept, groups, number
 
     def batch(self, number: int, count: int) -> Any:

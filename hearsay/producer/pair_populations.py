@@ -61,26 +61,21 @@ class PairLaw:
 
     def draw(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
         """The pairs of so many devices, at a cost that grows with the pairs, not with devices times keys."""
-        parts = [
-            self._some(min(_DEVICES_AT_ONCE, devices - start), dimensions, generator)
-            for start in range(0, devices, _DEVICES_AT_ONCE)
-        ]
-        starts = np.zeros(devices + 1, dtype=np.int64)
-        if parts:
-            np.cumsum(np.concatenate([part.sizes for part in parts]), out=starts[1:])
-        empty = Pairs(starts[:1], np.zeros(0, dtype=np.int64), np.zeros((0, dimensions)))
-        parts = parts or [empty]
-        return Pairs(
-            starts, np.concatenate([part.keys for part in parts]), np.concatenate([part.values for part in parts])
+        return Pairs.join(
+            [
+                self._some(min(_DEVICES_AT_ONCE, devices - start), dimensions, generator)
+                for start in range(0, max(devices, 1), _DEVICES_AT_ONCE)
+            ]
         )
 
     def _some(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
+        """Of `_DEVICES_AT_ONCE` devices at most."""
         holders, counts = [], []
         for share in self.share.tolist():
             found = _holders(devices, share, generator)
             holders.append(found)
             counts.append(found.size)
-        device = np.concatenate(holders).astype(np.uint16 if devices <= _DEVICES_AT_ONCE else np.int64)
+        device = np.concatenate(holders).astype(np.uint16)
         keys = np.repeat(np.arange(len(self.share)), counts)
         order = np.argsort(device, kind="stable")  # keys rise within a device, since they rise before
         keys = keys[order]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain, Indices
-from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.producer import pair_populations
 from hearsay.producer.errors import DistributionError
 from hearsay.producer.pair_populations import PairLaw
@@ -88,13 +87,11 @@ class Population:
     def __init__(self, name: str, domain: Domain, generator: np.random.Generator) -> None:
         self._name, self._domain, self._generator = name, domain, generator
         self._cumulative: dict[int, Shares] = {}
-        self._pairs: PairLaw | None = None
-        if name in pair_populations.NAMES:
-            if not isinstance(domain, KeyValue):
-                raise DistributionError(f"distribution {name} is of key-value pairs, this domain is {domain.kind}")
-            self._pairs = PairLaw.named(name, domain.size, SPREAD)
-        else:
+        self._pairs = PairLaw.named(name, domain.size, SPREAD) if name in pair_populations.NAMES else None
+        if self._pairs is None:
             shares(name, 2)  # an unknown name is refused now
+        elif domain.numbers_per_key is None:
+            raise DistributionError(f"distribution {name} is of key-value pairs, this domain is {domain.kind}")
 
     @property
     def truth(self) -> Shares:
@@ -105,8 +102,9 @@ class Population:
 
     def take(self, count: int) -> Any:
         """The values of the next people."""
-        if self._pairs is not None and isinstance(self._domain, KeyValue):
-            return self._pairs.draw(count, self._domain.dimensions, self._generator)
+        numbers = self._domain.numbers_per_key
+        if self._pairs is not None and numbers is not None:
+            return self._pairs.draw(count, numbers, self._generator)
         return self._domain.people(lambda size: self._draw(size, count))
 
     def _draw(self, size: int, count: int) -> Indices:

@@ -3,7 +3,7 @@ import pytest
 
 from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.estimator.live import live, live_estimate
+from hearsay.estimator.live import live
 from hearsay.mechanisms import merge
 from hearsay.mechanisms.errors import QueryError
 from tests.estimator.surveys import colours, deliver, state_of
@@ -16,7 +16,7 @@ ONE = 1_738_328_400_000  # 2025-01-31 13:00 UTC
 def test_a_survey_without_reports_is_empty(registry: Registry) -> None:
     registered = registry.add(colours())
     assert live(registered).content().withheld
-    assert live_estimate(registered).reports == 0
+    assert live(registered).estimate().reports == 0
 
 
 def test_accumulator_plus_deltas_are_what_was_folded(registry: Registry) -> None:
@@ -28,7 +28,7 @@ def test_accumulator_plus_deltas_are_what_was_folded(registry: Registry) -> None
     found = live(registered)
     for name, array in expected.items():
         assert np.array_equal(found.state[name], array)
-    assert live_estimate(registered).reports == 500
+    assert live(registered).estimate().reports == 500
 
 
 def test_shards_are_added_as_states(registry: Registry) -> None:
@@ -51,10 +51,10 @@ class TestWindows:
         names = ["20250131T130000Z", "20250131T140000Z", "20250131T150000Z"]
         assert [window.name for window in hourly.windows] == names
         for hour, name in enumerate(names):
-            assert live_estimate(hourly, name).reports == 100 + hour
-        assert live_estimate(hourly, "last:2").reports == 203
-        assert live_estimate(hourly, "last:99").reports == 303
-        assert live_estimate(hourly, "all").reports == 303
+            assert live(hourly, name).estimate().reports == 100 + hour
+        assert live(hourly, "last:2").estimate().reports == 203
+        assert live(hourly, "last:99").estimate().reports == 303
+        assert live(hourly, "all").estimate().reports == 303
 
     def test_sums_of_windows_equal_one_fold(self, hourly: Registered) -> None:
         expected = merge(state_of(colours(), 101, 1), state_of(colours(), 102, 2))

@@ -190,6 +190,8 @@ class TestRefusals:
             (METRES, "range -0.1 0.5", "must be a number in 0..1"),
             (FIVE, "quantile 0", "above 0 and below 1, got 0"),
             (FIVE, "quantile 0.5 1", "above 0 and below 1, got 1"),
+            (FIVE, "quantile 0.\u0665", "above 0 and below 1, got"),
+            (FIVE, "point \u0663", "must be an integer in 0..4, got"),
             (FIVE, "quantile nan", "above 0 and below 1"),
             (FIVE, "quantile x", "above 0 and below 1"),
             (FIVE, "cdf 3", "takes no argument"),

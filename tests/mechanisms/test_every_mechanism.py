@@ -1,5 +1,7 @@
 """The laws that every registered mechanism obeys, checked on each of its examples."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -151,3 +153,18 @@ def test_canonical_options_build_the_same_mechanism(mechanism: Mechanism) -> Non
     assert again.canonical_options() == mechanism.canonical_options()
     assert again.layout == mechanism.layout
     assert again.arrays == mechanism.arrays
+
+
+# What other files hold mechanisms to on domains of their own.
+ON_ANY_DOMAIN: list[Callable[[Mechanism], None]] = [
+    test_channel_keeps_the_guarantee_for_every_pair_and_every_report,
+    test_spent_epsilon_is_not_above_the_claim,
+    test_device_draws_from_the_channel,
+    test_folding_parts_equals_folding_all_exactly,
+    test_values_outside_the_domain_are_refused_and_never_shown,
+]
+
+
+def name_of(law: Callable[[Mechanism], None]) -> str:
+    """How a law is called in the name of a test."""
+    return law.__name__.removeprefix("test_")

@@ -1,10 +1,11 @@
 """Row 7: HEARSAY_PLUGINS and --plugins hold for every command that reads a survey, audit and simulate too."""
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import redis
 
 from hearsay.ops.cli import run
 from hearsay.ops.terminal.toml import dump
@@ -77,3 +78,24 @@ def test_a_module_that_is_not_there_is_said_in_one_line(
 def test_a_module_that_is_no_family_is_said_too(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", survey, "--plugins", "json"]) == 2
     assert "modules with DOMAINS, MECHANISMS, QUERIES, CANDIDATES, got 'json'" in capsys.readouterr().err
+
+
+def test_surveys_are_looked_after_by_flag_alone(
+    survey: str, hearsay: Callable[..., tuple[int, str, str]], client: redis.Redis
+) -> None:
+    plugin = ("--plugins", "tests.identity")
+    assert hearsay("survey", "show", survey)[0] == 2
+    for words in (
+        ("survey", "show", survey),
+        ("survey", "add", survey),
+        ("survey", "list"),
+        ("status", "--interval", "0"),
+        ("survey", "rejects", "buckets"),
+        ("survey", "skip", "buckets"),
+        ("survey", "close", "buckets"),
+        ("survey", "delete", "buckets", "--yes"),
+    ):
+        with plugged(""):
+            code, out, complaint = hearsay(*words, *plugin)
+        assert code == 0, complaint
+        assert "buckets" in out

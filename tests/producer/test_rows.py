@@ -1,4 +1,4 @@
-"""Rows of a CSV file that do not fit its header, and numbers with a comma: refused in every kind of domain."""
+"""Rows of a CSV file that do not fit its header, and doubtful numbers: refused in every kind of domain."""
 
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,10 @@ def test_a_cell_too_many_is_refused(tmp_path: Path, table: dict[str, Any], row: 
 
 
 @pytest.mark.parametrize(("table", "row", "place"), [case for case in CASES if case.values[2] is not None])
-@pytest.mark.parametrize("number", ["1,5", '"1,5"', "1_5", '"1,5 "', "1;5", '"1.234,5"'])
-def test_a_decimal_comma_is_refused(tmp_path: Path, table: dict[str, Any], row: str, place: int, number: str) -> None:
+@pytest.mark.parametrize("number", ["1,5", '"1,5"', "1_5", '"1,5 "', "1;5", '"1.234,5"', "\u0663", "\uff13"])
+def test_what_may_be_read_as_another_number_is_refused(
+    tmp_path: Path, table: dict[str, Any], row: str, place: int, number: str
+) -> None:
     cells = row.split(",")
     cells[place] = number
     said = refusal(tmp_path, table, row, ",".join(cells))

@@ -14,7 +14,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from hearsay.collector import limits
-from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.errors import CollectorError, StateError, UnknownSurvey
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.store.condition import condition, why
 from hearsay.collector.store.connect import Client
@@ -167,7 +167,10 @@ class Dispatcher:
         """Merge deltas where no estimator does: CUT refuses when too many wait, and then producers stand still."""
         for window in windows_of([store]):
             if has_deltas(store, window.name):
-                compact(read(store, window.name))
+                try:
+                    compact(read(store, window.name))
+                except StateError as error:  # of this window: others, and other surveys, go on
+                    _LOG.error("window %s of %s is not merged: %s", window.name, store.survey.name, error)
 
     def reconcile(self, store: Shard) -> int:
         """Give overdue ranges their next attempt, few at a time and only while the queue is short.

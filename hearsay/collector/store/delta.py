@@ -2,6 +2,8 @@
 
 from typing import NamedTuple, Self
 
+from hearsay.collector.errors import StateError
+
 _PARTS = b"parts "
 
 
@@ -16,8 +18,11 @@ class Delta(NamedTuple):
     def parse(cls, blob: bytes) -> Self:
         if not blob.startswith(_PARTS):
             return cls(blob, (), len(blob))
-        _, size, *names = blob.decode().split()
-        return cls(b"", tuple(names), int(size))
+        try:
+            _, size, *names = blob.decode().split()
+            return cls(b"", tuple(names), int(size))
+        except ValueError:
+            raise StateError(f"delta of {len(blob)} bytes is damaged") from None
 
     def blob(self) -> bytes:
         """As COMMIT stores it; the purge of a window reads it too."""

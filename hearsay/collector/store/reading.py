@@ -107,8 +107,10 @@ def _load_chunks(shard: Shard, pointers: dict[bytes, bytes], chunks: dict[bytes,
         if chunk is None:
             return None
         start = int(number.removeprefix(b"chunk:")) * CHUNK_CELLS
-        values = np.frombuffer(chunk, dtype="<i8")
-        vector[start : start + values.size] = values
+        held = vector[start : start + CHUNK_CELLS]
+        if len(chunk) != held.nbytes:
+            raise StateError(f"chunk of {shard.survey.name} must have {held.nbytes} bytes, got {len(chunk)}")
+        held[:] = np.frombuffer(chunk, dtype="<i8")
     return vector
 
 

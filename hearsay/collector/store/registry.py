@@ -118,7 +118,7 @@ class Registry:
 
         Above what they may take a reserve is left, in which reports are taken in and folded.
         """
-        limit = int(self.memory().get("maxmemory", 0))
+        limit = self.condition().limit_bytes
         if limit == 0:
             return
         others = [found for found in self.list() if found.survey.name != survey.name]

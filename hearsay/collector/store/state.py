@@ -85,7 +85,14 @@ def _section(cells: NDArray[np.intp], values: NDArray[np.int8], size: int) -> tu
 
 
 def apply_delta(vector: Vector, blob: bytes) -> set[int]:
-    """Add a delta in place; answers which chunks it touched."""
+    """Add a delta in place; answers which chunks it touched. After a StateError the vector must not be used."""
+    try:
+        return _apply(vector, blob)
+    except (ValueError, TypeError, IndexError) as error:  # what msgpack and numpy say of damaged bytes
+        raise StateError(f"delta of {len(blob)} bytes is damaged ({type(error).__name__})") from None
+
+
+def _apply(vector: Vector, blob: bytes) -> set[int]:
     layout, size, *content = msgpack.unpackb(blob)
     if layout > DELTA_LAYOUT:
         raise StateError(f"delta layout must be at most {DELTA_LAYOUT}, got {layout}")
@@ -94,6 +101,8 @@ def apply_delta(vector: Vector, blob: bytes) -> set[int]:
     parts = _first_layout(*content) if layout == 1 else _sections(content[0])
     touched: set[int] = set()
     for cells, added in parts:
+        if added.size != (vector if cells is None else cells).size:  # numpy would add a single number to all cells
+            raise ValueError("as many numbers as cells")
         if cells is None:
             vector += added
             check_overflow(vector)

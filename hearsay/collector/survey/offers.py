@@ -52,7 +52,7 @@ class Offer:
         """The survey in this round, for a device that answered rounds up to `answered`; OfferRefused says why not."""
         mechanism = survey.mechanism
         if self.tag != survey.tag:
-            raise OfferRefused(f"round must be of the survey with tag {survey.tag[:8]}, got another")
+            raise OfferRefused(f"round must be of the survey with tag {survey.tag8}, got another")
         if not 1 <= self.number <= mechanism.rounds:
             raise OfferRefused(f"round must be in 1..{mechanism.rounds}, got {self.number}")
         if self.number <= answered:

@@ -25,6 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.survey.windows import ALL
@@ -65,7 +66,7 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
             QueryError: _refuse(400),
             UnknownSurvey: _refuse(404),
             CollectorError: _refuse(500),
-            redis.exceptions.RedisError: _server_away,
+            redis.exceptions.RedisError: _server_trouble,
             HTTPException: _http_error,
             Exception: _bug,
         },
@@ -218,9 +219,10 @@ def _http_error(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
 
 
-def _server_away(request: Request, error: Exception) -> Response:
+def _server_trouble(request: Request, error: Exception) -> Response:
+    assert isinstance(error, redis.exceptions.RedisError)
     _LOG.warning("server trouble in a request", extra={"path": request.url.path, "error": type(error).__name__})
-    return JSONResponse({"error": "the Redis server cannot be reached"}, 503)
+    return JSONResponse({"error": why(error)}, 503)
 
 
 def _bug(request: Request, error: Exception) -> Response:

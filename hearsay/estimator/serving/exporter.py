@@ -18,7 +18,7 @@ from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import CAUSES, status
 from hearsay.estimator.snapshots import in_redis as published
-from hearsay.estimator.standing import troubles
+from hearsay.estimator.standing import troubles, waiting_in
 from hearsay.estimator.totals import totals
 
 SHARD = ("survey", "shard")
@@ -180,7 +180,7 @@ class _Families:
             (self.stream, seen.stream_entries),
             (self.backlog, seen.backlog_entries),
             (self.age, seen.backlog_age_s),
-            (self.waiting, max(seen.published_reports - total.accounted, 0) if seen.waiting_entries else 0),
+            (self.waiting, waiting_in(seen, total)),
             (self.oldest_range, seen.oldest_range_s),
             (self.outstanding, seen.outstanding),
             (self.quarantined, seen.quarantined),

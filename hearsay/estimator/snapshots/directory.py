@@ -205,7 +205,7 @@ def holds(root: str | Path, survey: Survey, window: str, version: int, final: bo
 
 
 def windows(root: str | Path, survey: str) -> list[str]:
-    """The windows of a survey that have a snapshot, oldest first."""
+    """The names of a survey's windows that have a snapshot."""
     folder = Path(root) / survey
     if not folder.is_dir():
         return []

@@ -23,11 +23,11 @@ from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import BlockStructured, Guarantee
 from hearsay.mechanisms.layout import Reports, smallest_unsigned
-from hearsay.mechanisms.oracles.hadamard_response import SignCoin, chances, positions, respond
+from hearsay.mechanisms.oracles.hadamard_response import PositionCoin, chances, positions, respond
 
 
 @dataclass(frozen=True)
-class BlockHadamardResponse(SignCoin):
+class BlockHadamardResponse(PositionCoin):
     """Hadamard response within the domain's blocks."""
 
     ID = "block-hr"

@@ -10,13 +10,14 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isfinite
+from math import inf, isfinite, isnan
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hearsay.mechanisms.base import EPSILON_LIMIT
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.mixtures import Mixtures, Weights
@@ -36,10 +37,8 @@ def read_matrix(text: str) -> list[list[Any]]:
 
 
 def _number(cell: str) -> Any:
-    try:
-        return float(cell)
-    except ValueError:
-        return cell  # refused by the option's check, which names the option
+    found = number(cell)
+    return cell if isnan(found) else found  # a text is refused by the option's check, which names the option
 
 
 def _matrix(name: str, infinite: bool, help: str) -> Option:
@@ -125,9 +124,9 @@ class Channel(FiniteChannel):
             )
         if len(matrix) != size:
             raise SpecificationError(f"options.matrix must have {size} rows, one per value, got {len(matrix)}")
-        for number, row in enumerate(matrix):
+        for place, row in enumerate(matrix):
             if abs(sum(row) - 1) > 1e-9:
-                raise SpecificationError(f"options.matrix row {number} must sum to 1, got {sum(row):.12g}")
+                raise SpecificationError(f"options.matrix row {place} must sum to 1, got {sum(row):.12g}")
         if privacy is not None:
             self._check_privacy(privacy)
         self.weights  # noqa: B018 - refuses a channel that breaks its promise

@@ -25,13 +25,13 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, HighLow
 from hearsay.mechanisms.layout import Reports, smallest_unsigned
-from hearsay.mechanisms.oracles.hadamard_response import SignCoin, chances, positions, respond
+from hearsay.mechanisms.oracles.hadamard_response import PositionCoin, chances, positions, respond
 
 _NAMED = 8  # a longer list of sensitive values is cut in words
 
 
 @dataclass(frozen=True)
-class HighLowHadamardResponse(SignCoin):
+class HighLowHadamardResponse(PositionCoin):
     """Protects the domain's sensitive values only."""
 
     ID = "highlow-hr"

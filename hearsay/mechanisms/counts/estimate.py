@@ -110,7 +110,7 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         return self.sums(np.eye(self.domain.size)[cells])
 
     def ranges(self, low: Ends, high: Ends) -> Measured:
-        first, after = checked_ends(low, high, self.domain.size)
+        first, after = checked_ends(low, high, self.domain)
         count = np.arange(self.domain.size)
         return self.sums(((count >= first[:, None]) & (count < after[:, None])).astype(np.float64))
 

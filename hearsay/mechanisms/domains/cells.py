@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, of_one_device, only
-from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.domains.domain import (
+    MAXIMUM_CELLS,
+    Domain,
+    Indices,
+    as_list,
+    check_columns,
+    checked_indices,
+    of_one_device,
+    only,
+)
+from hearsay.mechanisms.errors import QueryError, SpecificationError
 
 Ends = list[tuple[int, int]]
 Name = tuple[Any, dict[str, Any] | None]
@@ -52,18 +61,7 @@ class Cells(Domain):
 
         Integers only, inside the domain: a value outside is an error here and never sent.
         """
-        indices = np.asarray(values)
-        expected = (len(indices),) if len(self.axes) == 1 else (len(indices), len(self.axes))
-        if indices.size == 0:
-            return np.zeros(expected, dtype=np.int64)
-        if not np.issubdtype(indices.dtype, np.integer):
-            raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
-        if indices.shape != expected:
-            raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
-        limits = np.array(self.shape)
-        if (indices < 0).any() or (indices.reshape(len(indices), -1) >= limits).any():
-            raise ValueOutsideDomain(f"values must be cells of the domain, 0..{' x 0..'.join(map(str, limits - 1))}")
-        return indices.astype(np.int64)
+        return checked_indices(values, self.shape, rows=len(self.axes) > 1)
 
     def flatten(self, values: NDArray[Any] | Sequence[Any]) -> Indices:
         """Checked cells as one index each, row-major over the axes."""
@@ -73,9 +71,7 @@ class Cells(Domain):
         return np.ravel_multi_index(tuple(indices.T), self.shape).astype(np.int64)
 
     def read(self, columns: Mapping[str, Any]) -> Indices:
-        missing = [name for name in self.columns if name not in columns]
-        if missing:
-            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        check_columns(columns, self.columns)
         encoded = [axis.encode(columns[axis.name]) for axis in self.axes]
         return encoded[0] if len(encoded) == 1 else np.stack(encoded, axis=1)
 

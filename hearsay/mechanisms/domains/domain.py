@@ -72,6 +72,11 @@ class Domain(ABC):
         """Values of simulated people: `draw(size)` gives each of them a cell of an axis of that size."""
         raise SpecificationError(f"people of a domain of kind {self.kind} cannot be simulated; give a file of values")
 
+    @property
+    def numbers_per_key(self) -> int | None:
+        """Where a value is a set of keys: how many numbers go with each of them; None where it is something else."""
+        return None
+
     def calls_for(self) -> tuple[str, str] | None:
         """The mechanism made for what the survey says of its values, and why; None: any that predicts least error."""
         return None
@@ -86,6 +91,29 @@ def only(table: Mapping[str, Any], allowed: set[str], where: str = "domain") -> 
     for key in table:
         if key not in allowed:
             raise SpecificationError(f"{where} has the unknown key {key!r}; allowed: {', '.join(sorted(allowed))}")
+
+
+def check_columns(columns: Mapping[str, Any], needed: Sequence[str]) -> None:
+    """Refuse columns of which one is missing."""
+    for name in needed:
+        if name not in columns:
+            raise ValueOutsideDomain(f"missing column {name!r}; needed: {', '.join(needed)}")
+
+
+def checked_indices(values: Any, shape: Sequence[int], rows: bool) -> Indices:
+    """Cells below the sizes of some axes: one index a device or, with `rows`, a row of them. Integers only."""
+    indices = np.asarray(values)
+    expected = (len(indices), len(shape)) if rows else (len(indices),)
+    if indices.size == 0:
+        return np.zeros(expected, dtype=np.int64)
+    if not np.issubdtype(indices.dtype, np.integer):
+        raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
+    if indices.shape != expected:
+        raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
+    if (indices < 0).any() or (indices.reshape(len(indices), -1) >= np.array(shape)).any():
+        ends = " x ".join(f"0..{size - 1}" for size in shape)
+        raise ValueOutsideDomain(f"values must be cells of the domain, {ends}")
+    return indices.astype(np.int64)
 
 
 def as_list(value: Any, where: str) -> list[Any]:

@@ -1,10 +1,29 @@
-"""Numbers as people write them: with a decimal point, without marks between their digits."""
+"""Numbers as people write them: digits 0 to 9 with a decimal point, without marks between them.
+
+Python reads more: 1_5 as 15, which may have been 1,5 or 1.5, and the digits of every script, which a table that holds
+them by mistake (full-width, or pasted from elsewhere) should not smuggle in.
+"""
 
 from collections.abc import Sequence
+from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_LAST_ASCII = 127
+
+
+def number(text: Any) -> float:
+    """One number; not a number where it is none."""
+    if isinstance(text, bytes):
+        text = text.decode("latin-1")
+    if isinstance(text, str) and ("_" in text or not text.isascii()):
+        return nan
+    try:
+        return float(text)
+    except (TypeError, ValueError, OverflowError):
+        return nan
 
 
 def numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], type[np.floating]]:
@@ -13,24 +32,20 @@ def numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], 
     What is no number is not a number here either, so that no range holds it.
     """
     try:
-        given = np.asarray(values)
-        short = given.dtype.kind == "f" and given.dtype.itemsize < 8
-        found = given.astype(np.float64)
+        given = np.ascontiguousarray(values)
+        found = None if given.dtype.kind in "OS" else given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        return np.array([_number_or_nan(value) for value in values], dtype=np.float64), np.float64
-    if given.dtype.kind == "U":  # Python reads 1_5 as 15, which may have been 1,5 or 1.5
-        found[np.char.find(given, "_") >= 0] = np.nan
+        found = None
+    if found is None:
+        return np.array([number(value) for value in values], dtype=np.float64), np.float64
+    if given.dtype.kind == "U":
+        letters = given.view(np.uint32).reshape(*given.shape, -1)
+        found[((letters == ord("_")) | (letters > _LAST_ASCII)).any(axis=-1)] = nan
+    short = given.dtype.kind == "f" and given.dtype.itemsize < 8
     return found, given.dtype.type if short else np.float64
 
 
 def plain_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     """One double for each value; not a number where it is none."""
     found, _ = numbers(values)
-    return found if found.ndim == 1 else np.full(len(found), np.nan)
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float("nan") if isinstance(value, str) and "_" in value else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
+    return found if found.ndim == 1 else np.full(len(found), nan)

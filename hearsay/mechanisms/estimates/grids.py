@@ -1,4 +1,4 @@
-"""What estimates on a grid share where a device answers for one tuple of levels: ranges, linear queries, and checks."""
+"""What estimates on a grid share where a device answers for one tuple of levels: ranges and linear queries."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges, Sums
 from hearsay.mechanisms.estimates.intervals import leaning
 from hearsay.mechanisms.estimates.postprocess import project
-from hearsay.mechanisms.estimates.ranges import standard_error
+from hearsay.mechanisms.estimates.ranges import checked_ranges, standard_error
 
 _ENTRIES = 1 << 20  # numbers held at a time
 _SAMPLES = 256
@@ -39,7 +39,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
         """Numbers that the answer to one range holds."""
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
-        value, stderr, slope = self.plain(*self._checked(low, high))
+        value, stderr, slope = self.plain(*checked_ranges(low, high, self.domain))
         return leaning(value, stderr, slope, slope / 2) if self.few else Measured(value, stderr)
 
     def plain(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
@@ -89,24 +89,6 @@ class GridRanges(CellEstimate, Ranges, Sums):
     def steepness(self, query: Floats) -> float:
         """How much the variance of a sum can change with a cell's share, per unit of it; 0 where it hardly does."""
         return 0.0
-
-    def _checked(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:
-        """Ranges as first cells and first cells after, refusing what is no range of the grid."""
-        low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
-        axes = len(self.domain.axes)
-        if low.ndim != 2 or low.shape[1] != axes or low.shape != high.shape:
-            shapes = f"{low.shape} and {high.shape}"
-            raise QueryError(f"ranges must have shape (queries, {axes}) at both ends, got {shapes}")
-        for index, axis in enumerate(self.domain.axes):
-            first, last = low[:, index], high[:, index]
-            for wrong, rule in (
-                ((first < 0) | (first >= axis.size) | (last < 0) | (last >= axis.size), f"lie in 0..{axis.size - 1}"),
-                (first > last, "have its low end at or below its high end"),
-            ):
-                if wrong.any():
-                    at = int(np.argmax(wrong))
-                    raise QueryError(f"range along {axis.name} must {rule}, got {first[at]}..{last[at]}")
-        return low, high + 1
 
 
 def spread(share: Floats, reports: int) -> Floats:

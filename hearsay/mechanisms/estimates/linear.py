@@ -9,6 +9,7 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Ranges, Sums
 from hearsay.mechanisms.estimates.intervals import widened
+from hearsay.mechanisms.estimates.ranges import checked_ranges
 
 _QUERIES_AT_ONCE = 1024
 _ROUNDING = 1e-7
@@ -65,22 +66,18 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
         return widened(value, stderr, half + _TAIL * np.where(np.isfinite(stderr), stderr, 0.0) / reports)
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
-        shape = self.domain.shape
-        if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(shape):
-            raise QueryError(f"range must have {len(shape)} lower and upper ends, got {low.shape} and {high.shape}")
-        if (low < 0).any() or (low > high).any() or (high >= np.array(shape)).any():
-            raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
+        low, after = checked_ranges(low, high, self.domain)
         parts = [
-            self.sums(self._inside(low[at : at + _QUERIES_AT_ONCE], high[at : at + _QUERIES_AT_ONCE]))
+            self.sums(self._inside(low[at : at + _QUERIES_AT_ONCE], after[at : at + _QUERIES_AT_ONCE]))
             for at in range(0, max(len(low), 1), _QUERIES_AT_ONCE)
         ]
         return Measured.join(parts)
 
-    def _inside(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
+    def _inside(self, low: NDArray[np.int64], after: NDArray[np.int64]) -> Floats:
         """1 for every cell inside each range."""
         inside = np.ones((len(low), 1))
         for axis, size in enumerate(self.domain.shape):
             along = np.arange(size)
-            within = (along >= low[:, axis, None]) & (along <= high[:, axis, None])
+            within = (along >= low[:, axis, None]) & (along < after[:, axis, None])
             inside = (inside[:, :, None] * within[:, None, :]).reshape(len(low), -1)
         return inside

@@ -1,4 +1,4 @@
-"""What range mechanisms share: checked range queries on one axis."""
+"""What estimates of ranges share: checked range queries, and intervals on one axis."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
@@ -30,7 +31,7 @@ class RangeEstimate(CellEstimate, Ranges):
         """The share up to and including every cell."""
 
     def ranges(self, low: Ends, high: Ends) -> Measured:
-        x, y = checked_ends(low, high, self.domain.size)
+        x, y = checked_ends(low, high, self.domain)
         value, variance = np.empty(x.size), np.empty(x.size)
         for start in range(0, x.size, _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -73,20 +74,27 @@ def standard_error(variance: Floats, reports: int) -> Floats:
     return result
 
 
-def checked_ends(low: Ends, high: Ends, size: int) -> tuple[Ends, Ends]:
-    """Ranges of shape (queries, 1) as first cell and first cell after; refuses what is no range of the domain."""
-    low, high = np.asarray(low), np.asarray(high)
-    if low.ndim != 2 or low.shape[1] != 1 or low.shape != high.shape:
-        raise QueryError(f"ranges must have shape (queries, 1) at both ends, got {low.shape} and {high.shape}")
-    low, high = low[:, 0].astype(np.int64), high[:, 0].astype(np.int64)
-    for wrong, rule in (
-        ((low < 0) | (low >= size) | (high < 0) | (high >= size), f"lie in 0..{size - 1}"),
-        (low > high, "have its low end at or below its high end"),
-    ):
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise QueryError(f"range must {rule}, got {low[at]}..{high[at]}")
+def checked_ranges(low: Ends, high: Ends, domain: Cells) -> tuple[Ends, Ends]:
+    """Ranges of shape (queries, axes) as first cells and first cells after; refuses what is no range of the domain."""
+    low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+    axes = len(domain.axes)
+    if low.ndim != 2 or low.shape[1] != axes or low.shape != high.shape:
+        raise QueryError(f"ranges must have shape (queries, {axes}) at both ends, got {low.shape} and {high.shape}")
+    for axis, first, last in zip(domain.axes, low.T, high.T, strict=True):
+        for wrong, rule in (
+            ((first < 0) | (first >= axis.size) | (last < 0) | (last >= axis.size), f"lie in 0..{axis.size - 1}"),
+            (first > last, "have its low end at or below its high end"),
+        ):
+            if wrong.any():
+                at, along = int(np.argmax(wrong)), f" along {axis.name}" if axes > 1 else ""
+                raise QueryError(f"range{along} must {rule}, got {first[at]}..{last[at]}")
     return low, high + 1
+
+
+def checked_ends(low: Ends, high: Ends, domain: Cells) -> tuple[Ends, Ends]:
+    """The same on one axis, as one number each."""
+    first, after = checked_ranges(low, high, domain)
+    return first[:, 0], after[:, 0]
 
 
 def sampled_ranges(size: int, wanted: int = 4096) -> tuple[Ends, Ends]:

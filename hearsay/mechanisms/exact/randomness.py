@@ -69,6 +69,16 @@ class Random(ABC):
             drawn[refused] = self.lanes(width, refused.size)
         return drawn % drawn.dtype.type(bound)
 
+    def below_each(self, bounds: NDArray[Any]) -> NDArray[np.int64]:
+        """A uniform integer below each of the bounds, which are 1..2^63, exact by rejection."""
+        bound = bounds.astype(np.uint64)
+        # 2^64 mod bound values at the top of a word's range would come once too often.
+        excess = (np.uint64(WORD - 1) % bound + np.uint64(1)) % bound
+        drawn = self.words(bound.size)
+        while (refused := np.flatnonzero(drawn > np.uint64(WORD - 1) - excess)).size:
+            drawn[refused] = self.words(refused.size)
+        return (drawn % bound).astype(np.int64)
+
     def choose(self, thresholds: Words, count: int) -> NDArray[np.intp]:
         """`count` indices i, with i drawn when a word falls in [thresholds[i-1], thresholds[i]).
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
+from hearsay.mechanisms.estimates.postprocess import pooled
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_sums
 from hearsay.mechanisms.key_value.pairs import bins_of
@@ -55,7 +56,7 @@ class BinEstimate(KeyEstimate, KeyQuantiles):
             mean = (scores @ shown - q * scores.sum(axis=1)) / gap
             # If the rank were reached at an edge, D would be 0 there and its mean square f u(1-u) beside the coin's.
             error = np.sqrt((q * (scores**2).sum(axis=1) + gap * most * rank * (1 - rank)) / n) / gap + half_step
-            rising = isotonic(mean)
+            rising = pooled(mean)
             value[place] = crossing(edges, rising)
             at = int(np.clip(np.searchsorted(edges, value[place]), 1, self.bins))
             slope = (rising[at] - rising[at - 1]) / (edges[at] - edges[at - 1])
@@ -77,20 +78,6 @@ def crossing(edges: Floats, rising: Floats) -> float:
         return float(edges[-1])
     before, after = rising[above - 1], rising[above]
     return float(edges[above - 1] + (edges[above] - edges[above - 1]) * -before / (after - before))
-
-
-def isotonic(curve: Floats) -> Floats:
-    """The rising curve closest to the given one (pool adjacent violators)."""
-    means: list[float] = []
-    sizes: list[int] = []
-    for point in curve.tolist():
-        means.append(point)
-        sizes.append(1)
-        while len(means) > 1 and means[-2] > means[-1]:
-            size = sizes[-2] + sizes[-1]
-            means[-2:] = [(means[-2] * sizes[-2] + means[-1] * sizes[-1]) / size]
-            sizes[-2:] = [size]
-    return np.repeat(means, sizes)
 
 
 def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:

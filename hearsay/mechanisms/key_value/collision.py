@@ -30,7 +30,7 @@ from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
 from hearsay.mechanisms.key_value.fieller import KeyScores
-from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
+from hearsay.mechanisms.key_value.pairs import Pairs, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.options import integer
 
@@ -154,7 +154,7 @@ class Collision(Mechanism):
             count = (covered < self.buckets).sum(axis=1)
             # One word a device whatever it holds: no step may tell how many buckets are covered.
             inside = random.words(n) < np.array(self.covered_chance, dtype=np.uint64)[count]
-            bucket = below_each(np.where(inside, count, self.buckets - count), random)
+            bucket = random.below_each(np.where(inside, count, self.buckets - count))
             chosen = np.flatnonzero(inside)
             free = bucket.copy()
             for place in range(self.most):  # the covered ones rise: skip those at or below
@@ -273,7 +273,7 @@ def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:
     Every pair is kept equally often, which is all that answers hang on. One word a device, also where nothing is cut.
     """
     sizes = pairs.sizes
-    first = below_each(np.maximum(sizes, 1), random)
+    first = random.below_each(np.maximum(sizes, 1))
     if not (sizes > most).any():
         return pairs
     owners = pairs.owners

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale
-from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, only
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, check_columns, only
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.key_value.pairs import Pairs
@@ -86,6 +86,10 @@ class KeyValue(Domain):
         """How many numbers a pair carries; a report tells about one of them."""
         return len(self.values)
 
+    @property
+    def numbers_per_key(self) -> int:
+        return self.dimensions
+
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
         only(table, {"kind", "keys", "values", "low", "high", "ordered", "pairs"})
@@ -118,9 +122,7 @@ class KeyValue(Domain):
         return {"kind": self.KIND, "keys": keys, **values, "ordered": self.ordered, **known}
 
     def read(self, columns: Mapping[str, Any]) -> Pairs:
-        missing = [name for name in self.columns if name not in columns]
-        if missing:
-            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        check_columns(columns, self.columns)
         names, device = np.unique([str(name).strip() for name in columns[DEVICE]], return_inverse=True)
         if names.size and not names[0]:
             raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)

@@ -20,7 +20,7 @@ from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.estimate import KeyEstimate, exact_keys
 from hearsay.mechanisms.key_value.fieller import KeyScores
-from hearsay.mechanisms.key_value.pairs import Pairs, below_each, plus_signs
+from hearsay.mechanisms.key_value.pairs import Pairs, plus_signs
 from hearsay.mechanisms.options import Option, integer
 
 PADDING: tuple[Option, ...] = (
@@ -36,7 +36,7 @@ def padding_of(options: Mapping[str, Any], domain: KeyValue) -> int:
 def sample_padded(pairs: Pairs, length: int, keys: int, random: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For every device the key of one pair (dummies from `keys` up) and its place, -1 for a dummy."""
     sizes = pairs.sizes
-    drawn = below_each(np.maximum(sizes, length), random)
+    drawn = random.below_each(np.maximum(sizes, length))
     real = drawn < sizes
     place = np.where(real, pairs.starts[:-1] + drawn, -1)
     key = keys + drawn - sizes

@@ -44,20 +44,18 @@ class Pairs:
 
     @classmethod
     def join(cls, parts: Sequence["Pairs"]) -> "Pairs":
-        """Parts one after the other; devices of the same name become one."""
+        """Parts one after the other; where all of them have names, devices of the same name become one."""
         if len(parts) == 1:
             return parts[0]
         keys = np.concatenate([part.keys for part in parts])
         values = np.concatenate([part.values for part in parts])
-        offsets = np.cumsum([0, *(len(part) for part in parts)])
-        device = np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=False)])
-        if any(part.names is None for part in parts):
-            return cls.grouped(device, keys, values, int(offsets[-1]))
-        names, number = np.unique(
-            np.concatenate([part.names for part in parts if part.names is not None]), return_inverse=True
-        )
+        sizes = np.concatenate([part.sizes for part in parts])
+        called = [part.names for part in parts if part.names is not None]
+        if len(called) < len(parts):
+            return cls(np.concatenate([[0], np.cumsum(sizes)]), keys, values)
+        names, number = np.unique(np.concatenate(called), return_inverse=True)
         try:
-            joined = cls.grouped(number[device], keys, values, len(names))
+            joined = cls.grouped(np.repeat(number, sizes), keys, values, len(names))
         except ValueOutsideDomain as error:
             raise ValueOutsideDomain(str(error)) from None  # the position is none of a block
         return replace(joined, names=names)
@@ -114,14 +112,3 @@ def plus_signs(values: NDArray[np.float64], random: Random) -> NDArray[np.bool_]
 def bins_of(values: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
     """The bin of each value in -1..1, of `bins` equal ones; the last is closed."""
     return np.minimum(((values + 1.0) * (bins / 2)).astype(np.int64), bins - 1)
-
-
-def below_each(bounds: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
-    """A uniform integer below every device's own bound (at least 1), exact by rejection."""
-    bound = bounds.astype(np.uint64)
-    # 2^64 mod bound values at the top of a word's range would come once too often.
-    excess = (np.uint64(2**64 - 1) % bound + np.uint64(1)) % bound
-    drawn = random.words(len(bounds))
-    while (refused := np.flatnonzero(drawn > np.uint64(2**64 - 1) - excess)).size:
-        drawn[refused] = random.words(refused.size)
-    return (drawn % bound).astype(np.int64)

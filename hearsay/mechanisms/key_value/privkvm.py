@@ -266,8 +266,12 @@ class PrivKVM(SampledKey, InRounds):
 
     def announcement(self, state: State) -> dict[str, Any]:
         """What non-holders say next: the means found so far."""
+        return published(self.found_means(state))
+
+    def found_means(self, state: State) -> Floats:
+        """By the estimator that the survey names; not a number where nothing is known."""
         estimate = self.estimate(state)
-        return published(estimate.told if estimate.told is not None else estimate.ratio.mean())
+        return estimate.told if estimate.told is not None else estimate.ratio.mean()
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """With so many reports in every round."""

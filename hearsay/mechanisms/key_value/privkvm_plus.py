@@ -52,14 +52,9 @@ class PrivKVMPlus(PrivKVM):
 
     def change(self, state: State) -> Floats:
         """How far every mean moved in this round."""
-        now = self._means(state)
+        now = np.clip(np.nan_to_num(self.found_means(state), nan=0.0), -1.0, 1.0)
         before = self.fakes(self.number) if self.number > 1 else np.full_like(now, self.options["initial"])
         return np.abs(now - before)
-
-    def _means(self, state: State) -> Floats:
-        estimate = self.estimate(state)
-        found = estimate.told if estimate.told is not None else estimate.ratio.mean()
-        return np.clip(np.nan_to_num(found, nan=0.0), -1.0, 1.0)
 
     def why_over(self, state: State) -> str | None:
         """Why there is no further round, in words; None: there is one."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.key_value.domain import KeyValue
@@ -175,10 +176,7 @@ class KeyQuantile(ValueQuery):
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
         last = len(words) - len(domain.keys)
-        try:
-            wanted = tuple(float(text) for text in words[:last])
-        except ValueError:
-            wanted = ()
+        wanted = tuple(map(number, words[:last]))
         if not wanted or not all(0 < rank < 1 for rank in wanted):
             raise QueryError(f"quantile needs numbers above 0 and below 1, then a key; it is asked as: {cls.GRAMMAR}")
         return cls(wanted, domain.locate(words[last:]))

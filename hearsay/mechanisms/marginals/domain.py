@@ -9,8 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, of_one_device, only
-from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.domains.domain import (
+    Domain,
+    Indices,
+    as_list,
+    check_columns,
+    checked_indices,
+    of_one_device,
+    only,
+)
+from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 
 MAXIMUM_CODES = 1 << 12  # of a marginal: its covariance has the square of it
@@ -90,9 +98,7 @@ class AttributeDomain(Domain):
         }
 
     def read(self, columns: Mapping[str, Any]) -> Indices:
-        missing = [name for name in self.columns if name not in columns]
-        if missing:
-            raise ValueOutsideDomain(f"missing column {missing[0]!r}; needed: {', '.join(self.columns)}")
+        check_columns(columns, self.columns)
         return np.stack([axis.encode(columns[axis.name]) for axis in self.axes], axis=1)
 
     def one(self, value: Any) -> Indices:
@@ -104,17 +110,7 @@ class AttributeDomain(Domain):
 
     def check(self, values: Any) -> Indices:
         """Values as mechanisms take them, (n, attributes) of integers; one outside is refused and never shown."""
-        indices = np.asarray(values)
-        expected = (len(indices), len(self.axes))
-        if indices.size == 0:
-            return np.zeros(expected, dtype=np.int64)
-        if not np.issubdtype(indices.dtype, np.integer):
-            raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
-        if indices.shape != expected:
-            raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
-        if (indices < 0).any() or (indices >= np.array(self.shape)).any():
-            raise ValueOutsideDomain("values must be inside the sizes of the attributes")
-        return indices.astype(np.int64)
+        return checked_indices(values, self.shape, rows=True)
 
     def smaller(self, most: int) -> "AttributeDomain":
         """The first attributes, as many as have at most so many combinations."""

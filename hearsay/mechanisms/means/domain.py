@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import parse_scale
-from hearsay.mechanisms.domains.domain import Domain, Indices, only
+from hearsay.mechanisms.domains.domain import Domain, Indices, check_columns, only
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
@@ -42,8 +42,7 @@ class Number(Domain):
         return {"kind": self.KIND, "low": self.low, "high": self.high}
 
     def read(self, columns: Mapping[str, Any]) -> Floats:
-        if "value" not in columns:
-            raise ValueOutsideDomain("missing column 'value'; needed: value")
+        check_columns(columns, self.columns)
         return self.check(plain_numbers(columns["value"]))
 
     def one(self, value: Any) -> Floats:

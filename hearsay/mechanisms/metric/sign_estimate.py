@@ -21,11 +21,11 @@ import numpy as np
 
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Indices
-from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Z95, Averages, Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.intervals import Spread, between, score, widened
 from hearsay.mechanisms.estimates.inversion import Inversion
+from hearsay.mechanisms.estimates.ranges import checked_ranges
 from hearsay.mechanisms.metric.bounds import rank_bound
 
 _CORNERS_AT_ONCE = 1 << 20
@@ -149,13 +149,9 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
     def _in_steps(self, low: Indices, high: Indices, answer: Callable[[Indices, Indices], Measured]) -> Measured:
         """Answers to a few queries at a time, so that their corners fit into memory."""
-        shape = self.domain.shape
-        if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(shape):
-            raise QueryError(f"range must have {len(shape)} lower and upper ends, got {low.shape} and {high.shape}")
-        if (low < 0).any() or (low > high).any() or (high >= np.array(shape)).any():
-            raise QueryError("range must have each lower end at or below its upper end, both inside the domain")
-        step = max(1, _CORNERS_AT_ONCE // 3 ** len(shape))
-        parts = [answer(low[at : at + step], high[at : at + step]) for at in range(0, max(len(low), 1), step)]
+        low, after = checked_ranges(low, high, self.domain)
+        step = max(1, _CORNERS_AT_ONCE // 3 ** len(self.domain.axes))
+        parts = [answer(low[at : at + step], after[at : at + step] - 1) for at in range(0, max(len(low), 1), step)]
         return Measured.join(parts)
 
     def _plugged_in(self, low: Indices, high: Indices) -> tuple[Floats, Floats, "RangeCorners"]:

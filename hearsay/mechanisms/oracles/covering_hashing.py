@@ -32,13 +32,13 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.cells import categorical
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.counting import count_into, span
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio, probability
 from hearsay.mechanisms.layout import Reports, length_of, smallest_unsigned
-from hearsay.mechanisms.options import choice, integer
-from hearsay.mechanisms.oracles.linear_hashing import MAXIMUM_T, OLH
+from hearsay.mechanisms.options import integer
+from hearsay.mechanisms.oracles.linear_hashing import MAXIMUM_T, OLH, VARIANT
 
 WIDEST_T = 15  # e + 1 = 22,027 buckets are best at epsilon 10
 NUMBERED_OLH = re.compile(r"olh-([1-9][0-9]?)(?:-([1-9][0-9]{0,4}))?")  # as a part of other mechanisms: t, w
@@ -54,12 +54,7 @@ class CoveringOLH(OLH):
     OPTIONS = (
         integer("t", None, 1, WIDEST_T, "bits of the hash; chosen for the least variance where absent"),
         integer("named", None, 1, 1 << WIDEST_T - 1, "buckets that a report names, at most half of them; goes with t"),
-        choice(
-            "variant",
-            "hashing",
-            ("hashing", "coefficients"),
-            "read every character that a report shows, or, as in the dissertation's HRR_t, only t of them",
-        ),
+        VARIANT,
     )
     EXAMPLES = (
         *OLH.EXAMPLES,
@@ -215,7 +210,7 @@ class CoveringOLH(OLH):
         members = np.arange(self.named)
         return [int((1 - 2 * parity(members & c).astype(np.int64)).sum()) for c in range(self.buckets)]
 
-    def _named_values(self, reports: Reports) -> Iterator[NDArray[np.uint32]]:
+    def _named_values(self, reports: Reports) -> Iterator[NDArray[np.intp]]:
         """The values that reports name, padding included: solutions of <a_i, v> = bit i of z xor s, for every s."""
         free_bits = self.bits - self.t
         at_once = max(1, _AT_ONCE >> free_bits)
@@ -243,10 +238,7 @@ class CoveringOLH(OLH):
                 kernel.append(bit | np.bitwise_or.reduce(np.array(follows, dtype=np.uint32), axis=0))
             for s in range(self.named):
                 solved = np.array([pivot * right[i][s] for i, pivot in enumerate(pivots)], dtype=np.uint32)
-                values = np.bitwise_or.reduce(solved, axis=0)[None, :]
-                for vector in kernel:
-                    values = np.concatenate([values, values ^ vector])
-                yield values.reshape(-1)
+                yield span(np.bitwise_or.reduce(solved, axis=0), kernel).reshape(-1)
 
     def shares(self, state: State, own_counts: bool = True) -> Floats:
         if not self.counts_values:

@@ -52,7 +52,7 @@ def chances(rows: NDArray[np.int64], size: int, keep: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class SignCoin(OutputHistogram):
+class PositionCoin(OutputHistogram):
     """The coin of all mechanisms that respond by a position of a Hadamard matrix."""
 
     @cached_property
@@ -72,7 +72,7 @@ class SignCoin(OutputHistogram):
 
 
 @dataclass(frozen=True)
-class HadamardResponse(SignCoin, FrequencyOracle):
+class HadamardResponse(PositionCoin, FrequencyOracle):
     """One position of the value's row."""
 
     ID = "hr"

@@ -29,9 +29,10 @@ from hearsay.mechanisms.estimates.intervals import Spread, least_explained, scor
 from hearsay.mechanisms.exact.counting import FEW, add_each, count_into, count_scattered, span
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.exact.thresholds import exponential, keep_threshold, log_ratio, probability
+from hearsay.mechanisms.exact.thresholds import exponential
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
 from hearsay.mechanisms.options import Option, choice, integer
+from hearsay.mechanisms.oracles.bucket_coin import BucketCoin, bucket_chances
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
@@ -44,7 +45,7 @@ LOW_TERMS = {
     21: 0b101, 22: 0b11, 23: 0b100001, 24: 0b11011, 25: 0b1001, 26: 0b11011, 27: 0b100111, 28: 0b11,
 }  # fmt: skip
 
-_VARIANT = choice(
+VARIANT = choice(
     "variant",
     "hashing",
     ("hashing", "coefficients"),
@@ -53,7 +54,7 @@ _VARIANT = choice(
 
 
 @dataclass(frozen=True)
-class LinearHashing(FrequencyOracle):
+class LinearHashing(FrequencyOracle, BucketCoin):
     """What `hrr` and `olh` share; they differ in t only."""
 
     @cached_property
@@ -93,22 +94,6 @@ class LinearHashing(FrequencyOracle):
         """m: how many characters a report shows."""
         return len(self.combinations)
 
-    @cached_property
-    def keep(self) -> int:
-        """Threshold out of 2^64 of reporting the true bucket."""
-        return keep_threshold(self.epsilon, self.buckets)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c = p - q of the coin really flipped."""
-        p = probability(self.keep)
-        return float(p - (1 - p) / (self.buckets - 1))
-
-    @property
-    def spent_epsilon(self) -> float:
-        p = probability(self.keep)
-        return log_ratio(p, (1 - p) / (self.buckets - 1))
-
     def canonical_options(self) -> dict[str, Any]:
         return {**super().canonical_options(), "t": self.t}
 
@@ -125,11 +110,7 @@ class LinearHashing(FrequencyOracle):
 
     def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
         vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
-        bucket = self.hashed(vector + np.uint32(1), cells)
-        lie = ~random.bernoulli(self.keep, cells.size)
-        shift = random.narrow_below(self.buckets - 1, cells.size) + np.uint8(1) if self.t > 1 else np.uint8(1)
-        bucket = np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket)
-        return {"vector": vector, "bucket": bucket}
+        return {"vector": vector, "bucket": self.tell(self.hashed(vector + np.uint32(1), cells), random)}
 
     def rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
         """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""
@@ -280,8 +261,7 @@ class LinearHashing(FrequencyOracle):
 
     def channel(self) -> NDArray[np.float64]:
         K, g = self.characters, self.buckets
-        p = float(probability(self.keep))
-        q = float((1 - probability(self.keep)) / (g - 1))
+        p, q = map(float, bucket_chances(self.keep, g))
         vectors = np.arange(1, K, dtype=np.uint32)
         table = np.empty((self.domain.size, K - 1, g))
         for cell, bucket in product(range(self.domain.size), range(g)):
@@ -298,7 +278,7 @@ class HRR(LinearHashing):
     SUMMARY = "Hadamard randomised response: a few bits a report, any domain size"
     OPTIONS = (
         integer("t", 1, 1, MAXIMUM_T, "characters that generate a report's hash; 1 is the classical form"),
-        _VARIANT,
+        VARIANT,
     )
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 6}},
@@ -319,7 +299,7 @@ class OLH(LinearHashing):
     SUMMARY = "optimal local hashing with linear hashes: oue's error at a few bytes a report"
     OPTIONS: ClassVar[tuple[Option, ...]] = (
         integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen for the least variance where absent"),
-        _VARIANT,
+        VARIANT,
     )
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 10}},

@@ -8,6 +8,7 @@ import numpy as np
 
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC
@@ -73,10 +74,7 @@ def _value(axis: Axis, cell: int) -> float:
 
 
 def _rank(text: str) -> float:
-    try:
-        rank = float(text)
-    except ValueError:
-        rank = float("nan")
+    rank = number(text)
     if not 0 < rank < 1:
         raise QueryError(f"quantile must be a number above 0 and below 1, got {text}")
     return rank

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Sums, Weighted
 from hearsay.mechanisms.queries.answer import Answer
@@ -72,10 +73,7 @@ class Auc(Query):
 
 
 def _coefficient(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not abs(number) <= LARGEST_COEFFICIENT:
+    coefficient = number(text)
+    if not abs(coefficient) <= LARGEST_COEFFICIENT:
         raise QueryError(f"coefficient must be a number of at most {LARGEST_COEFFICIENT:g} in size, got {text}")
-    return number
+    return coefficient

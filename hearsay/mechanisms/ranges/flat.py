@@ -25,10 +25,11 @@ from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ran
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
-from hearsay.mechanisms.layout import Layout, Reports
+from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.options import Option
 from hearsay.mechanisms.oracles.covering_hashing import NUMBERED_OLH, CoveringOLH
 from hearsay.mechanisms.oracles.linear_hashing import LinearHashing
+from hearsay.mechanisms.oracles.on_oracle import OnOracle
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, oracle_over
 from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
@@ -104,7 +105,7 @@ class FlatEstimate(RangeEstimate):
 
 
 @dataclass(frozen=True)
-class Flat(CellMechanism):
+class Flat(CellMechanism, OnOracle):
     """Ranges and quantiles from one histogram."""
 
     ESTIMATE: ClassVar[type[CellEstimate]] = FlatEstimate
@@ -141,32 +142,11 @@ class Flat(CellMechanism):
         return {"oracle": self._oracle}
 
     @property
-    def layout(self) -> Layout:
-        return self.oracle.layout
-
-    @property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return self.oracle.arrays
-
-    @property
     def guarantee(self) -> Guarantee:
         return self.oracle.guarantee
 
-    @property
-    def spent_epsilon(self) -> float:
-        return self.oracle.spent_epsilon
-
     def perturb(self, values: Values, random: Random) -> Reports:
         return self.oracle.perturb(self.domain.flatten(values), random)
-
-    def fold(self, state: State, reports: Reports) -> State:
-        return self.oracle.fold(state, reports)
-
-    def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
-        return self.oracle.valid(reports)
-
-    def reports(self, state: State) -> int:
-        return self.oracle.reports(state)
 
     def estimate(self, state: State) -> CellEstimate:
         cells = self.oracle.estimate(state)

@@ -31,7 +31,7 @@ _LISTS = {"properties", "weights", "workload"}
 
 
 @click.command()
-@click.argument("count", metavar="[COUNT]", type=int, required=False)
+@click.argument("count", metavar="[COUNT]", required=False)
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Release every count of column `count` instead; each person is in one group only.")  # fmt: skip
 @click.option("--max", "largest", metavar="N", type=click.IntRange(1, LARGEST), required=True,
@@ -47,7 +47,7 @@ _LISTS = {"properties", "weights", "workload"}
 @click.option("--show", is_flag=True, help="Show the matrix as a heat map.")
 @json_option
 def command(
-    count: int | None,
+    count: str | None,
     values_file: Path | None,
     largest: int,
     epsilon: float,
@@ -84,7 +84,7 @@ def command(
         out.print("\n".join(heat_map(to_shares(whole))), markup=False)
 
 
-def _counts(count: int | None, values_file: Path | None, largest: int) -> np.ndarray[Any, Any]:
+def _counts(count: str | None, values_file: Path | None, largest: int) -> np.ndarray[Any, Any]:
     domain = Count.up_to(largest, "--max", COLUMN)
     if values_file is not None:
         return np.asarray(values.read(values_file, domain))

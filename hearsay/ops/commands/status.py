@@ -24,7 +24,7 @@ SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a 
               help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Exit with 1 where something stands still or is missing, a line each why.")
 @json_option
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def command(settings: Settings, interval: float, check: bool, as_json: bool) -> None:
     """Show what came in, what was folded, what waits and what stands still.
 
@@ -37,7 +37,7 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
         print_json(rows)
     else:
         for row in rows:
-            click.echo("\n".join(_block(row)))
+            click.echo("\n".join(_block({**row, "tag": row["tag"][:8]})))
         if not rows:
             click.echo("no survey yet; add one with: hearsay survey add FILE")
         click.echo(f"at work    {_processes(registry)}")

@@ -37,7 +37,7 @@ def command() -> None:
     "--shards", type=click.IntRange(1), help="Independent streams to spread over; by default those it has, else one."
 )
 @json_option
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool) -> None:
     """Register a survey.
 
@@ -55,7 +55,7 @@ def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool
 
 @command.command("list")
 @json_option
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def list_surveys(settings: Settings, as_json: bool) -> None:
     """List the surveys that are registered."""
     registry = open_registry(settings)
@@ -64,7 +64,8 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
         print_json(rows)
     else:
         names = ("name", "tag", "mechanism", "epsilon", "kind", "cells", "every", "shards", "closed")
-        print_table("surveys", names, [[row[name] for name in names] for row in rows])
+        short = [{**row, "tag": str(row["tag"])[:8]} for row in rows]
+        print_table("surveys", names, [[row[name] for name in names] for row in short])
         for name in sorted(set(registry.names()) - {row["name"] for row in rows}):
             click.echo(
                 f"survey {name} cannot be read by this version; hearsay survey delete {name} removes it", err=True
@@ -74,7 +75,7 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
 @command.command()
 @click.argument("names", metavar="NAME|SURVEY.toml...", nargs=-1, required=True)
 @json_option
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     """Show a survey: its canonical form, what is promised, what error to expect.
 
@@ -131,7 +132,7 @@ def _show_together(surveys: list[Survey], as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def close(settings: Settings, name: str) -> None:
     """Take no more reports; those accepted are still folded."""
     open_registry(settings).close(name)
@@ -141,7 +142,7 @@ def close(settings: Settings, name: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@uses(*SERVER, "queue_url", "queue", "data_dir")
+@uses(*SERVER, "queue_url", "queue", "data_dir", "plugins")
 def delete(settings: Settings, name: str, yes: bool) -> None:
     """Forget a survey: its keys in Redis, its jobs, its snapshots."""
     registry = open_registry(settings)
@@ -170,7 +171,7 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
 @click.option("--backlog", is_flag=True, help="Instead of ranges, give up all entries that are not cut yet.")
 @click.option("--retry", is_flag=True, help="Instead of giving up, let quarantined ranges be tried again.")
 @json_option
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, as_json: bool) -> None:
     """Give up, or try again, what could not be folded.
 
@@ -191,7 +192,7 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
 @click.argument("name")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
 @json_option
-@uses(*SERVER)
+@uses(*SERVER, "plugins")
 def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
     """Show what was refused: why, when, how long it was, and its hash.
 
@@ -240,7 +241,7 @@ def _row(registered: Registered) -> dict[str, object]:
     survey = registered.survey
     return {
         "name": survey.name,
-        "tag": survey.tag8,
+        "tag": survey.tag,
         "mechanism": survey.mechanism.ID,
         "reason": survey.reason,
         "epsilon": survey.epsilon,

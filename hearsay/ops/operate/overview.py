@@ -7,6 +7,7 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import status
 from hearsay.estimator.snapshots import in_redis
+from hearsay.estimator.standing import waiting_in
 from hearsay.estimator.totals import totals
 
 
@@ -45,7 +46,7 @@ def _look(shard: Shard) -> dict[str, Any]:
     total = totals(shard, seen.windows)
     return {
         "survey": shard.survey.name,
-        "tag": shard.survey.tag8,
+        "tag": shard.survey.tag,
         "mechanism": shard.survey.mechanism.ID,
         "shard": shard.shard,
         "open": seen.open,
@@ -55,7 +56,7 @@ def _look(shard: Shard) -> dict[str, Any]:
         "stream_entries": seen.stream_entries,
         "backlog_entries": seen.backlog_entries,
         "backlog_age_s": seen.backlog_age_s,
-        "waiting_reports": max(seen.published_reports - total.accounted, 0) if seen.waiting_entries else 0,
+        "waiting_reports": waiting_in(seen, total),
         "outstanding": seen.outstanding,
         "oldest_range_s": seen.oldest_range_s,
         "quarantined": seen.quarantined,

@@ -1,5 +1,7 @@
 """States as vectors: deltas add exactly, in whichever form and width they travel."""
 
+from contextlib import suppress
+
 import msgpack
 import numpy as np
 import pytest
@@ -146,6 +148,37 @@ def test_a_delta_of_a_newer_layout_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.undo()
     with pytest.raises(StateError, match="delta layout must be at most 2, got 3"):
         apply_delta(np.zeros(10, dtype=np.int64), newer)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xc1garbage",
+        msgpack.packb(7),
+        msgpack.packb([2, 10]),
+        msgpack.packb(["2", 10, []]),
+        msgpack.packb([2, 10, [[None, b"\x01"]]]),  # one number for ten cells
+        msgpack.packb([2, 10, [[b"\x0a\x00", b"\x01"]]]),  # the eleventh cell
+        msgpack.packb([2, 10, [[b"\x00\x00\x00\x00", b"\x01"]]]),  # two cells, one number
+        msgpack.packb([2, 10, [[b"\x00", b"\x01"]]]),  # half a step
+        msgpack.packb([1, 10, 3, None, b"\x01" * 30]),  # numbers of three bytes
+        msgpack.packb([1, 10, 1, b"\x00\x00\x00\x00", b"\x01\x01"]),
+    ],
+)
+def test_what_is_no_delta_is_refused(content: bytes) -> None:
+    with pytest.raises(StateError, match=f"delta of {len(content)} bytes is damaged"):
+        apply_delta(np.zeros(10, dtype=np.int64), content)
+
+
+def test_a_delta_with_any_byte_changed_is_a_delta_or_refused() -> None:
+    generator = np.random.default_rng(5)
+    vector = np.where(generator.random(200) < 0.2, generator.integers(-40_000, 40_000, 200), 0)
+    blob = encode_delta(vector)
+    for place in range(len(blob)):
+        for value in (0, 1, 0x7F, 0x80, 0xC0, 0xC1, 0xFF):
+            with suppress(StateError):
+                apply_delta(np.zeros(200, dtype=np.int64), blob[:place] + bytes([value]) + blob[place + 1 :])
 
 
 @pytest.mark.parametrize("sign", [-1, 1])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import redis
 
 from hearsay.collector.errors import ServeError
 from hearsay.collector.http import HttpServer
@@ -193,6 +194,22 @@ class TestHealth:
             own_server.start()
             wait_until(lambda: http.get("/readyz").status_code == 200)
             assert "hearsay_up 1.0" in http.get("/metrics").text
+
+    @pytest.mark.parametrize(
+        ("error", "words"),
+        [
+            (redis.exceptions.OutOfMemoryError("OOM command not allowed"), "memory is full"),
+            (redis.exceptions.ResponseError("MISCONF errors writing to the AOF file"), "cannot write to its disk"),
+        ],
+    )
+    def test_a_server_in_trouble_is_not_said_to_be_away(
+        self, http: httpx.Client, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+    ) -> None:
+        def refuse(registry: Registry) -> list[Registered]:
+            raise error
+
+        monkeypatch.setattr(Registry, "list", refuse)
+        assert words in error_of(http.get("/api/surveys"), 503)
 
     def test_a_loop_that_hangs_is_not_alive(self) -> None:
         health = Health()

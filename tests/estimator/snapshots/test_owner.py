@@ -10,11 +10,12 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.materialise import Materialiser
-from hearsay.estimator.snapshots.directory import load
+from hearsay.estimator.snapshots.directory import load, windows
 from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
 from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.workers.context import Context, set_current
-from tests.pipeline import fold_all, singles
+from tests.estimator.surveys import colours, deliver
+from tests.pipeline import fold_all, singles, watched
 
 SURVEY = {"name": "colours", "mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 3}}
 FIRST = Owner("127.0.0.1:6399/0 hs", "b1")
@@ -48,6 +49,22 @@ def test_one_survey_under_two_prefixes_in_one_directory(client: redis.Redis, pre
     owner = Owner.of(first[0].deployment, first[1].birth)
     assert remove_snapshots("colours", tmp_path, (), owner) == []
     assert not (tmp_path / "colours").exists()
+
+
+def test_what_one_deployment_keeps_no_longer_the_other_may_keep(
+    client: redis.Redis, prefix: str, tmp_path: Path
+) -> None:
+    kept, old_ms = [], 0
+    for number, retain in ((1, {}), (2, {"retain": "2h"})):
+        set_current(Context(client, f"{prefix}{number}"))
+        registry = Registry(client, f"{prefix}{number}")
+        registered = registry.add(colours(window={"every": "1h", **retain}))
+        old_ms = old_ms or registered.store(0).now_ms() - 5 * 3_600_000
+        deliver(registered, 50, at_ms=old_ms)
+        watched(client, registered.store(0), 4 * 3_600)
+        done = Materialiser(registry, tmp_path).run_once()
+        kept.append((done.purged, len(registered.windows), len(windows(tmp_path, "colours"))))
+    assert kept == [(0, 1, 1), (1, 0, 1)]
 
 
 def _reported(client: redis.Redis, prefix: str, reports: int) -> tuple[Registry, Registered]:

@@ -95,6 +95,23 @@ def test_refused_draws_are_drawn_again() -> None:
     assert Scripted(0xFF, 0x04).below(3, 1)[0] == 1
 
 
+def test_integers_below_bounds_of_their_own_are_uniform() -> None:
+    bounds = np.tile([1, 2, 3, 7, 1000], 40_000)
+    drawn = seeded(3).below_each(bounds)
+    assert (drawn < bounds).all()
+    for bound in (2, 3, 7):
+        counts = np.bincount(drawn[bounds == bound], minlength=bound)
+        expected = 40_000 / bound
+        assert (np.abs(counts - expected) < 6 * np.sqrt(expected)).all()
+
+
+def test_draws_that_would_come_too_often_are_drawn_again_below_each_bound() -> None:
+    bound = 3 << 61  # 2^64 holds it twice, and two thirds of it more
+    last = 2 * bound - 1
+    assert Scripted(last, last + 1, WORD - 1, bound + 5).below_each(np.array([bound, bound])).tolist() == [bound - 1, 5]
+    assert Scripted(WORD - 1).below_each(np.array([8])).tolist() == [7]  # a power of two refuses nothing
+
+
 def test_choices_follow_their_cumulative_thresholds() -> None:
     shares = np.array([0.1, 0.0, 0.65, 0.25])
     thresholds = np.array([int(share * WORD) for share in np.cumsum(shares)[:-1]], dtype=np.uint64)

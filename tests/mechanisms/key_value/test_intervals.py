@@ -27,6 +27,13 @@ SHARES = (0.02, 0.1, 0.5, 1.0)
 MEANS = (-0.9, 0.0, 0.6, 1.0)
 FEW, MANY = 4_000, 400_000
 GENERATOR = np.random.default_rng(7)
+START = GENERATOR.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _same_draws_every_time() -> None:
+    """Whichever tests ran before, and in which process."""
+    GENERATOR.bit_generator.state = START
 
 
 def symbols(channel: np.ndarray, share: float, mean: float, reports: int) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.mechanisms.key_value.pairs import Pairs, below_each, bins_of, plus_signs
+from hearsay.mechanisms.key_value.pairs import Pairs, bins_of, plus_signs
 from tests.mechanisms.key_value.people import ONE_IN_A_MILLION, domain, people
 
 
@@ -51,16 +51,6 @@ def test_finding_a_key_agrees_with_looking_at_every_pair() -> None:
     assert (
         Pairs(np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 1))).find(np.arange(3)) < 0
     ).all()
-
-
-def test_draws_below_a_bound_of_their_own_are_uniform() -> None:
-    bounds = np.tile([1, 3, 7], 40_000)
-    drawn = below_each(bounds, seeded(3))
-    assert (drawn < bounds).all()
-    for bound in (3, 7):
-        counts = np.bincount(drawn[bounds == bound], minlength=bound)
-        expected = 40_000 / bound
-        assert (np.abs(counts - expected) < ONE_IN_A_MILLION * np.sqrt(expected)).all()
 
 
 def test_rounding_to_signs_keeps_the_mean_and_the_ends_are_certain() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.mechanisms.key_value.bins import BinEstimate, crossing, isotonic
+from hearsay.mechanisms.key_value.bins import BinEstimate, crossing
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.privkv import PrivKV
 from tests.mechanisms.key_value.people import domain
@@ -66,8 +66,7 @@ def test_ranks_outside_are_refused_and_item_sets_have_no_bins() -> None:
         PrivKV.create(1.0, domain(2, 0), {"bins": 4})
 
 
-def test_isotonic_fit_and_crossing() -> None:
-    np.testing.assert_allclose(isotonic(np.array([0.0, 2.0, 1.0, 3.0])), [0.0, 1.5, 1.5, 3.0])
+def test_where_a_rising_curve_crosses() -> None:
     edges = np.array([0.0, 1.0, 2.0])
     assert crossing(edges, np.array([-1.0, 1.0, 2.0])) == 0.5
     assert crossing(edges, np.array([1.0, 1.0, 2.0])) == 0.0

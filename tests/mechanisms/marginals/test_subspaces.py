@@ -12,7 +12,7 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.marginals.characters.code import Code
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.marginals.characters.natural import best_t, natural
-from hearsay.mechanisms.marginals.characters.subspaces import Subspaces, below_each, rounded
+from hearsay.mechanisms.marginals.characters.subspaces import Subspaces, rounded
 from hearsay.mechanisms.marginals.characters.weights import (
     importance,
     one_character,
@@ -61,15 +61,6 @@ def test_devices_draw_with_these_chances(subspaces: Subspaces) -> None:
     counts = np.bincount(subspaces.draw(draws, seeded(4)), minlength=subspaces.count)
     spread = np.sqrt(draws * subspaces.chances * (1 - subspaces.chances))
     assert (np.abs(counts - draws * subspaces.chances) < 6 * spread + 1).all()
-
-
-def test_integers_below_each_bound() -> None:
-    bounds = np.array([1, 2, 3, 5, 1000] * 40_000, dtype=np.uint64)
-    drawn = below_each(bounds, seeded(1))
-    assert (drawn < bounds).all()
-    for bound in (2, 3, 5):
-        counts = np.bincount(drawn[bounds == bound].astype(int), minlength=bound)
-        assert np.abs(counts / 40_000 - 1 / bound).max() < 6 * sqrt(0.25 / 40_000)
 
 
 def test_shares_are_exact_fractions_that_no_machine_rounds_differently() -> None:

@@ -94,6 +94,7 @@ def test_the_heat_map(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (("9", "--max", "8", "--epsilon", "1"), "count must be an integer in 0..8"),
+        (("\u0663", "--max", "8", "--epsilon", "1"), "count must be an integer in 0..8"),
         (("--max", "8", "--epsilon", "1"), "give one COUNT, or --values FILE.csv"),
         (("3", "--max", "201", "--epsilon", "1"), "201 is not in the range 1<=x<=200"),
         (("3", "--max", "8", "--epsilon", "0"), "is not in the range 0<x<=50"),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import parity
-from hearsay.mechanisms.exact.randomness import WORD, Random, Words
+from hearsay.mechanisms.exact.randomness import Random, Words
 from hearsay.mechanisms.marginals.characters.code import Masks
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilities
@@ -29,15 +29,6 @@ def rounded(shares: Sequence[float]) -> list[Fraction]:
     """Shares as exact fractions of about the same size, none of them zero."""
     total = sum(shares)
     return [Fraction(max(1, round(share / total * _GRID)), _GRID) for share in shares]
-
-
-def below_each(bounds: NDArray[np.uint64], random: Random) -> NDArray[np.uint64]:
-    """A uniform integer below each bound, exact by rejection; bounds are far below 2^63."""
-    drawn = random.words(bounds.size)
-    largest = np.uint64(WORD - 1) - np.uint64(WORD - 1) % bounds - np.uint64(1)  # a multiple of the bound, less one
-    while (refused := np.flatnonzero(drawn > largest)).size:
-        drawn[refused] = random.words(refused.size)
-    return drawn % bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +70,15 @@ class Subspaces:
         return cumulative_thresholds(self.shares)
 
     @cached_property
-    def _starts(self) -> NDArray[np.uint64]:
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.uint64)
+    def _starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
     def draw(self, count: int, random: Random) -> NDArray[np.intp]:
         """Subspaces of many devices, drawn without looking at their values."""
         if len(self.sizes) == 1:
             return random.below(self.count, count).astype(np.intp)
         group = random.choose(self._thresholds, count)
-        inside = below_each(np.array(self.sizes, dtype=np.uint64)[group], random)
-        return (self._starts[group] + inside).astype(np.intp)
+        return self._starts[group] + random.below_each(np.array(self.sizes)[group])
 
     def buckets(self, drawn: NDArray[np.intp], words: Masks) -> NDArray[np.uint8]:
         """The t bits of every value under its subspace's generators."""

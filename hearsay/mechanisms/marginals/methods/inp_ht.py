@@ -26,7 +26,7 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.counting import FEW
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.exact.thresholds import keep_threshold, log_ratio, probability
+from hearsay.mechanisms.exact.thresholds import keep_threshold
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFICIENTS
 from hearsay.mechanisms.marginals.characters.natural import MAXIMUM_T, best_t, largest_t, natural
@@ -36,13 +36,14 @@ from hearsay.mechanisms.marginals.characters.weights import T2_FROM_EPSILON, WEI
 from hearsay.mechanisms.marginals.estimate import CharacterEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.options import choice, integer
+from hearsay.mechanisms.oracles.bucket_coin import BucketCoin, bucket_chances
 
 CODES = ("auto", "binary", "natural")
 EXAMPLE_REPORTS = 100_000  # at which a choice is explained
 
 
 @dataclass(frozen=True)
-class InpHT(AttributeMechanism):
+class InpHT(AttributeMechanism, BucketCoin):
     """One machine word a value, a public list of subspaces, one histogram."""
 
     ID = "inp-ht"
@@ -134,8 +135,8 @@ class InpHT(AttributeMechanism):
     def _mean_error(self, subspaces: Subspaces) -> float:
         """The mean, over all sets of k attributes, of the sum of the cells' standard errors times sqrt n."""
         buckets = 1 << subspaces.t
-        p = probability(keep_threshold(self.epsilon, buckets))
-        c = float(p - (1 - p) / (buckets - 1))
+        p, q = bucket_chances(keep_threshold(self.epsilon, buckets), buckets)
+        c = float(p - q)
         errors = []
         for attributes in self.sets():
             places = subspaces.coefficients.of(attributes)
@@ -152,22 +153,6 @@ class InpHT(AttributeMechanism):
         return 1 << self.subspaces.t
 
     @cached_property
-    def keep(self) -> int:
-        """Threshold out of 2^64 of reporting the true bucket."""
-        return keep_threshold(self.epsilon, self.buckets)
-
-    @cached_property
-    def correlation(self) -> float:
-        """c = p - q of the coin really flipped."""
-        p = probability(self.keep)
-        return float(p - (1 - p) / (self.buckets - 1))
-
-    @property
-    def spent_epsilon(self) -> float:
-        p = probability(self.keep)
-        return log_ratio(p, (1 - p) / (self.buckets - 1))
-
-    @cached_property
     def layout(self) -> Layout:
         return Layout.of(Scalar("characters", self.subspaces.count), Scalar("bucket", self.buckets))
 
@@ -179,12 +164,8 @@ class InpHT(AttributeMechanism):
         return by_parts(lambda cells: self._draw(cells, random), self.domain.check(values))
 
     def _draw(self, cells: NDArray[np.int64], random: Random) -> Reports:
-        count = len(cells)
-        drawn = self.subspaces.draw(count, random)
-        bucket = self.subspaces.buckets(drawn, self.code.encode(cells))
-        lie = ~random.bernoulli(self.keep, count)
-        shift = random.narrow_below(self.buckets - 1, count) + np.uint8(1) if self.buckets > 2 else np.uint8(1)
-        bucket = np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket).astype(np.uint8)
+        drawn = self.subspaces.draw(len(cells), random)
+        bucket = self.tell(self.subspaces.buckets(drawn, self.code.encode(cells)), random)
         return {"characters": drawn.astype(smallest_unsigned(self.subspaces.count)), "bucket": bucket}
 
     def fold(self, state: State, reports: Reports) -> State:
@@ -219,8 +200,7 @@ class InpHT(AttributeMechanism):
         return CharacterEstimate(self.domain, n, theta, self.subspaces, self.correlation, own)
 
     def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        p = float(probability(self.keep))
-        q = float((1 - probability(self.keep)) / (self.buckets - 1))
+        p, q = map(float, bucket_chances(self.keep, self.buckets))
         drawn = np.arange(self.subspaces.count)
         rows = []
         for word in self.code.encode(values):

@@ -26,7 +26,6 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 from hearsay.mechanisms.marginals.characters.code import Attributes, Masks
 from hearsay.mechanisms.marginals.characters.reading import from_characters, normalised, uses_own_counts
-from hearsay.mechanisms.marginals.characters.subspaces import below_each
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.table import Table
@@ -104,7 +103,7 @@ class MargHT(AttributeMechanism, SignCoin):
     def perturb(self, values: Values, random: Random) -> Reports:
         def draw(cells: NDArray[np.int64]) -> Reports:
             chosen = random.below(len(self.sizes), len(cells)).astype(np.intp)
-            place = self._starts[chosen] + below_each(self.sizes[chosen].astype(np.uint64), random).astype(np.int64)
+            place = self._starts[chosen] + random.below_each(self.sizes[chosen])
             minus = parity(self.masks[place] & self.code.encode(cells)) ^ random.bernoulli(self.flip, len(cells))
             return {"character": place.astype(smallest_unsigned(len(self.masks))), "minus": minus.astype(np.uint8)}
 

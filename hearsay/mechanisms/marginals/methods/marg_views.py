@@ -27,7 +27,6 @@ from hearsay.mechanisms.exact.thresholds import down, exponential, flip_threshol
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, by_parts, smallest_unsigned
 from hearsay.mechanisms.marginals.analyses.maxent import Known
 from hearsay.mechanisms.marginals.characters.code import Attributes
-from hearsay.mechanisms.marginals.characters.subspaces import below_each
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
 from hearsay.mechanisms.marginals.methods.hits import Chances, covariance_of_bits, covariance_of_one
@@ -269,9 +268,8 @@ class MargPS(MarginalViews):
         return Layout.of(Scalar("cell", self.views.total))
 
     def _draw(self, view: NDArray[np.intp], cells: NDArray[np.int64], random: Random) -> Reports:
-        drawn = below_each(self.views.cells[view].astype(np.uint64), random)
-        told = np.where(random.words(len(view)) < self._truths[view], cells.astype(np.uint64), drawn)
-        place = self.views.starts[view] + told.astype(np.int64)
+        drawn = random.below_each(self.views.cells[view])
+        place = self.views.starts[view] + np.where(random.words(len(view)) < self._truths[view], cells, drawn)
         return {"cell": place.astype(smallest_unsigned(self.views.total))}
 
     def fold(self, state: State, reports: Reports) -> State:

@@ -20,6 +20,7 @@ import numpy as np
 
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.oracles.covering_hashing import NUMBERED_OLH
 from hearsay.mechanisms.ranges.hierarchical.level_plan import best_short_oracle, sampled
 from hearsay.mechanisms.ranges.hierarchical.planned_level import ORACLES, PARTS
 from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis
@@ -28,7 +29,7 @@ from hearsay.mechanisms.ranges.planned_grid.sweeps import Levels, sums_from, sum
 MAXIMUM_LEVELS = 8192  # tuples that could be asked
 MAXIMUM_TUPLES = 256  # that are asked: each has its share of the devices only
 MAXIMUM_BOXES = 1 << 24  # of all tuples together: the state
-_PATTERN = re.compile(rf"([0-9]{{1,8}}(?:x[0-9]{{1,8}})+) ({'|'.join(ORACLES)}) ([0-9]{{1,4}})")
+_PATTERN = re.compile(r"([0-9]{1,8}(?:x[0-9]{1,8})+) ([a-z0-9-]+) ([0-9]{1,4})")
 _SCARCE = 0.1  # tuples with less than this part of an even share are left out; it costs less than a thousandth
 _ROUNDS = 40  # after ten the error is within a thousandth of the least
 
@@ -55,7 +56,8 @@ class PlannedTuple(NamedTuple):
             boxes, oracle, parts = found.groups()
             made = cls(tuple(map(int, boxes.split("x"))), oracle, int(parts))
             powers = all(count > 0 and count & (count - 1) == 0 for count in made.boxes)
-            if powers and prod(made.boxes) > 1 and 1 <= made.parts <= PARTS:
+            known = oracle in ORACLES or NUMBERED_OLH.fullmatch(oracle)
+            if powers and known and prod(made.boxes) > 1 and 1 <= made.parts <= PARTS:
                 return made
         raise SpecificationError(
             'options.levels must hold texts like "4x16 olh 300" on a grid (boxes along every axis, powers of two; '

@@ -5,22 +5,21 @@ devices are drawn from, so its people are drawn afresh in every run; its interva
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations
 from math import log
 from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.marginals.analyses.conditional import conditional
 from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
-from hearsay.ops.experiments.calibration.cases import DATA, EPSILONS, REPORTS
+from hearsay.ops.experiments.calibration.cases import DATA, crossed
 from hearsay.ops.experiments.calibration.draws import draw_values
-from hearsay.ops.experiments.calibration.tally import Measurement, Tally
+from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("cell", "single", "conditional", "information")
 ATTRIBUTES = ("inp-ht", "inp-rr", "inp-ps", "marg-rr", "marg-ps", "marg-ht", "inp-em", "inp-olh", "calm")
@@ -90,25 +89,15 @@ def _zipf_information(d: int, pair: tuple[int, int]) -> float:
 
 
 def cases(mechanism: str, quick: bool) -> Iterator[AttributeCase]:
-    """All settings of a mechanism; the quick form has the worst of them."""
-    shapes = tuple(shape for shape in SHAPES if shape[0] <= _LARGEST.get(mechanism, 32))
-    data: tuple[str, ...] = DATA
-    reports: tuple[int, ...] = REPORTS
-    epsilons: tuple[float, ...] = EPSILONS
-    if quick:
-        shapes, data, reports, epsilons = ((3, 2),), ("zipf", "edge"), (1, 10, 1_000), (1.0, 4.0, 8.0)
-    for shape, name, n, epsilon in product(shapes, data, reports, epsilons):
+    """All settings of a mechanism; the quick form has few of them."""
+    shapes = [shape for shape in SHAPES if shape[0] <= _LARGEST.get(mechanism, 32)]
+    for shape, name, n, epsilon in crossed(shapes[:1] if quick else shapes, ("zipf", "edge"), quick):
         yield AttributeCase(mechanism, shape, name, n, epsilon)
-
-
-@lru_cache(maxsize=64)
-def _built(case: AttributeCase) -> Mechanism:
-    return build(case.table())
 
 
 def measure(case: AttributeCase, runs: int, seed: int) -> Measurement:
     """So many runs of one case."""
-    mechanism = _built(replace(case, data="", reports=1))
+    mechanism = planned(case)
     generator = np.random.default_rng([seed, *case.shape, case.reports, int(case.epsilon * 10), DATA.index(case.data)])
     result = Measurement(case, {kind: Tally(runs=runs) for kind in KINDS})
     for _ in range(runs):

@@ -1,19 +1,21 @@
 """What is measured: every mechanism on domains, data, numbers of reports and epsilons at the edges of use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+Place = TypeVar("Place")
 
 SIZES, RANGE_SIZES = (2, 3, 7, 255, 257, 1000), (2, 3, 7, 255, 257, 1000, 1 << 16)
 DATA = ("uniform", "zipf", "point", "peaks", "edge")
 REPORTS = (1, 10, 100, 1_000, 20_000)
 EPSILONS = (0.1, 1.0, 4.0, 8.0)
+QUICK_REPORTS, QUICK_EPSILONS = (1, 10, 1_000), (1.0, 4.0, 8.0)
 ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr")
 RANGES = ("flat", "haar", "hierarchical", "metric-l1")
 CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
@@ -90,18 +92,21 @@ def _geometric(case: Case) -> list[list[float]]:
     return [[float(entry) for entry in row] for row in rows]
 
 
+def crossed(places: Iterable[Place], data: Iterable[str], quick: bool) -> Iterator[tuple[Place, str, int, float]]:
+    """Every domain with all data, numbers of reports and epsilons; the quick form has the worst of them, on `data`."""
+    if quick:
+        return product(places, data, QUICK_REPORTS, QUICK_EPSILONS)
+    return product(places, DATA, REPORTS, EPSILONS)
+
+
 def cases(mechanism: str, quick: bool) -> Iterator[Case]:
-    """All settings of a mechanism; the quick form has the worst of them."""
+    """All settings of a mechanism; the quick form has few of them."""
     sizes: tuple[int, ...] = _SIZES_OF.get(mechanism, SIZES)
-    data: tuple[str, ...] = DATA
-    reports: tuple[int, ...] = REPORTS
-    epsilons: tuple[float, ...] = EPSILONS
     if quick:
         sizes = (
             tuple(size for size in sizes if size in ((7,) if mechanism == "hierarchical" else (7, 255))) or sizes[:1]
         )
-        data, reports, epsilons = ("zipf", "point"), (1, 10, 1_000), (1.0, 4.0, 8.0)
-    for size, name, n, epsilon in product(sizes, data, reports, epsilons):
+    for size, name, n, epsilon in crossed(sizes, ("zipf", "point"), quick):
         if mechanism == "channel" and epsilon * (size - 1) > 40:
             continue
         yield Case(mechanism, size, name, n, epsilon)

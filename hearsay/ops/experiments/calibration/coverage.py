@@ -4,18 +4,16 @@ Kinds: the heaviest cell, cells with one to five holders, cells with none, range
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms import Mechanism, build
+from hearsay.mechanisms import Mechanism
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.estimates.estimate import Floats, Ranges
 from hearsay.ops.experiments.calibration.cases import Case, Counts
 from hearsay.ops.experiments.calibration.draws import draw
-from hearsay.ops.experiments.calibration.tally import Measurement, Tally
+from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "range", "prefix", "quantile")
 RANKS = np.arange(1, 10) / 10
@@ -24,19 +22,9 @@ _RANGES = 12
 _ROUNDING = 1e-9
 
 
-def _mechanism(case: Case) -> Mechanism:
-    """Planned once for all numbers of reports and all data."""
-    return _built(replace(case, data="", reports=1))
-
-
-@lru_cache(maxsize=64)
-def _built(case: Case) -> Mechanism:
-    return build(case.table())
-
-
 def measure(case: Case, runs: int, seed: int) -> Measurement:
     """So many runs of one case."""
-    mechanism, holders = _mechanism(case), case.holders()
+    mechanism, holders = planned(case), case.holders()
     generator = np.random.default_rng([seed, case.size, case.reports, int(case.epsilon * 10)])
     asked = list(_questions(mechanism, holders, generator))
     result = Measurement(case, {kind: Tally(runs=runs) for kind, *_ in asked})

@@ -5,19 +5,16 @@ in their middles: what a mean loses by bins is no noise.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of
-from hearsay.ops.experiments.calibration.cases import DATA, EPSILONS, REPORTS, Counts
+from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed
 from hearsay.ops.experiments.calibration.draws import draw_values
-from hearsay.ops.experiments.calibration.tally import Measurement, Tally
+from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "mean", "range", "quantile")
 PAIRS = ("privkv", "privkv split", "privkv bins", "pckv-grr", "pckv-ue", "collision")
@@ -98,28 +95,19 @@ def _numbers(data: str, count: int, generator: np.random.Generator) -> Floats:
 
 
 def cases(mechanism: str, quick: bool) -> Iterator[PairCase]:
-    """All settings of a mechanism; the quick form has the worst of them."""
+    """All settings of a mechanism; the quick form has few of them."""
     sizes: tuple[int, ...] = (1,) if mechanism in NUMBERS else SIZES
     if mechanism == "collision":  # every key is hashed by every function of its pool
         sizes = SIZES[:3]
-    data: tuple[str, ...] = DATA
-    reports: tuple[int, ...] = REPORTS
-    epsilons: tuple[float, ...] = EPSILONS
     if quick:
         sizes = tuple(size for size in sizes if size in (1, 7))
-        data, reports, epsilons = ("zipf", "edge"), (1, 10, 1_000), (1.0, 4.0, 8.0)
-    for size, name, n, epsilon in product(sizes, data, reports, epsilons):
+    for size, name, n, epsilon in crossed(sizes, ("zipf", "edge"), quick):
         yield PairCase(mechanism, size, name, n, epsilon)
-
-
-@lru_cache(maxsize=64)
-def _built(case: PairCase) -> Mechanism:
-    return build(case.table())
 
 
 def measure(case: PairCase, runs: int, seed: int) -> Measurement:
     """So many runs of one case."""
-    mechanism, people = _built(replace(case, data="", reports=1)), case.people()
+    mechanism, people = planned(case), case.people()
     generator = np.random.default_rng([seed, case.size, case.reports, int(case.epsilon * 10)])
     exact: Any = mechanism.exact(people)
     result = Measurement(case)

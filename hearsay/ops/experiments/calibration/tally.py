@@ -5,12 +5,15 @@ Where an interval is the whole range because of what was drawn, it counts, but t
 out would pick the surveys in which something seemed to be known.
 """
 
+import json
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 
 Found = NDArray[np.bool_]
@@ -85,6 +88,9 @@ class Setting(Protocol):
     def reports(self) -> int: ...
     @property
     def epsilon(self) -> float: ...
+    def table(self) -> dict[str, Any]:
+        """The mechanism as a survey has it."""
+        ...
 
 
 @dataclass
@@ -93,3 +99,13 @@ class Measurement:
 
     case: Setting
     tallies: dict[str, Tally] = field(default_factory=dict)
+
+
+def planned(case: Setting) -> Mechanism:
+    """The mechanism of a case, planned once for all data and numbers of reports."""
+    return _built(json.dumps(case.table()))
+
+
+@lru_cache(maxsize=64)
+def _built(table: str) -> Mechanism:
+    return build(json.loads(table))

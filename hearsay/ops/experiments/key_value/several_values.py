@@ -4,6 +4,7 @@ P has several value dimensions in its text (V.B), where each is answered with th
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,9 @@ def several_values(runs: int, generator: np.random.Generator) -> Result:
     )
     setting = Setting("gauss", 100, 10**5, 2.0)
     methods: dict[str, Callable[[Setting, int, np.random.Generator], Floats]] = {
-        "split": _split,
+        "split": partial(_sampled, budget="split"),
         "split with MeanEst": _mean_est,
-        "joint": _joint,
+        "joint": _sampled,
         "pckv-grr": _padded,
     }
     last: dict[str, Spot] = {}
@@ -68,13 +69,8 @@ def _found(estimate: Any) -> Floats:
     return means
 
 
-def _joint(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
-    mechanism = _built(setting, "privkv", count)
-    return _found(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
-
-
-def _split(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
-    mechanism = _built(setting, "privkv", count, budget="split")
+def _sampled(setting: Setting, count: int, generator: np.random.Generator, **options: str) -> Floats:
+    mechanism = _built(setting, "privkv", count, **options)
     return _found(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
 
 

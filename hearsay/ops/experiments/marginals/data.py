@@ -16,7 +16,6 @@ from hearsay.ops.errors import OperationError
 
 Bits = NDArray[np.int64]
 FLIGHT_ATTRIBUTES = ("late-start", "late-end", "far", "evening", "morning-end", "jfk", "united", "express-jet")
-MORE_ATTRIBUTES = ("lga", "jetblue", "delta", "long", "second-half", "afternoon", "near", "full-hour")
 
 
 @dataclass(frozen=True, eq=False)
