@@ -20,7 +20,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
-from hearsay.ops.terminal.present import console, print_answers, print_json
+from hearsay.ops.terminal.present import console, counted, print_answers, print_json
 
 
 class _Question(click.Command):
@@ -112,7 +112,7 @@ def command(
         print_json([each.table() for each in answers])
         return
     late = f"; {waiting:,} more are waiting to be folded" if waiting else ""
-    print_answers(f"{title}: {survey.mechanism.reports(state):,} reports{late}", answers)
+    print_answers(f"{title}: {counted(survey.mechanism.reports(state), 'report')}{late}", answers)
     if verb == "tree":
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 

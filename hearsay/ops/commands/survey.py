@@ -21,7 +21,7 @@ from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
-from hearsay.ops.terminal.present import console, print_json, print_table
+from hearsay.ops.terminal.present import console, counted, print_json, print_table
 
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
 
@@ -204,7 +204,8 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
         print_json({"rejected": total.table(), "letters": letters})
         return
     for reason, counts in total.table().items():
-        click.echo(f"{reason}: {counts['entries']:,} entries, {counts['reports']:,} reports")
+        refused = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
+        click.echo(f"{reason}: {refused}")
     if not total:
         click.echo(f"survey {name} has refused nothing")
     for letter in letters:
