@@ -117,7 +117,11 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
         f"{description['report_bytes_in_frames']:,g} in frames of {FRAME_REPORTS:,}; the state takes "
         f"{description['state_bytes']:,} bytes."
     )
-    print_table("what to expect", ("reports", "query", "standard error"), predicted_rows(description))
+    expected = predicted_rows(description)
+    if expected:
+        print_table("what to expect", ("reports", "query", "standard error"), expected)
+    else:
+        out.print("No standard error can be told beforehand: what is reported leaves values open.", markup=False)
 
 
 def _show_together(surveys: list[Survey], as_json: bool) -> None:
