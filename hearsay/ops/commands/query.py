@@ -71,10 +71,11 @@ def command(
 ) -> None:
     """Ask a live survey or a snapshot.
 
-    Values are fractions of the reports, with their standard error and 95% interval (value +- 1.96 stderr, unclipped).
-    Ranges are inclusive, in the domain's own units; on a grid `range A1:B1 A2:B2`. A live query reads accumulators
-    and deltas from Redis and needs no estimator. With a post-processing method the raw value stays beside the processed
-    one; error and intervals belong to the raw one. docs/queries.md explains every query and how to read its answer.
+    Values are fractions of the reports where nothing else is asked for, with their standard error and 95% interval
+    (value +- 1.96 stderr wherever that holds). Ranges are inclusive, in the domain's own units; on a grid `range A1:B1
+    A2:B2`. A live query reads accumulators and deltas from Redis and needs no estimator. With a post-processing method
+    the raw value stays beside the processed one; error and intervals belong to the raw one. docs/queries.md explains
+    every query and how to read its answer.
     """
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
