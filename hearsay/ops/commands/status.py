@@ -1,6 +1,7 @@
 """`hearsay status`: what is going on, and what stands still."""
 
 import shutil
+import sys
 import textwrap
 from typing import Any
 
@@ -45,7 +46,7 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
             for trouble in found:
                 click.echo(_wrapped(f"warning    {trouble.words}"))
     for line in dict.fromkeys(f"{row['survey']}: {warning}" for row in rows for warning in row["warnings"]):
-        notes().print(line, markup=False)
+        notes().print(line, markup=False, soft_wrap=not sys.stderr.isatty())
     if check and found:
         raise CheckFailed("\n".join(trouble.words for trouble in found))
 
