@@ -101,6 +101,8 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     elif "choices" in description:
         out.print(f"Chosen automatically: {description['choices']}\n", markup=False)
     out.print(description["guarantee"]["words"], markup=False)
+    if (rounds := survey.mechanism.rounds) > 1:
+        out.print(f"It holds for all that a device answers in up to {rounds} rounds together.", markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
