@@ -157,8 +157,9 @@ def _undefined(method: str, kind: type[Query], estimate: Estimate) -> str | None
 
 
 def _names(chosen: Callable[[type[Query]], bool], estimate: Estimate) -> list[str]:
-    """The verbs of the chosen queries; of families that have nothing on such a domain, none."""
-    return list(dict.fromkeys(name for name, query in _askable(estimate) if chosen(query)))
+    """The verbs of the chosen queries that a domain of this kind has; where it has none, those of other domains."""
+    here = [name for name, query in _askable(estimate) if chosen(query)]
+    return list(dict.fromkeys(here or (name for name, query in _every() if chosen(query))))
 
 
 def _methods(estimate: Estimate) -> list[str]:
@@ -170,8 +171,12 @@ def _methods(estimate: Estimate) -> list[str]:
 def _askable(estimate: Estimate) -> list[tuple[str, type[Query]]]:
     """Every query, with its verb, that a mechanism on a domain of this kind can answer."""
     kind = estimate.domain.kind
-    every = [(name, query) for name in catalogue.QUERIES for query in catalogue.queries(name)]
-    return [(name, query) for name, query in every if catalogue.able((query.NEEDS,), kind)]
+    return [(name, query) for name, query in _every() if catalogue.able((query.NEEDS,), kind)]
+
+
+def _every() -> list[tuple[str, type[Query]]]:
+    """Every query of every family, with its verb."""
+    return [(name, query) for name in catalogue.QUERIES for query in catalogue.queries(name)]
 
 
 def _wrong_words(query: type[Query], words: Sequence[str]) -> str | None:

@@ -3,7 +3,7 @@
 | exit code | meaning |
 |---|---|
 | 0 | done; also a service that was asked to stop by SIGTERM |
-| 1 | a check failed (audit, experiment, bench, demo) |
+| 1 | a check failed (audit, experiment, bench, demo, status --check), or survey delete left something |
 | 2 | bad input or environment: one line on stderr |
 | 3 | a bug: the traceback as a JSON log line, then one line |
 | 130 | interrupted |
@@ -76,7 +76,7 @@ def ending(action: Callable[[], object]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except CheckFailed as failure:
-        return _end(CHECK_FAILED, str(failure))
+        return _end(CHECK_FAILED, *str(failure).splitlines())
     except click.UsageError as error:
         return _end(BAD_INPUT, f"{error.format_message()} (see `{_path(error)} --help`)")
     except click.ClickException as error:
@@ -118,8 +118,9 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _end(code: int, message: str) -> int:
-    click.echo(f"hearsay: {' '.join(message.split())}", err=True)
+def _end(code: int, *messages: str) -> int:
+    for message in messages:
+        click.echo(f"hearsay: {' '.join(message.split())}", err=True)
     return code
 
 

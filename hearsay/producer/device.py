@@ -37,6 +37,10 @@ class Device:
         self._random = secure() if random is None else random
         self._mechanism: DeviceSide = self.survey.mechanism
         self._codec = codec(self._mechanism)
+        last = self.survey.mechanism.rounds
+        if type(answered) is not int or not 0 <= answered <= last:
+            # Whoever kept it wrongly would answer a round twice, or none any more, and never be told.
+            raise ValueError(f"answered must be an integer in 0..{last}, got {answered!r}")
         self._answered = answered
 
     def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:

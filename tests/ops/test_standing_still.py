@@ -58,7 +58,7 @@ def test_missing_roles_are_named(hearsay: Hearsay, registered: Registered) -> No
     code, complaint = check(hearsay)
     assert code == 1
     for role, command in (("collector", "collect"), ("worker", "work"), ("estimator", "estimate")):
-        assert f"no {role} was seen lately; start one with: hearsay {command}" in complaint
+        assert f"hearsay: no {role} was seen lately; start one with: hearsay {command}" in complaint.splitlines()
     code, out, _ = hearsay("status", "--interval", "0")
     assert code == 0
     assert "warning    no worker was seen lately" in out
@@ -190,7 +190,7 @@ def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:
     assert all(len(letter["sha256"]) == 64 and "payload" not in letter for letter in found["letters"])
     code, out, _ = hearsay("survey", "rejects", "buckets", "--limit", "1")
     assert code == 0
-    assert "not-msgpack: 2 entries, 1 reports" in out
+    assert "not-msgpack: 2 entries, 1 report" in out
     assert len(out.splitlines()) == 2
     assert "buckets has refused nothing" not in out
 

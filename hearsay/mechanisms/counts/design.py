@@ -58,8 +58,9 @@ class Design:
         """Refuse options that do not fit the largest count or each other."""
         weights = self.options.get("weights")
         if weights is not None and (len(weights) != self.largest + 1 or not sum(weights) > 0):
+            got = f"{len(weights)}" if len(weights) != self.largest + 1 else "only 0"
             raise SpecificationError(
-                f"options.weights must have {self.largest + 1} numbers, one per count and not all 0, got {len(weights)}"
+                f"options.weights must have {self.largest + 1} numbers, one per count and not all 0, got {got}"
             )
         if self.promise.local and self.promise.within > 1:
             raise SpecificationError("options.within goes with neighbouring counts, not with local")

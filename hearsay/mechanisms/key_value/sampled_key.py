@@ -68,7 +68,7 @@ class SampledKey(Mechanism):
         return self.domain.some_sets(self.bins)
 
     def warnings(self, state: State) -> list[str]:
-        return [text for name in self.arrays if (text := uneven(state[name], name)) is not None]
+        return [text for name in self.arrays if (text := uneven(state[name], name, self.domain)) is not None]
 
     def predicted_keys(self, reports: int) -> float:
         """Reports that a key gets."""
@@ -161,15 +161,17 @@ def fold_keyed(counts: NDArray[np.int64], reports: Reports, name: str = "symbol"
     count_into(counts.reshape(-1), places)
 
 
-def uneven(counts: NDArray[np.int64], name: str) -> str | None:
+def uneven(counts: NDArray[np.int64], name: str, domain: KeyValue) -> str | None:
     """A warning where keys are named too unevenly to have been sampled: then some devices choose theirs."""
     chance = uniformity(counts)
     if chance is None or chance >= SUSPICIOUS:
         return None
     named = counts.reshape(len(counts), -1).sum(axis=1)
     most = int(named.argmax())
+    item, cell = domain.name(most)
+    key = item if cell is None else ", ".join(f"{part} {label}" for part, label in cell.items())
     return (
-        f"keys are not named uniformly ({name}): key {most} has {named[most]:,} reports where {named.mean():,.0f} are "
+        f"keys are not named uniformly ({name}): key {key} has {named[most]:,} reports where {named.mean():,.0f} are "
         f"expected (chance below {SUSPICIOUS:g}); devices that choose their key bias its answers"
     )
 

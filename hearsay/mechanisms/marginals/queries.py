@@ -40,7 +40,8 @@ def _places(words: Sequence[str], domain: Any) -> Attributes:
     """The attributes that a question names, each once."""
     places = tuple(domain.place(word) for word in words)
     if len(set(places)) < len(places):
-        raise QueryError("query must name every attribute once")
+        twice = next(word for word in words if words.count(word) > 1)
+        raise QueryError(f"query must name every attribute once, got {twice} twice")
     return places
 
 

@@ -67,6 +67,8 @@ class LaplaceRows(CellMechanism):
         )  # before the strategy, whose rank alone would take half a minute on a few thousand cells
         if not len(self.strategy.noisy):
             raise SpecificationError("options.strategy must have a row that tells values apart, got constant rows only")
+        if self.options["scales"] is None:
+            self._check_within_reach()
         self.strategy.check_spans(np.eye(self.domain.size) if self.workload is None else self.workload)
         if self.options["scales"] is not None:
             problem = violation(self.numerators, self.strategy.reported, self.epsilon, self.distances)
@@ -116,6 +118,21 @@ class LaplaceRows(CellMechanism):
             weights = np.einsum("xk,xy,yk->k", matrix, self.gram(), matrix, optimize=True)
             rates = optimise(rows, np.maximum(weights, 1e-9 * weights.max()), bound)
         return round_down(rates, rows, self.epsilon, self.distances)
+
+    def _check_within_reach(self) -> None:
+        """Refuse too small an epsilon before the optimiser, which takes many seconds on a thousand cells.
+
+        Neighbouring cells alone allow a row no more than this rate, whatever the others get.
+        """
+        differ = np.abs(np.diff(self.strategy.reported, axis=1))
+        allowed = self.epsilon * np.diagonal(self.distances, offset=1)
+        with np.errstate(divide="ignore"):
+            of_rows = np.where(differ > 0, allowed / differ, np.inf).min(axis=1)
+        rate = min(float(of_rows.min()), LARGEST_RATE)
+        if rate > 0 and (least := limit_for(rate, CLAMPING_BIAS)) > LARGEST_LIMIT:
+            raise SpecificationError(
+                f"epsilon must keep the noise within {LARGEST_LIMIT}, got a row that needs at least {least}"
+            )
 
     def _given_rates(self, scales: Sequence[float]) -> Integers:
         if len(scales) != len(self.strategy.rows):

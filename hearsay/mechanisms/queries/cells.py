@@ -20,6 +20,7 @@ from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
 
+_MOST = 999_999_999  # more than any domain has cells
 _METHODS = frozenset(METHODS) - {"none"}
 
 
@@ -82,9 +83,9 @@ class Top(Query):
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
         (text,) = words
-        wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        wanted = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_MOST)) else 0
         if wanted < 1:
-            raise QueryError(f"top must be a whole number of at least 1, got {text}")
+            raise QueryError(f"top must be a whole number in 1..{_MOST}, got {text}")
         return cls(wanted)
 
     def answers(self, domain: Domain) -> int:

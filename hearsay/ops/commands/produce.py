@@ -12,7 +12,7 @@ from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, seed_option, uses
-from hearsay.ops.terminal.present import print_json
+from hearsay.ops.terminal.present import counted, print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.producer import values
@@ -75,7 +75,9 @@ def command(
     if as_json:
         print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})
     else:
-        click.echo(f"{sent:,} reports published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)")
+        click.echo(
+            f"{counted(sent, 'report')} published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)"
+        )
 
 
 def _people(domain: Domain, file: Path | None, distribution: str | None, seed: int | None) -> tuple[People, int]:

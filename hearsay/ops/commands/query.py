@@ -20,7 +20,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
-from hearsay.ops.terminal.present import console, print_answers, print_json
+from hearsay.ops.terminal.present import console, counted, print_answers, print_json
 
 
 class _Question(click.Command):
@@ -71,10 +71,11 @@ def command(
 ) -> None:
     """Ask a live survey or a snapshot.
 
-    Values are fractions of the reports, with their standard error and 95% interval (value +- 1.96 stderr, unclipped).
-    Ranges are inclusive, in the domain's own units; on a grid `range A1:B1 A2:B2`. A live query reads accumulators
-    and deltas from Redis and needs no estimator. With a post-processing method the raw value stays beside the processed
-    one; error and intervals belong to the raw one. docs/queries.md explains every query and how to read its answer.
+    Values are fractions of the reports where nothing else is asked for, with their standard error and 95% interval
+    (value +- 1.96 stderr wherever that holds). Ranges are inclusive, in the domain's own units; on a grid `range A1:B1
+    A2:B2`. A live query reads accumulators and deltas from Redis and needs no estimator. With a post-processing method
+    the raw value stays beside the processed one; error and intervals belong to the raw one. docs/queries.md explains
+    every query and how to read its answer.
     """
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
@@ -112,7 +113,7 @@ def command(
         print_json([each.table() for each in answers])
         return
     late = f"; {waiting:,} more are waiting to be folded" if waiting else ""
-    print_answers(f"{title}: {survey.mechanism.reports(state):,} reports{late}", answers)
+    print_answers(f"{title}: {counted(survey.mechanism.reports(state), 'report')}{late}", answers)
     if verb == "tree":
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 

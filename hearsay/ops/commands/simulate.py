@@ -13,7 +13,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
 from hearsay.ops.terminal.options import json_option, seed_option, uses
-from hearsay.ops.terminal.present import notes, print_answers, print_json
+from hearsay.ops.terminal.present import counted, notes, print_answers, print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.producer import values
 
@@ -65,7 +65,7 @@ def _by_mode(found: ModeAnswer, name: str, as_json: bool) -> None:
     if as_json:
         print_json(found.table())
         return
-    print_answers(f"{name}: {found.reports:,} reports, {found.mode}", found.answers)
+    print_answers(f"{name}: {counted(found.reports, 'report')}, {found.mode}", found.answers)
     click.echo(
         f"{found.kept_bytes:,} bytes kept, folded in {found.fold_s:.3g} s, answered in {1000 * found.query_s:.3g} ms"
     )
@@ -81,7 +81,7 @@ def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, as_jso
         print_json(content.document())
         return
     print_answers(
-        f"{survey.name}: {content.reports:,} reports, {survey.mechanism.ID}, epsilon {survey.epsilon:g}",
+        f"{survey.name}: {counted(content.reports, 'report')}, {survey.mechanism.ID}, epsilon {survey.epsilon:g}",
         content.answers,
     )
     if content.withheld:

@@ -9,7 +9,7 @@ from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses
-from hearsay.ops.terminal.present import print_json
+from hearsay.ops.terminal.present import counted, print_json
 
 
 @click.command()
@@ -31,4 +31,4 @@ def command(settings: Settings, name: str, out: Path, window: str, as_json: bool
     if as_json:
         print_json(content.document())
     else:
-        click.echo(f"snapshot of {name}, window {window}, {content.reports:,} reports: {out}")
+        click.echo(f"snapshot of {name}, window {window}, {counted(content.reports, 'report')}: {out}")

@@ -1,6 +1,7 @@
 """`hearsay status`: what is going on, and what stands still."""
 
 import shutil
+import sys
 import textwrap
 from typing import Any
 
@@ -14,7 +15,7 @@ from hearsay.ops.errors import CheckFailed
 from hearsay.ops.operate.overview import overview
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
-from hearsay.ops.terminal.present import notes, print_json
+from hearsay.ops.terminal.present import counted, notes, print_json
 
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
@@ -45,9 +46,9 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
             for trouble in found:
                 click.echo(_wrapped(f"warning    {trouble.words}"))
     for line in dict.fromkeys(f"{row['survey']}: {warning}" for row in rows for warning in row["warnings"]):
-        notes().print(line, markup=False)
+        notes().print(line, markup=False, soft_wrap=not sys.stderr.isatty())
     if check and found:
-        raise CheckFailed("; ".join(trouble.words for trouble in found))
+        raise CheckFailed("\n".join(trouble.words for trouble in found))
 
 
 def _block(row: dict[str, Any]) -> list[str]:
@@ -58,29 +59,27 @@ def _block(row: dict[str, Any]) -> list[str]:
         state += f", round {row['round']} {'open' if row['round_open'] else 'closed'}"
     lines = [
         f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {state})",
-        f"  published  {row['published_reports']:,} reports{_rate(row['published_per_s'])}",
-        f"  folded     {row['folded_reports']:,} reports{_rate(row['folded_per_s'])}",
-        f"  waiting    {row['waiting_reports']:,} reports",
+        f"  published  {counted(row['published_reports'], 'report')}{_rate(row['published_per_s'])}",
+        f"  folded     {counted(row['folded_reports'], 'report')}{_rate(row['folded_per_s'])}",
+        f"  waiting    {counted(row['waiting_reports'], 'report')}",
     ]
     if row["backlog_entries"]:
-        lines.append(f"             {row['backlog_entries']:,} entries not cut, for {row['backlog_age_s']:.0f} s")
+        waiting = counted(row["backlog_entries"], "entry", "entries")
+        lines.append(f"             {waiting} not cut, for {row['backlog_age_s']:.0f} s")
     if row["outstanding"]:
-        lines.append(f"             {row['outstanding']:,} ranges out, for {row['oldest_range_s']:.0f} s")
+        lines.append(f"             {counted(row['outstanding'], 'range')} out, for {row['oldest_range_s']:.0f} s")
     if row["quarantined"]:
-        lines.append(f"             {row['quarantined']:,} ranges put aside")
-    held = [_count(row["deltas"], "delta"), _count(row["stream_entries"], "entry", "entries")]
-    lines.append(f"  held       {', '.join(held)}, {_count(row['windows'], 'window')}")
+        lines.append(f"             {counted(row['quarantined'], 'range')} put aside")
+    held = [counted(row["deltas"], "delta"), counted(row["stream_entries"], "entry", "entries")]
+    lines.append(f"  held       {', '.join(held)}, {counted(row['windows'], 'window')}")
     for reason, counts in row["rejected"].items():
-        lines.append(f"  rejected   {reason}: {counts['entries']:,} entries, {counts['reports']:,} reports")
+        refused = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
+        lines.append(f"  rejected   {reason}: {refused}")
     if row["reissued"]:
-        lines.append(f"  repeated   {row['reissued']:,} ranges enqueued again")
+        lines.append(f"  repeated   {counted(row['reissued'], 'range')} enqueued again")
     if row["pressure"] is not None:
         lines.append(f"  pressure   {row['pressure']}")
     return lines
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _wrapped(line: str) -> str:

@@ -21,7 +21,7 @@ from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
-from hearsay.ops.terminal.present import console, print_json, print_table
+from hearsay.ops.terminal.present import console, counted, print_json, print_table
 
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
 
@@ -102,6 +102,8 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     elif "choices" in description:
         out.print(f"Chosen automatically: {description['choices']}\n", markup=False)
     out.print(description["guarantee"]["words"], markup=False)
+    if (rounds := survey.mechanism.rounds) > 1:
+        out.print(f"It holds for all that a device answers in up to {rounds} rounds together.", markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
@@ -118,7 +120,11 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
         f"{description['report_bytes_in_frames']:,g} in frames of {FRAME_REPORTS:,}; the state takes "
         f"{description['state_bytes']:,} bytes."
     )
-    print_table("what to expect", ("reports", "query", "standard error"), predicted_rows(description))
+    expected = predicted_rows(description)
+    if expected:
+        print_table("what to expect", ("reports", "query", "standard error"), expected)
+    else:
+        out.print("No standard error can be told beforehand: what is reported leaves values open.", markup=False)
 
 
 def _show_together(surveys: list[Survey], as_json: bool) -> None:
@@ -205,7 +211,8 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
         print_json({"rejected": total.table(), "letters": letters})
         return
     for reason, counts in total.table().items():
-        click.echo(f"{reason}: {counts['entries']:,} entries, {counts['reports']:,} reports")
+        refused = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
+        click.echo(f"{reason}: {refused}")
     if not total:
         click.echo(f"survey {name} has refused nothing")
     for letter in letters:

@@ -43,7 +43,7 @@ def cli_page() -> str:
         "| exit code | meaning |",
         "|---|---|",
         "| 0 | done; also a service that was asked to stop by SIGTERM |",
-        "| 1 | a check failed (audit, experiment, bench, demo) |",
+        "| 1 | a check failed (audit, experiment, bench, demo, status --check), or survey delete left something |",
         "| 2 | bad input or environment: one line on stderr |",
         "| 3 | a bug: the traceback as a JSON log line, then one line |",
         "| 130 | interrupted |",

@@ -121,7 +121,8 @@ def _draw_correlations(figure: Any, answers: Sequence[Answer]) -> None:
     for row, values in enumerate(table):
         for column, value in enumerate(values):
             if len(names) <= 16 and value == value:
-                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
+                colour = "white" if abs(value) > 0.6 else "black"
+                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
     figure.colorbar(image, ax=axis, label="Pearson's coefficient, or Cramer's V")
 
 

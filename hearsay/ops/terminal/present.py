@@ -66,8 +66,13 @@ def _columns(each: Answer) -> dict[str, Any]:
     return columns
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with what it counts: 1 report, 2 reports."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def show(value: Any) -> str:
-    """A value for a person: unknown is a dash, fractions with four significant digits, integers grouped."""
+    """A value for a person: unknown is a dash, fractions with four significant digits, large numbers grouped."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -75,7 +80,8 @@ def show(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        # Numbers of reports are floats after the estimator: 28,671 and not 2.867e+04.
+        return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
     if isinstance(value, list | tuple):
         return " .. ".join(show(part) for part in value)
     if isinstance(value, dict):

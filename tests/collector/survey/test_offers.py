@@ -141,3 +141,9 @@ def test_reports_of_a_device_have_the_law_of_a_fleets() -> None:
     name = mechanism.array(2)
     few, all_ = state[name][:, 0] / 1_500, many[name][:, 0] / 30_000
     assert (np.abs(few - all_) < 5 * np.sqrt(all_ / 1_500) + 1e-3).all()
+
+
+@pytest.mark.parametrize("kept", [-1, 65, "2", 1.0, True, None])
+def test_a_round_that_cannot_have_been_answered_is_refused(kept: Any) -> None:
+    with pytest.raises(ValueError, match=r"answered must be an integer in 0\.\.\d+, got"):
+        Device(survey(), answered=kept)

@@ -87,7 +87,7 @@ def test_a_canonical_survey_of_sixty_four_stays_small() -> None:
         ({"properties": "WH"}, r"options.properties must be a list"),
         ({"objective": "L7"}, r"options.objective must be"),
         ({"weights": [1, 2]}, r"options.weights must have 7 numbers"),
-        ({"weights": [0] * 7}, r"options.weights must have 7 numbers, one per count and not all 0"),
+        ({"weights": [0] * 7}, r"options.weights must have 7 numbers, one per count and not all 0, got only 0"),
         ({"weights": [-1] * 7}, r"options.weights must hold numbers >= 0, got -1"),
         ({"within": 0}, r"options.within must be an integer in 1..200"),
         ({"within": 2, "local": True}, r"options.within goes with neighbouring counts"),

@@ -147,7 +147,7 @@ def test_the_tree_has_the_pairs_that_depend_on_each_other(estimate: Any, exact: 
     [
         ("marginal", "needs an argument"),
         ("marginal height", "one of smokes, age group, sport, coin, got height"),
-        ("marginal smokes smokes", "every attribute once"),
+        ("marginal smokes smokes", "every attribute once, got smokes twice"),
         ("marginal smokes sport coin", "at most 2 attributes.* got 3; postprocess maxent or tree"),
         ("conditional smokes age", "needs 3 arguments"),
         ("conditional smokes sport coin", "asked as: conditional A... given B..."),
@@ -163,6 +163,11 @@ def test_refusals_are_one_line(estimate: Any, text: str, says: str) -> None:
     with pytest.raises(QueryError, match=says) as caught:
         ask(estimate, text)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_methods_of_other_domains_are_named_with_their_queries(estimate: Any) -> None:
+    with pytest.raises(QueryError, match="isotonic applies to range, prefix, quantile, cdf, got marginal"):
+        ask(estimate, "marginal smokes", postprocess="isotonic")
 
 
 @pytest.mark.parametrize("text", ["association smokes sport", "correlations", "tree", "conditional smokes given sport"])

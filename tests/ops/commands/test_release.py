@@ -135,6 +135,8 @@ def test_survey_show_has_properties_warnings_and_a_heat_map(tmp_path: Path, caps
     assert "2 ██████████ 1.000" in out
     assert "0 ·········· 0.000" in out
     assert "Warning: never reports 0-1, 3-4" in out
+    assert "No standard error can be told beforehand: what is reported leaves values open." in out
+    assert "what to expect" not in out
     assert cli.run(["survey", "show", str(file), "--json"]) == 0
     description = json.loads(capsys.readouterr().out)
     assert description["properties"] == ["RH", "RM", "S"]

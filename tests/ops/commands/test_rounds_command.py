@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import redis
 
@@ -30,3 +31,13 @@ def test_a_survey_without_rounds_has_no_next_one(client: redis.Redis, prefix: st
     Registry(client, prefix).add(parse(survey_table("identity", 4)))
     code, _, complaint = hearsay("survey", "next-round", "buckets")
     assert (code, complaint) == (2, "hearsay: survey buckets has no rounds\n")
+
+
+def test_survey_show_says_that_all_rounds_together_keep_the_promise(tmp_path: Path, hearsay: Hearsay) -> None:
+    file = tmp_path / "films.toml"
+    file.write_text('name = "films"\nmechanism = "privkvm"\nepsilon = 1.0\n[domain]\nkind = "key-value"\nkeys = 3\n')
+    assert (
+        "It holds for all that a device answers in up to 3 rounds together." in hearsay("survey", "show", str(file))[1]
+    )
+    file.write_text(file.read_text().replace("privkvm", "privkv"))
+    assert "rounds together" not in hearsay("survey", "show", str(file))[1]

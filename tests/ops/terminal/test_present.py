@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.ops.terminal.present import notes, print_answers, print_json, print_table, show
+from hearsay.ops.terminal.present import counted, notes, print_answers, print_json, print_table, show
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,9 @@ from hearsay.ops.terminal.present import notes, print_answers, print_json, print
         (1234567, "1,234,567"),
         (0.123456, "0.1235"),
         (1e-7, "1e-07"),
+        (9085.4, "9085"),
+        (28_671.3, "28,671"),
+        (-138_912.7, "-138,913"),
         ([1.0, 2.5], "1 .. 2.5"),
         ({"x": 1, "y": "a"}, "x 1, y a"),
         ("text", "text"),
@@ -23,6 +26,11 @@ from hearsay.ops.terminal.present import notes, print_answers, print_json, print
 )
 def test_values_are_readable(value: object, text: str) -> None:
     assert show(value) == text
+
+
+def test_what_is_counted_is_one_or_many() -> None:
+    assert [counted(number, "report") for number in (0, 1, 2_000)] == ["0 reports", "1 report", "2,000 reports"]
+    assert counted(2, "entry", "entries") == "2 entries"
 
 
 def test_json_has_no_nan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms import Mechanism, build
+from hearsay.mechanisms.estimates.estimate import Z95
 from hearsay.mechanisms.estimates.grids import GridRanges
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.ranges.planned_grid.estimate import PlannedGridEstimate
