@@ -24,6 +24,7 @@ from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ran
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.hierarchical.crown_variance import CrownVariance
+from hearsay.mechanisms.ranges.hierarchical.even_tree import EvenTreeVariance
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
 from hearsay.mechanisms.ranges.hierarchical.level_plan import DEFAULT_ORACLE, equal, optimise, tree_options
 from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan, PlannedLevel
@@ -213,11 +214,10 @@ class Hierarchical(LevelMechanism):
         noise = self._noise([max(1, round(many * share)) for share in self.levels.probabilities])
         inference = self.hierarchy.inference(self._variances(noise))
         in_crown, tree, size = len(inference.windows), inference.tree, self.domain.size
-        even = np.arange(size + 1) / size
         units = inference.crown.cells / size
         top = CrownVariance(inference.crown, noise[:in_crown], units, (None,) * in_crown, None)
         below = noise[in_crown:]
-        uncertainty = TreeVariance(inference, top, below, many, even, (None,) * (tree.height - 1))
+        uncertainty = EvenTreeVariance(inference, top, below, many, np.zeros(0), (None,) * (tree.height - 1))
         x, y = sampled_ranges(size)
         variance = uncertainty.ranges(x, y)
         middle = np.array([size // 2], dtype=np.int64)

@@ -10,6 +10,7 @@ from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import select
+from hearsay.mechanisms.ranges.hierarchical.tree_variance import TreeVariance
 
 
 def hierarchical(size: int, epsilon: float = 1.1, **options: Any) -> Mechanism:
@@ -147,3 +148,17 @@ def test_predicted_errors_of_few_reports_are_those_of_many_scaled(size: int, eps
     mechanism = build({"mechanism": "hierarchical", "epsilon": epsilon, "domain": {"kind": "ordinal", "size": size}})
     one, many = mechanism.predicted_stderr(1), mechanism.predicted_stderr(10**8)
     assert one == pytest.approx({name: 10**4 * error for name, error in many.items()}, rel=1e-3)
+
+
+@pytest.mark.parametrize(("size", "options"), [(64, {}), (1000, {}), (5000, {"fanout": 3}), (1000, {"fanout": 8})])
+def test_predictions_need_no_prefix_sums(size: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are computed where they are asked for, and are those of evenly filled cells."""
+    mechanism = hierarchical(size, **options)
+    found = mechanism.predicted_stderr(10_000)
+
+    def dense(inference: Any, top: Any, noise: Any, reports: int, _: Any, pairs: Any) -> TreeVariance:
+        return TreeVariance(inference, top, noise, reports, np.arange(size + 1) / size, pairs)
+
+    monkeypatch.setattr("hearsay.mechanisms.ranges.hierarchical.line.EvenTreeVariance", dense)
+    again = hierarchical(size, **options).predicted_stderr(10_000)
+    assert found == pytest.approx(again, rel=1e-12)
