@@ -1,21 +1,18 @@
 """Grids at the edges: cells and boxes, for data that lie along the grid's rows as those of `cases` on a line."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.domain import Indices
-from hearsay.ops.experiments.calibration.cases import DATA, EPSILONS, REPORTS, Case
+from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed
 from hearsay.ops.experiments.calibration.coverage import KINDS as KINDS_ON_A_LINE
 from hearsay.ops.experiments.calibration.coverage import cells_by_kind
 from hearsay.ops.experiments.calibration.draws import draw_values
-from hearsay.ops.experiments.calibration.tally import Measurement, Tally
+from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 GRIDS = ("haar", "hierarchical", "metric-l1")
 SHAPES = ((2, 3), (7, 5), (16, 16), (8, 6, 5))
@@ -52,25 +49,14 @@ class GridCase:
 
 
 def cases(mechanism: str, quick: bool) -> Iterator[GridCase]:
-    """All settings of a mechanism; the quick form has the worst of them."""
-    shapes: tuple[tuple[int, ...], ...] = SHAPES
-    data: tuple[str, ...] = DATA
-    reports: tuple[int, ...] = REPORTS
-    epsilons: tuple[float, ...] = EPSILONS
-    if quick:
-        shapes, data, reports, epsilons = ((7, 5),), ("zipf", "point"), (10, 1_000), (1.0, 8.0)
-    for shape, name, n, epsilon in product(shapes, data, reports, epsilons):
+    """All settings of a mechanism; the quick form has few of them."""
+    for shape, name, n, epsilon in crossed(((7, 5),) if quick else SHAPES, ("zipf", "point"), quick):
         yield GridCase(mechanism, shape, name, n, epsilon)
-
-
-@lru_cache(maxsize=64)
-def _built(case: GridCase) -> Mechanism:
-    return build(case.table())
 
 
 def measure(case: GridCase, runs: int, seed: int) -> Measurement:
     """So many runs of one case."""
-    mechanism, holders = _built(replace(case, data="", reports=1)), case.holders()
+    mechanism, holders = planned(case), case.holders()
     generator = np.random.default_rng([seed, *case.shape, case.reports, int(case.epsilon * 10), DATA.index(case.data)])
     people = np.argwhere(holders).repeat(holders[holders > 0], axis=0)
     cells, true = cells_by_kind(holders.reshape(-1), generator), holders.reshape(-1) / case.reports
