@@ -54,7 +54,7 @@ def area_under_curve(estimate: Any) -> Measured:
         return Measured(np.array([value]), stderr)
     low, high = (value + end[:1] - found.value[:1] for end in found.ends())
     if unsure:
-        low, high = np.minimum(low, 0.0), np.maximum(high, 1.0)
+        low, high = np.zeros(1), np.ones(1)
     return Measured(np.array([value]), stderr, low, high)
 
 

@@ -35,6 +35,20 @@ def test_cells_of_one_percent_hold(method: str) -> None:
     assert np.mean(held, axis=0).min() > LEAST
 
 
+@pytest.mark.parametrize("method", ["inp-ht", "marg-ps"])
+def test_a_value_of_one_in_three_thousand_holds(method: str) -> None:
+    domain = {"kind": "attributes", "names": ["a", "b"], "sizes": [4, 3], "order": 1}
+    mechanism: Any = build({"mechanism": method, "epsilon": 10.0, "domain": domain})
+    values = np.zeros((3_000, 2), dtype=np.int64)
+    values[0] = (3, 2)
+    held = []
+    for seed in range(RUNS):
+        found = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(seed))))
+        low, high = found.table((1,)).measured().ends()
+        held.append(low[2] <= 1 / 3_000 <= high[2])
+    assert np.mean(held) > LEAST
+
+
 @pytest.mark.parametrize("method", ["inp-ht", "marg-ps", "calm"])
 def test_even_tables_of_many_reports_keep_plain_intervals(method: str) -> None:
     domain = {"kind": "attributes", "names": ["a", "b", "c"], "order": 2}

@@ -81,9 +81,9 @@ def from_characters(
     score = None
     if own:
         slope = _slope(code, attributes, value, together, seen, correlation)
-        # Half a report matters as much as the share's own change does.
+        # Half a report matters only where most of the variance is what the share itself can change.
         matters = slope / np.maximum(slope + n * np.diag(covariance), 1e-300)
-        score = Score(2 * most * matters, slope=slope)
+        score = Score(2 * most * matters**2, slope=slope)
     return Table(attributes, code.shape(attributes), reports, value, covariance, score=score)
 
 

