@@ -172,7 +172,7 @@ class Flat(CellMechanism, OnOracle):
         size = power_of_two_at_least(self.domain.size)
         nodes = np.zeros(size)
         nodes[: shares.size] = shares
-        variance, real = noise.contrast_variance(shares.size), shares.size
+        variance, real = noise.own_variance(shares), shares.size
         pairs = []
         while nodes.size > 1:
             # Padding has no noise: a node's is the average over its level.

@@ -98,6 +98,17 @@ class LevelNoise(NamedTuple):
         """
         return self.scale * (self.a + self.b / nodes)
 
+    def own_variance(self, shares: Floats) -> float:
+        """The mean variance of a node's estimate, given the estimates, whose squares are those of the shares and noise.
+
+        By the formula for single nodes, the sum of squared shares S enters the noise itself, so that both follow from
+        sum of squared estimates = S + noise(S).
+        """
+        nodes = shares.size
+        most, less = (self.a + self.c) * nodes + self.b + self.d, self.mean + self.pairs * nodes
+        squared = (float(shares @ shares) - self.scale * most) / max(1 - self.scale * less, 0.5)
+        return max(self.scale * (most - less * min(max(squared, 1 / nodes), 1.0)), 0.0) / nodes
+
 
 def level_shares(oracle: FrequencyOracle, state: State, own_counts: bool) -> Floats:
     """Estimated shares of a level's nodes; without `own_counts` the hashing oracles use the expected count.

@@ -125,3 +125,16 @@ def test_a_band_holds_where_the_rank_is_just_below_a_long_empty_stretch() -> Non
         band = found.quantiles(np.array([0.898]))
         held += int(band.low[0] <= 1 <= band.high[0])
     assert held > 0.93 * runs
+
+
+def test_what_own_counts_explain_is_not_taken_for_noise() -> None:
+    """Everybody in one cell, hardly a coin flipped: intervals were 55 times as wide as the error."""
+    mechanism, runs, n = flat(64, 10.0, oracle="hrr"), 40, 3_000
+    low, high = np.array([[0], [10], [21]]), np.array([[30], [50], [21]])
+    random, found = seeded(5), []
+    for _ in range(runs):
+        state = mechanism.fold(mechanism.empty(), mechanism.perturb(np.full(n, 21), random))
+        found.append(mechanism.estimate(state).ranges(low, high))  # type: ignore[attr-defined]
+    ends = [one.ends() for one in found]
+    assert np.mean([(below <= 1) & (above >= 1) for below, above in ends]) > 0.95
+    assert np.mean([above - below for below, above in ends]) < 2 * 1.96 * 4 / n  # four reports

@@ -102,6 +102,10 @@ class GridEstimate(GridRanges):
             variance += float(joint.noise.variance((w**2).sum(), square_f, mean, w.sum(), 0.0))
         return value, variance, 0.0
 
+    def steepness(self, query: Floats) -> float:
+        largest = ((_along([row.T for row in joint.of(self._cell_weights)], query) ** 2).max() for joint in self.joints)
+        return float(sum(joint.noise.slope * most for joint, most in zip(self.joints, largest, strict=True)))
+
     @cached_property
     def _cell_weights(self) -> Weights:
         return tuple([np.diff(level, axis=0) for level in axis] for axis in self.weights)

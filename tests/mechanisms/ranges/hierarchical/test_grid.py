@@ -128,3 +128,17 @@ def test_bad_ranges_are_refused() -> None:
             result.ranges(np.array([low]), np.array([high]))
     with pytest.raises(QueryError, match=r"ranges must have shape \(queries, 2\) at both ends"):
         result.ranges(np.array([[0, 0, 0]]), np.array([[1, 1, 1]]))
+
+
+@pytest.mark.parametrize("people", [30, 300])
+def test_sums_of_few_reports_hold(people: int) -> None:
+    """Uniform levels: 11 to 76% of linear queries held, and standard errors were 0."""
+    mechanism, runs = grid([5, 2], 10.0, levels="uniform"), 200
+    cells = np.stack(np.unravel_index(np.arange(people) % 7, (5, 2)), axis=1)
+    generator = np.random.default_rng(4)
+    queries = np.stack([np.eye(10)[3], np.eye(10)[9], generator.normal(size=10)])
+    true = queries @ np.bincount(np.ravel_multi_index(tuple(cells.T), (5, 2)), minlength=10) / people
+    found = [estimated(mechanism, cells, seed).sums(queries) for seed in range(runs)]
+    assert min(float(one.stderr.min()) for one in found) > 1e-4
+    held = np.array([(low <= true + 1e-12) & (true <= high + 1e-12) for low, high in (one.ends() for one in found)])
+    assert (held.mean(axis=0) > 0.93 - 5 * np.sqrt(0.93 * 0.07 / runs)).all()
