@@ -20,7 +20,7 @@ ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr")
 RANGES = ("flat", "haar", "hierarchical", "metric-l1")
 CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
 LAPLACE = ("laplace-histogram", "matrix")
-COUNTS = ("gm", "em", "wm")
+COUNTS = ("gm", "em", "wm", "lp", "lp local")
 MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS)
 _SIZES_OF = {
     "binary": (2,),
@@ -31,6 +31,7 @@ _SIZES_OF = {
     "matrix": (2, 3, 7),
     **dict.fromkeys(("gm", "em"), (2, 3, 7, 65)),
     "wm": (3, 7),
+    **dict.fromkeys(("lp", "lp local"), (2, 3, 7)),  # beyond, the solver takes longer than all runs
     **dict.fromkeys(RANGES, RANGE_SIZES),
 }
 
@@ -52,10 +53,13 @@ class Case:
     def table(self) -> dict[str, Any]:
         """The mechanism as a survey has it."""
         kind = "ordinal" if self.mechanism in (*RANGES, "matrix", "channel") else "categorical"
-        table: dict[str, Any] = {"mechanism": self.mechanism, "epsilon": self.epsilon}
+        name, *form = self.mechanism.split()
+        table: dict[str, Any] = {"mechanism": name, "epsilon": self.epsilon}
         domain: dict[str, Any] = {"kind": kind, "size": self.size}
         if self.mechanism in COUNTS:
             domain = {"kind": "count", "max": self.size - 1}
+            if name == "lp":
+                table["options"] = {"local": True} if form else {"properties": ["WH"]}
         elif self.mechanism == "binary":
             domain, table["options"] = {"kind": "binary"}, {"epsilon_12": "inf"}
         elif self.mechanism == "block-hr":
