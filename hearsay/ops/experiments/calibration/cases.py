@@ -16,13 +16,14 @@ DATA = ("uniform", "zipf", "point", "peaks", "edge")
 REPORTS = (1, 10, 100, 1_000, 20_000)
 EPSILONS = (0.1, 1.0, 4.0, 8.0)
 QUICK_REPORTS, QUICK_EPSILONS = (1, 10, 1_000), (1.0, 4.0, 8.0)
-ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr")
+ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr", "rappor")
 RANGES = ("flat", "haar", "hierarchical", "metric-l1")
 CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
 LAPLACE = ("laplace-histogram", "matrix")
 COUNTS = ("gm", "em", "wm", "lp", "lp local")
 MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS)
 _SIZES_OF = {
+    "rappor": (2, 3, 7, 255),  # a system of equations in every run
     "binary": (2,),
     "block-hr": (7, 255, 1000),
     "highlow-hr": (3, 7, 255, 1000),

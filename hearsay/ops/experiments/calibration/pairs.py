@@ -30,6 +30,7 @@ _MOST = 3  # pairs that a device holds
 _KEYS = 10  # of a kind that are looked at
 _RANGES = 4
 _HEAVY_ITEMS = 8
+_OPTIONS: dict[str, dict[str, Any]] = {"split": {"budget": "split"}, "bins": {"bins": _BINS}}
 _WHOLE = (-1.0, 1.0)
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -55,8 +56,13 @@ class PairCase:
         if name == "mean":
             channel = {"options": {"channel": form[0]}} if form else {}
             return {**table, **channel, "domain": {"kind": "number", "low": -1, "high": 1}}
-        options: dict[str, Any] = {"split": {"budget": "split"}, "bins": {"bins": _BINS}}.get(" ".join(form), {})
-        pairs = {"kind": "key-value", "keys": self.size, "ordered": True, "pairs": min(_MOST, self.size)}
+        options = _OPTIONS.get(" ".join(form), {})
+        pairs: dict[str, Any] = {
+            "kind": "key-value",
+            "keys": self.size,
+            "ordered": True,
+            "pairs": min(_MOST, self.size),
+        }
         if name == "heavy":
             options, pairs["values"] = {"k": min(_HEAVY_ITEMS, self.size // 2)}, False
         return {**table, "options": options, "domain": pairs}
