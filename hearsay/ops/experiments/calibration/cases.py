@@ -21,6 +21,7 @@ RANGES = ("flat", "haar", "hierarchical", "metric-l1")
 CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
 LAPLACE = ("laplace-histogram", "matrix")
 COUNTS = ("gm", "em", "wm", "lp", "lp local")
+_SLOW = ("hierarchical", "rappor")  # few cells only in the quick form
 MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS)
 _SIZES_OF = {
     "rappor": (2, 3, 7, 255),  # a system of equations in every run
@@ -108,9 +109,7 @@ def cases(mechanism: str, quick: bool) -> Iterator[Case]:
     """All settings of a mechanism; the quick form has few of them."""
     sizes: tuple[int, ...] = _SIZES_OF.get(mechanism, SIZES)
     if quick:
-        sizes = (
-            tuple(size for size in sizes if size in ((7,) if mechanism == "hierarchical" else (7, 255))) or sizes[:1]
-        )
+        sizes = tuple(size for size in sizes if size in ((7,) if mechanism in _SLOW else (7, 255))) or sizes[:1]
     for size, name, n, epsilon in crossed(sizes, ("zipf", "point"), quick):
         if mechanism == "channel" and epsilon * (size - 1) > 40:
             continue
