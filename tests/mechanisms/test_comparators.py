@@ -102,3 +102,25 @@ def test_rappor_decodes_a_survey_of_the_papers_size() -> None:
     score = (result.estimate - truth) / result.stderr
     assert np.abs(score).max() < 5.5
     assert score.std() == pytest.approx(1.0, abs=0.35)
+
+
+def test_rappor_says_nothing_about_values_that_its_cohorts_do_not_tell_apart() -> None:
+    """A report is in one cohort of four, whose 8 bits cannot tell 20 values apart; all four can."""
+    mechanism = made("rappor", 20, bits=8, cohorts=4)
+    one = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(np.array([3]), seeded(1))))
+    found = one.points(np.arange(20))
+    assert np.isinf(found.stderr).any()
+    low, high = found.ends()
+    assert ((low == 0) & (high == 1))[np.isinf(found.stderr)].all()
+    many = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(np.full(200, 3), seeded(1))))
+    assert np.isfinite(many.points(np.arange(20)).stderr).all()
+
+
+def test_rappor_s_interval_of_a_single_report_holds() -> None:
+    """In 93% of surveys without half a bit's step, in nearly all with it; 970 of 1,000 tell which."""
+    mechanism, held = made("rappor", 2, 4.0), 0
+    for seed in range(1_000):
+        state = mechanism.fold(mechanism.empty(), mechanism.perturb(np.array([0]), seeded(seed)))
+        low, high = mechanism.estimate(state).points(np.array([1])).ends()
+        held += bool(low[0] <= 0 <= high[0])
+    assert held >= 970

@@ -6,6 +6,7 @@ Privacy   Two values differ in at most 2h bits: ((1-q)/q)^(2h) <= e^eps, with q 
 Estimate  Bits are linear in the shares, so the shares of a list of candidates (the domain) follow by least squares over
           all cohorts' bits: f = (sum n_i X_i'X_i)^-1 sum X_i' (hits_i - q n_i)/(1 - 2q), X_i the filters of cohort i.
 Variance  q(1-q)/(1-2q)^2 times the inverse's diagonal, and what the random cohorts add; see `_cohort_variance`.
+          Intervals have half a bit's step, 1/(n h (1-2q)), as continuity correction.
                                                     Erlingsson, Pihur and Korolova 2014; a comparator, see oue for use
 """
 
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import CellMechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.intervals import widened
 from hearsay.mechanisms.exact.bit_counting import count_bits
 from hearsay.mechanisms.exact.public_hash import coefficients, hashed
 from hearsay.mechanisms.exact.randomness import Random
@@ -32,12 +34,25 @@ from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.oracle import standard_errors
 
 MAXIMUM_CANDIDATES = 2048
+_TOLD_APART = 1e-6
+
+
+@dataclass(frozen=True)
+class BloomEstimate(CellEstimate):
+    """Shares with intervals as wide as single bits of few reports make them."""
+
+    step: float
+
+    def points(self, cells: NDArray[np.int64]) -> Measured:
+        found = super().points(cells)
+        return widened(found.value, found.stderr, self.step / 2)
 
 
 @dataclass(frozen=True)
 class RAPPOR(CellMechanism):
     """One-time RAPPOR with cohorts, decoded by regression over the domain."""
 
+    ESTIMATE: ClassVar[type[BloomEstimate]] = BloomEstimate
     ID = "rappor"
     SUMMARY = "Bloom filters in cohorts, decoded by regression over the domain; a comparator"
     OPTIONS = (
@@ -142,18 +157,21 @@ class RAPPOR(CellMechanism):
         """B_i = (mean of X'X)^-1 X_i'X_i: what a report in cohort i says, on the average, about every value."""
         return np.linalg.solve(self._gram.mean(axis=0), self._gram)
 
-    def estimate(self, state: State) -> CellEstimate:
+    def estimate(self, state: State) -> BloomEstimate:
         n = self.reports(state)
         q = float(probability(self.flip))
         shown = (state["ones"] - q * state["reports"][:, None]) / (1 - 2 * q)
         # A cohort without reports counts for nothing; with none at all the even mixture keeps the matrix regular.
         counts = state["reports"] if n else np.ones(self.cohorts)
-        inverse = np.linalg.pinv(np.tensordot(counts, self._gram, axes=1))
+        gram = np.tensordot(counts, self._gram, axes=1)
+        inverse = np.linalg.pinv(gram, hermitian=True)
         f = inverse @ np.einsum("ixb,ib->x", self.filters, shown)
         noise = q * (1 - q) / (1 - 2 * q) ** 2 * np.diag(inverse) * max(n, 1)
         variance = noise + self._cohort_variance(np.clip(f, 0.0, 1.0))
-        shape = self.domain.shape
-        return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape))
+        # Cohorts with reports may be too few to tell all values apart: of those that they mix nothing is known.
+        variance[np.einsum("xy,yx->x", inverse, gram) < 1 - _TOLD_APART] = np.inf
+        shape, step = self.domain.shape, 1 / (max(n, 1) * int(self.options["hashes"]) * (1 - 2 * q))
+        return BloomEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape), step)
 
     def _cohort_variance(self, f: Floats) -> Floats:
         """n Var from who is in which cohort: mean_i [B_i^2 f - (B_i f)^2] - f(1-f), squares entry by entry."""

@@ -16,13 +16,15 @@ DATA = ("uniform", "zipf", "point", "peaks", "edge")
 REPORTS = (1, 10, 100, 1_000, 20_000)
 EPSILONS = (0.1, 1.0, 4.0, 8.0)
 QUICK_REPORTS, QUICK_EPSILONS = (1, 10, 1_000), (1.0, 4.0, 8.0)
-ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr")
+ORACLES = ("grr", "ss", "sue", "oue", "olh", "hrr", "hr", "rappor")
 RANGES = ("flat", "haar", "hierarchical", "metric-l1")
 CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
 LAPLACE = ("laplace-histogram", "matrix")
-COUNTS = ("gm", "em", "wm")
+COUNTS = ("gm", "em", "wm", "lp", "lp local")
+_SLOW = ("hierarchical", "rappor")  # few cells only in the quick form
 MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS)
 _SIZES_OF = {
+    "rappor": (2, 3, 7, 255),  # a system of equations in every run
     "binary": (2,),
     "block-hr": (7, 255, 1000),
     "highlow-hr": (3, 7, 255, 1000),
@@ -31,6 +33,7 @@ _SIZES_OF = {
     "matrix": (2, 3, 7),
     **dict.fromkeys(("gm", "em"), (2, 3, 7, 65)),
     "wm": (3, 7),
+    **dict.fromkeys(("lp", "lp local"), (2, 3, 7)),  # beyond, the solver takes longer than all runs
     **dict.fromkeys(RANGES, RANGE_SIZES),
 }
 
@@ -52,10 +55,13 @@ class Case:
     def table(self) -> dict[str, Any]:
         """The mechanism as a survey has it."""
         kind = "ordinal" if self.mechanism in (*RANGES, "matrix", "channel") else "categorical"
-        table: dict[str, Any] = {"mechanism": self.mechanism, "epsilon": self.epsilon}
+        name, *form = self.mechanism.split()
+        table: dict[str, Any] = {"mechanism": name, "epsilon": self.epsilon}
         domain: dict[str, Any] = {"kind": kind, "size": self.size}
         if self.mechanism in COUNTS:
             domain = {"kind": "count", "max": self.size - 1}
+            if name == "lp":
+                table["options"] = {"local": True} if form else {"properties": ["WH"]}
         elif self.mechanism == "binary":
             domain, table["options"] = {"kind": "binary"}, {"epsilon_12": "inf"}
         elif self.mechanism == "block-hr":
@@ -103,9 +109,7 @@ def cases(mechanism: str, quick: bool) -> Iterator[Case]:
     """All settings of a mechanism; the quick form has few of them."""
     sizes: tuple[int, ...] = _SIZES_OF.get(mechanism, SIZES)
     if quick:
-        sizes = (
-            tuple(size for size in sizes if size in ((7,) if mechanism == "hierarchical" else (7, 255))) or sizes[:1]
-        )
+        sizes = tuple(size for size in sizes if size in ((7,) if mechanism in _SLOW else (7, 255))) or sizes[:1]
     for size, name, n, epsilon in crossed(sizes, ("zipf", "point"), quick):
         if mechanism == "channel" and epsilon * (size - 1) > 40:
             continue

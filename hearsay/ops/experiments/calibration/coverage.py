@@ -10,6 +10,7 @@ import numpy as np
 
 from hearsay.mechanisms import Mechanism
 from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats, Ranges
 from hearsay.ops.experiments.calibration.cases import Case, Counts
 from hearsay.ops.experiments.calibration.draws import draw
@@ -80,7 +81,11 @@ def _has_ranges(mechanism: Mechanism) -> bool:
 
 def _quantiles(estimate: Any, cumulative: Floats, tally: Tally) -> None:
     """A cell in the band; the error in rank over its standard error."""
-    found = estimate.quantiles(RANKS)
+    try:
+        found = estimate.quantiles(RANKS)
+    except QueryError:  # a singular matrix leaves parts of the distribution open
+        none = np.zeros(RANKS.size, dtype=np.bool_)
+        return tally.count(none, none, none)
     true = np.searchsorted(cumulative, RANKS - _ROUNDING)
     known = np.isfinite(found.rank_stderr)
     tally.count(known, known, (found.low <= true) & (true <= found.high))

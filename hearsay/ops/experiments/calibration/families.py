@@ -9,7 +9,12 @@ from hearsay.ops.experiments.calibration import cases as cells
 from hearsay.ops.experiments.calibration.tally import Measurement
 
 _FEW_CELLS, _LARGE = 64, 1 << 14
-_SLOW_CELLS = {"hierarchical": 10, "flat": 2, "haar": 2}  # fewer runs by so much, but on domains of a few cells
+_SLOW_CELLS = {
+    "hierarchical": 10,
+    "flat": 2,
+    "haar": 2,
+    "rappor": 2,
+}  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
 _MORE_NUMBERS = 4  # one answer a run
 _SLOW_ATTRIBUTES, _SLOW_GRIDS = 2, 5

@@ -1,4 +1,5 @@
-"""Key-value surveys and means of numbers at the edges: shares of keys, means of keys and of ranges of keys, quantiles.
+"""Key-value surveys and means of numbers at the edges: shares of keys, means of keys and of ranges of keys, quantiles;
+of `heavy` the number of candidates that a device holds in a range of items.
 
 A mean's interval that is the whole of the domain says nothing; it is counted apart. Where a survey has bins, values lie
 in their middles: what a mean loses by bins is no noise.
@@ -13,11 +14,14 @@ import numpy as np
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of
 from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed
-from hearsay.ops.experiments.calibration.draws import draw_values
+from hearsay.ops.experiments.calibration.rounds import estimate_after_rounds
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "mean", "range", "quantile")
-PAIRS = ("privkv", "privkv split", "privkv bins", "pckv-grr", "pckv-ue", "collision")
+PAIRS = (
+    *("privkv", "privkv split", "privkv bins", "privkvm", "privkvm+"),
+    *("pckv-grr", "pckv-ue", "collision", "hierarchical pairs", "heavy"),
+)
 NUMBERS = ("mean", "mean duchi", "mean piecewise", "mean hybrid")
 SIZES = (2, 3, 7, 255, 1000)
 RANKS = np.array([0.1, 0.5, 0.9])
@@ -25,6 +29,8 @@ _BINS = 8
 _MOST = 3  # pairs that a device holds
 _KEYS = 10  # of a kind that are looked at
 _RANGES = 4
+_HEAVY_ITEMS = 8
+_OPTIONS: dict[str, dict[str, Any]] = {"split": {"budget": "split"}, "bins": {"bins": _BINS}}
 _WHOLE = (-1.0, 1.0)
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -50,10 +56,16 @@ class PairCase:
         if name == "mean":
             channel = {"options": {"channel": form[0]}} if form else {}
             return {**table, **channel, "domain": {"kind": "number", "low": -1, "high": 1}}
-        if form:
-            table["options"] = {"budget": "split"} if form == ["split"] else {"bins": _BINS}
-        pairs = {"kind": "key-value", "keys": self.size, "ordered": True, "pairs": min(_MOST, self.size)}
-        return {**table, "domain": pairs}
+        options = _OPTIONS.get(" ".join(form), {})
+        pairs: dict[str, Any] = {
+            "kind": "key-value",
+            "keys": self.size,
+            "ordered": True,
+            "pairs": min(_MOST, self.size),
+        }
+        if name == "heavy":
+            options, pairs["values"] = {"k": min(_HEAVY_ITEMS, self.size // 2)}, False
+        return {**table, "options": options, "domain": pairs}
 
     def people(self) -> Any:
         """Who holds what; the same in every run."""
@@ -66,6 +78,8 @@ class PairCase:
             fresh[:, nth] &= (keys[:, :nth] != keys[:, nth : nth + 1]).all(axis=1)
         device, place = np.nonzero(fresh)
         values = _numbers(self.data, len(device), generator)
+        if self.mechanism == "heavy":
+            values = np.zeros((len(device), 0))
         if self.mechanism == "privkv bins":
             values = (2 * bins_of(values, _BINS) + 1) / _BINS - 1
         return Pairs.grouped(device, keys[device, place], values, self.reports)
@@ -100,7 +114,7 @@ def cases(mechanism: str, quick: bool) -> Iterator[PairCase]:
     if mechanism == "collision":  # every key is hashed by every function of its pool
         sizes = SIZES[:3]
     if quick:
-        sizes = tuple(size for size in sizes if size in (1, 7))
+        sizes = tuple(size for size in sizes if size in ((3,) if mechanism == "heavy" else (1, 7)))
     for size, name, n, epsilon in crossed(sizes, ("zipf", "edge"), quick):
         yield PairCase(mechanism, size, name, n, epsilon)
 
@@ -113,12 +127,15 @@ def measure(case: PairCase, runs: int, seed: int) -> Measurement:
     result = Measurement(case)
     of_kind = {} if case.mechanism in NUMBERS else _chosen(exact.share, case.reports, generator)
     for _ in range(runs):
-        estimate: Any = mechanism.estimate(draw_values(mechanism, people, generator))
+        estimate: Any = estimate_after_rounds(mechanism, people, generator)
         if case.mechanism in NUMBERS:
             _tally(result, "mean", runs).add(estimate.mean(), exact.mean().value, _WHOLE)
             continue
         for kind, keys in of_kind.items():
             _tally(result, kind, runs).add(estimate.points(keys), exact.share[keys])
+        if case.mechanism == "heavy":
+            _item_ranges(result, estimate, exact, generator, runs)
+            continue
         held = np.concatenate([of_kind.get(kind, _NONE) for kind in ("heavy", "rare", "other")])
         means = Measured(*(part[held, 0] for part in estimate.means))
         _tally(result, "mean", runs).add(means, exact.means.value[held, 0], _WHOLE)
@@ -157,6 +174,15 @@ def _ranges(result: Measurement, estimate: Any, exact: Any, generator: np.random
         if exact.share[low : high + 1].sum() > 0 and low < high:
             true = exact.range_means(low, high).value
             _tally(result, "range", runs).add(estimate.range_means(low, high), true, _WHOLE)
+
+
+def _item_ranges(result: Measurement, estimate: Any, exact: Any, generator: np.random.Generator, runs: int) -> None:
+    """Ranges of items that hold candidates: only these are counted."""
+    for low, high in np.sort(generator.integers(0, exact.share.size, (_RANGES, 2)), axis=1).tolist():
+        inside = estimate.candidates[(low <= estimate.candidates) & (estimate.candidates <= high)]
+        if inside.size:
+            true = exact.share[inside].sum(keepdims=True)
+            _tally(result, "range", runs).add(estimate.item_range(low, high), true)
 
 
 def _quantiles(result: Measurement, estimate: Any, exact: Any, held: Counts, runs: int) -> None:
