@@ -38,7 +38,7 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
         print_json(rows)
     else:
         for row in rows:
-            click.echo("\n".join(_block({**row, "tag": row["tag"][:8]})))
+            click.echo("\n".join(_block(row)))
         if not rows:
             click.echo("no survey yet; add one with: hearsay survey add FILE")
         click.echo(f"at work    {_processes(registry)}")

@@ -64,8 +64,7 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
         print_json(rows)
     else:
         names = ("name", "tag", "mechanism", "epsilon", "kind", "cells", "every", "shards", "closed")
-        short = [{**row, "tag": str(row["tag"])[:8]} for row in rows]
-        print_table("surveys", names, [[row[name] for name in names] for row in short])
+        print_table("surveys", names, [[row[name] for name in names] for row in rows])
         for name in sorted(set(registry.names()) - {row["name"] for row in rows}):
             click.echo(
                 f"survey {name} cannot be read by this version; hearsay survey delete {name} removes it", err=True
@@ -248,7 +247,8 @@ def _row(registered: Registered) -> dict[str, object]:
     survey = registered.survey
     return {
         "name": survey.name,
-        "tag": survey.tag,
+        "tag": survey.tag8,
+        "whole_tag": survey.tag,
         "mechanism": survey.mechanism.ID,
         "reason": survey.reason,
         "epsilon": survey.epsilon,

@@ -46,7 +46,8 @@ def _look(shard: Shard) -> dict[str, Any]:
     total = totals(shard, seen.windows)
     return {
         "survey": shard.survey.name,
-        "tag": shard.survey.tag,
+        "tag": shard.survey.tag8,
+        "whole_tag": shard.survey.tag,
         "mechanism": shard.survey.mechanism.ID,
         "shard": shard.shard,
         "open": seen.open,
