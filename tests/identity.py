@@ -16,11 +16,11 @@ from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.oracles import CELLS
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
 from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
+from hearsay.mechanisms.tables import Form
 
 POISON = 13
 MECHANISMS = {"identity": (Form(CELLS, ":Identity"),), "poison": (Form(CELLS, ":Poison"),)}

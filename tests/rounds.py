@@ -17,9 +17,9 @@ from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Layout, Reports, Scalar
 from hearsay.mechanisms.oracles import CELLS
+from hearsay.mechanisms.tables import Form
 from tests.identity import Identity
 
 MECHANISMS = {"two-rounds": (Form(CELLS, ":TwoRounds"),)}

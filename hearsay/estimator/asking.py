@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms import State
-from hearsay.mechanisms.asking import answer, check_reports, parse, parse_text
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.questions import answer, check_reports, parse, parse_text
 
 
 def ask(

@@ -18,7 +18,7 @@ from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.faces import EstimatorSide
+from hearsay.mechanisms.roles import EstimatorSide
 
 
 @dataclass(frozen=True)

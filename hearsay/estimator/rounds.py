@@ -15,7 +15,7 @@ from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.windows import Rounds
 from hearsay.estimator.live import live
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.faces import EstimatorSide
+from hearsay.mechanisms.roles import EstimatorSide
 
 _LOG = logging.getLogger("hearsay.estimator")
 

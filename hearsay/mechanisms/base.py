@@ -1,7 +1,7 @@
-"""The shape of every mechanism: three faces in one file.
+"""The base class of every mechanism: device, worker and estimator side in one file.
 
 `perturb` runs on a device, `fold` in a worker, `estimate` in the estimator; they share their constants because they
-share an object, and `faces` says what each role sees of it. The state is a fixed set of named int64 arrays that add:
+share an object, and `roles` says what each role sees of it. The state is a fixed set of named int64 arrays that add:
 folding is free of order, and merging is `+`.
 """
 

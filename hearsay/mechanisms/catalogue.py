@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.forms import Form, Home
+from hearsay.mechanisms.tables import Form, Home
 
 if TYPE_CHECKING:  # a device asks nothing
     from hearsay.mechanisms.queries.query import Query

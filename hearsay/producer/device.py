@@ -11,7 +11,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_SINGLE
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import Random, secure
-from hearsay.mechanisms.faces import DeviceSide
+from hearsay.mechanisms.roles import DeviceSide
 
 if TYPE_CHECKING:  # a device that hands out bytes has no redis
     from hearsay.collector.writer import Writer

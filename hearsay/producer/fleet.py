@@ -15,8 +15,8 @@ from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
 from hearsay.mechanisms import Reports
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.mechanisms.faces import DeviceSide
 from hearsay.mechanisms.layout import length_of, select
+from hearsay.mechanisms.roles import DeviceSide
 
 if TYPE_CHECKING:
     from hearsay.collector.store.registry import Registered

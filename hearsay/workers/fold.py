@@ -14,7 +14,7 @@ from hearsay.collector.store.shard import Commit, DeadLetter, Shard
 from hearsay.collector.store.state import encode_delta, fresh
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import Decoded, Place, decode
-from hearsay.mechanisms.faces import WorkerSide
+from hearsay.mechanisms.roles import WorkerSide
 from hearsay.workers.context import current
 
 Entries = list[tuple[bytes, dict[bytes, bytes]]]

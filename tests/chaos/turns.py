@@ -21,9 +21,9 @@ from hearsay.collector.writer import Writer
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import Random, seeded
-from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Layout, Reports, Scalar
 from hearsay.mechanisms.oracles import CELLS
+from hearsay.mechanisms.tables import Form
 from tests.identity import Identity
 
 MECHANISMS = {"many-rounds": (Form(CELLS, ":ManyRounds"),)}

@@ -12,10 +12,10 @@ from hearsay.collector.wire.codec import codec
 from hearsay.estimator.live import live
 from hearsay.estimator.materialise import Materialiser
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, headline, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.questions import answer, headline, parse_text
 from tests.estimator.exact import exact
 from tests.estimator.running import estimator
 from tests.estimator.snapshots.test_directory import VALIDATOR

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, parse, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.questions import answer, parse, parse_text
 from tests.estimator.exact import Exact, exact
 
 FIVE = exact({"kind": "ordinal", "size": 5}, [0.1, 0.2, 0.4, 0.2, 0.1])

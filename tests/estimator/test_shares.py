@@ -12,13 +12,13 @@ import pytest
 from hearsay.estimator.snapshots.content import compose
 from hearsay.estimator.snapshots.directory import load, write
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import METHODS, NAMES, isotonic
 from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.questions import answer, parse_text
 from tests.estimator.exact import Exact, exact
 from tests.estimator.snapshots.test_directory import SCHEMA, VALIDATOR
 from tests.estimator.surveys import colours, state_of

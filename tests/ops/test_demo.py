@@ -11,9 +11,9 @@ import pytest
 import redis
 
 from hearsay.collector.survey.survey import load
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.estimates.cells import ExactCells
+from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.demo.play import play
 from hearsay.ops.demo.scene import SURVEYS, acts
 from hearsay.ops.server.embedded import EmbeddedServer

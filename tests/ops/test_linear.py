@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hearsay.collector.survey.survey import parse
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops import cli
 from hearsay.ops.simulate.simulation import simulate
 

@@ -20,7 +20,7 @@ SCRIPT = [str(Path(sys.executable).parent / "hearsay")]
 MODULE = [sys.executable, "-m", "hearsay"]
 FILES = {
     "from_here/__init__.py": """
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 MECHANISMS = {"from-here": (Form(("categorical",), "mechanism:FromHere"),)}
 """,
     # A module beside the plug-in, imported by a part of it that its tables only name.

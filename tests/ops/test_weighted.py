@@ -8,8 +8,8 @@ import pytest
 
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops import cli
 from hearsay.ops.simulate.simulation import simulate
 

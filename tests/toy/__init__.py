@@ -4,7 +4,7 @@ Everything about it is its own: the kind of domain, what a device's value is, me
 queries. Nothing outside this folder knows any of it; the tests beside it take it through all that users see.
 """
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 DOMAINS = {"dice": "domain:Dice"}
 MECHANISMS = {"two-throws": (Form(("dice",), "mechanism:TwoThrows"),)}

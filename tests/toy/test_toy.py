@@ -20,7 +20,7 @@ from hearsay import simulate as simulate_in_python
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.survey.survey import load, parse
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, parse_text
+from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops import cli
 from hearsay.ops.pages import docs
 from hearsay.ops.pages.family import family_page

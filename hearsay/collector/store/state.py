@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hearsay.collector.errors import StateError
 from hearsay.collector.limits import CHUNK_CELLS
 from hearsay.mechanisms import State
-from hearsay.mechanisms.faces import EstimatorSide, WorkerSide
+from hearsay.mechanisms.roles import EstimatorSide, WorkerSide
 
 LAYOUT_VERSION = 1  # of accumulators
 DELTA_LAYOUT = 2

@@ -20,8 +20,8 @@ from hearsay.collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
 from hearsay.collector.survey.survey import WIRE_VERSION
 from hearsay.collector.wire.variant import VariantCodec, from_big_endian
 from hearsay.mechanisms import Reports
-from hearsay.mechanisms.faces import DeviceSide, WorkerSide
 from hearsay.mechanisms.layout import Layout, Symbols, length_of, select
+from hearsay.mechanisms.roles import DeviceSide, WorkerSide
 
 # Unpacked together: enough to pay for the calls, few enough for the cache.
 BATCH_REPORTS = 1 << 15

@@ -11,8 +11,8 @@ import numpy as np
 from hearsay.collector.wire.codec import Codec, Positions
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import Reports
-from hearsay.mechanisms.faces import WorkerSide
 from hearsay.mechanisms.layout import length_of, select
+from hearsay.mechanisms.roles import WorkerSide
 
 FIELD_SINGLE, FIELD_FRAME, FIELD_ROUND = b"r", b"f", b"k"
 

@@ -35,9 +35,9 @@ from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.estimator.serving.health import Health
 from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.standing import said_with, troubles, waiting_reports
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import secure
+from hearsay.mechanisms.questions import answer, parse_text
 
 _LOG = logging.getLogger("hearsay.estimator")
 PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")

@@ -8,8 +8,8 @@ from hearsay.collector.store.counters import counters_of
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.windows import Window
 from hearsay.estimator.live import choose, live
-from hearsay.mechanisms.asking import check_reports
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.questions import check_reports
 
 Key = tuple[object, ...]
 HELD = 8

@@ -10,12 +10,12 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL, Window
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
-from hearsay.mechanisms.asking import headline
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import Processed
-from hearsay.mechanisms.faces import EstimatorSide
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for
+from hearsay.mechanisms.questions import headline
+from hearsay.mechanisms.roles import EstimatorSide
 
 FORMAT = 1
 

@@ -1,6 +1,6 @@
 """Context-aware privacy: some values need more protection than others."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 MECHANISMS = {
     "binary": (Form(("binary", "categorical", "ordinal"), "binary:Binary"),),

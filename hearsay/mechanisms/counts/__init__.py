@@ -1,6 +1,6 @@
 """Small counts: mechanisms given by a matrix P[output, input], constrained to behave (Kulkarni chapter 6)."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 _COUNT = ("count",)
 
@@ -12,6 +12,6 @@ MECHANISMS = {
     "wm": (Form(_COUNT, "mechanism:WeaklyHonest"),),
     "lp": (Form(_COUNT, "mechanism:Programmed"),),
 }
-QUERIES = {"mean": "queries:Mean"}
+QUERIES = {"mean": "queries:MeanOfCells"}
 # wm and lp are never below gm's error in surveys: their constraints are about single releases.
 CANDIDATES = {"count": ("gm", "em", "metric-l1")}

@@ -13,7 +13,7 @@ from hearsay.mechanisms.queries.view import View
 
 
 @dataclass(frozen=True)
-class Mean(Query):
+class MeanOfCells(Query):
     """The mean over all reports."""
 
     NAME, GRAMMAR = "mean", "mean"

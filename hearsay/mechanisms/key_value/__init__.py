@@ -1,6 +1,6 @@
 """Key-value pairs: how many devices hold each key, and the mean of the values that they hold."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 KINDS = ("key-value",)
 
@@ -18,7 +18,7 @@ MECHANISMS = {
 }
 
 QUERIES = {
-    "mean": "queries:Mean",
+    "mean": "queries:MeanOfKeys",
     "means": "queries:Means",
     "quantile": "queries:KeyQuantile",
     "range": "queries:ItemRange",

@@ -107,7 +107,7 @@ class ValueQuery(PairQuery):
 
 
 @dataclass(frozen=True)
-class Mean(ValueQuery):
+class MeanOfKeys(ValueQuery):
     """The mean of one key's values, or of all pairs in a range of ordered keys."""
 
     low: int

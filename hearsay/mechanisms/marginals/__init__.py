@@ -1,6 +1,6 @@
 """Marginals: tables of several attributes of each device, tests and trees, from one short report (Kulkarni 4)."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 _ATTRIBUTES = ("attributes",)
 

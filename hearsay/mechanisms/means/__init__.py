@@ -1,11 +1,11 @@
 """The mean of one number a device."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 DOMAINS = {"number": "domain:Number"}
 
-MECHANISMS = {"mean": (Form(("number",), "mean:Mean"),)}
+MECHANISMS = {"mean": (Form(("number",), "mean:MeanMechanism"),)}
 
-QUERIES = {"mean": "queries:Mean"}
+QUERIES = {"mean": "queries:MeanOfNumber"}
 
 CANDIDATES = {"number": ("mean",)}

@@ -48,7 +48,7 @@ def _check_table(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Mean(Mechanism):
+class MeanMechanism(Mechanism):
     """A finite channel on a line."""
 
     domain: Number

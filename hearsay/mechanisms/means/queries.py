@@ -24,7 +24,7 @@ class OneMean(ABC):
 
 
 @dataclass(frozen=True)
-class Mean(Query):
+class MeanOfNumber(Query):
     """The mean."""
 
     NAME, GRAMMAR = "mean", "mean"

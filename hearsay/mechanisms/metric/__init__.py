@@ -1,6 +1,6 @@
 """Privacy that grows with the distance of two values."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 _AXES = ("ordinal", "grid")
 

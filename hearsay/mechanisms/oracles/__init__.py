@@ -1,6 +1,6 @@
 """Frequency oracles: the share of every cell from one short report a device."""
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 CELLS = ("categorical", "ordinal", "binary", "grid")
 

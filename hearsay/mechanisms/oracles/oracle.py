@@ -21,9 +21,9 @@ from hearsay.mechanisms.base import CellMechanism, State
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import Spread, scored_cells
-from hearsay.mechanisms.forms import Home
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.oracles import MECHANISMS
+from hearsay.mechanisms.tables import Home
 
 
 class Moments(NamedTuple):

@@ -1,6 +1,6 @@
 """Ranges and quantiles of ordered values."""
 
-from hearsay.mechanisms.forms import GIVEN, Form
+from hearsay.mechanisms.tables import GIVEN, Form
 
 CANDIDATES = dict.fromkeys(("ordinal", "grid"), ("hierarchical", "haar", "flat"))
 

@@ -17,8 +17,8 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.estimator.live import live
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.serving.cache import EstimateCache
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.questions import answer, parse_text
 
 QUERIES = 200
 

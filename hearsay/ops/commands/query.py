@@ -14,8 +14,8 @@ from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.estimator.snapshots.doubtful import doubtful_state
 from hearsay.estimator.standing import said_with, waiting_reports
 from hearsay.mechanisms import State
-from hearsay.mechanisms.asking import grammar
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.questions import grammar
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses

@@ -8,7 +8,7 @@ from hearsay.collector.survey.survey import Survey, load
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
-from hearsay.mechanisms.metric.modes import MODES
+from hearsay.mechanisms.metric.collector_modes import MODES
 from hearsay.ops.config import Settings
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate

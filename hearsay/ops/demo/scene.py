@@ -10,11 +10,11 @@ import numpy as np
 
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import Survey, load
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.domains.domain import Indices, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 from hearsay.producer.values import Rows

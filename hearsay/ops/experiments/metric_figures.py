@@ -10,8 +10,8 @@ from hearsay.mechanisms.catalogue import parse_domain
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.distances import distances
 from hearsay.mechanisms.metric.bounds import cell_bound, range_bound
+from hearsay.mechanisms.metric.collector_modes import KeptReports
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
-from hearsay.mechanisms.metric.modes import KeptReports
 from hearsay.mechanisms.metric.noise_rates import CONTINUOUS, LATTICE, Noise, optimise
 from hearsay.mechanisms.metric.sign_estimate import SignEstimate
 from hearsay.ops.experiments.output import Result
@@ -29,7 +29,7 @@ EXPECTED_1 = {
 TOLERANCE_1 = 0.005
 DEVICES_1 = 500
 REPORTS_2, CELLS_2, RUNS_2, RANGES_2, ZIPF = 1000, 10, 3, 100, 1.1
-RANGE_RUNS_2 = 50  # most of them on the fly (`metric.modes`), without a grid of a million cells
+RANGE_RUNS_2 = 50  # most of them on the fly (`metric.collector_modes`), without a grid of a million cells
 STANDARD_ERRORS = 6  # of a mean of so many runs: a correct program is further off less than once in a million times
 EPSILONS_2 = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 

@@ -12,8 +12,8 @@ from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.metric.bounds import rank_bound
+from hearsay.mechanisms.metric.collector_modes import KeptReports, SingleFrequencies
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
-from hearsay.mechanisms.metric.modes import KeptReports, SingleFrequencies
 from hearsay.ops.experiments.output import Result
 
 EPSILON = 1.0

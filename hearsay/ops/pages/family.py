@@ -5,7 +5,7 @@ from importlib import import_module
 from inspect import getdoc
 
 from hearsay.mechanisms import catalogue
-from hearsay.mechanisms.forms import Home
+from hearsay.mechanisms.tables import Home
 from hearsay.ops.pages.queries import queries_section
 from hearsay.ops.pages.reference import domains_section, mechanism_section, table
 

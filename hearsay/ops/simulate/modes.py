@@ -10,16 +10,16 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import decode
-from hearsay.mechanisms.asking import answer, check_reports, parse_text
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Reports
+from hearsay.mechanisms.metric.collector_modes import Answered, KeptReports, ModeEstimate, SingleFrequencies
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
-from hearsay.mechanisms.metric.modes import Answered, KeptReports, ModeEstimate, SingleFrequencies
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.questions import answer, check_reports, parse_text
 from hearsay.producer.fleet import frames
 
 

@@ -19,7 +19,7 @@ from hearsay.estimator.rounds import drive
 from hearsay.estimator.serving.health import STUCK_AFTER_S, Health
 from hearsay.estimator.serving.service import loop, serve
 from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.mechanisms.asking import answer, parse_text
+from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.producer import Device
 from tests.estimator.running import estimator, wait_until

@@ -16,7 +16,7 @@ from hearsay.collector.wire.rejections import Refused, Rejections
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.estimator.snapshots.directory import checksum, load, publish, remove_survey, remove_window, windows, write
-from hearsay.mechanisms.asking import answer, parse_text
+from hearsay.mechanisms.questions import answer, parse_text
 from tests.estimator.surveys import colours, state_of
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "snapshot.schema.json").read_text())

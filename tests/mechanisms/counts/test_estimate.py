@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.counts.estimate import CountEstimate
 from hearsay.mechanisms.counts.mechanism import CountMechanism
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
+from hearsay.mechanisms.questions import answer, parse_text
 
 Counts = NDArray[np.int64]
 

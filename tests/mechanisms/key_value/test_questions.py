@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.planning.auto import resolve
+from hearsay.mechanisms.questions import answer, parse_text
 from tests.mechanisms.key_value.people import people
 
 FILMS = {"kind": "key-value", "keys": ["ikiru", "psycho", "stalker"], "low": 1, "high": 5, "ordered": True}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.asking import answer, headline, parse_text
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.questions import answer, headline, parse_text
 from tests.mechanisms.marginals.shared import METHODS
 
 NAMES = {

@@ -7,7 +7,7 @@ from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.means import minimax, published
 from hearsay.mechanisms.means.domain import Number
-from hearsay.mechanisms.means.mean import Mean
+from hearsay.mechanisms.means.mean import MeanMechanism
 
 LINE = Number(-1.0, 1.0)
 CHANNELS = ("minimax", "duchi", "piecewise", "hybrid")
@@ -15,7 +15,7 @@ CHANNELS = ("minimax", "duchi", "piecewise", "hybrid")
 
 @pytest.mark.parametrize(("epsilon", "worst"), [(0.5, 16.03), (1.0, 3.997), (2.0, 0.869), (4.0, 0.131)])
 def test_the_minimax_channel_has_the_least_worst_variance(epsilon: float, worst: float) -> None:
-    found = Mean.create(epsilon, LINE, {}).table.worst_variance()
+    found = MeanMechanism.create(epsilon, LINE, {}).table.worst_variance()
     assert found == pytest.approx(worst, rel=0.01)
 
 
@@ -34,7 +34,7 @@ def test_minimax_is_never_above_hybrid(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_the_channel_keeps_epsilon_and_rows_have_exact_means(channel: str, epsilon: float) -> None:
-    mechanism = Mean.create(epsilon, LINE, {"channel": channel})
+    mechanism = MeanMechanism.create(epsilon, LINE, {"channel": channel})
     rows = mechanism.channel()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-12)
     used = rows.max(axis=0) > 0
@@ -56,7 +56,7 @@ def test_piecewise_on_a_lattice_is_close_to_the_continuous_one(points: int, off:
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_means_are_unbiased_and_covered(channel: str) -> None:
-    mechanism = Mean.create(1.5, Number(0.0, 10.0), {"channel": channel})
+    mechanism = MeanMechanism.create(1.5, Number(0.0, 10.0), {"channel": channel})
     numbers = np.clip(np.random.default_rng(1).normal(6.5, 1.5, 1_000), 0, 10)
     random, runs = seeded(2), 800
     many = mechanism.perturb(np.tile(numbers, runs), random)["output"].reshape(runs, -1)
@@ -68,7 +68,7 @@ def test_means_are_unbiased_and_covered(channel: str) -> None:
 
 def test_devices_draw_from_the_channel() -> None:
     for channel in CHANNELS:
-        table = Mean.create(1.0, LINE, {"channel": channel}).table
+        table = MeanMechanism.create(1.0, LINE, {"channel": channel}).table
         for place in (0, len(table.rows) // 2, len(table.rows) - 1):
             drawn = np.bincount(
                 table.draw(np.full(40_000, table.numbers[place]), seeded(3)), minlength=len(table.outputs)
@@ -78,34 +78,34 @@ def test_devices_draw_from_the_channel() -> None:
 
 
 def test_the_canonical_options_carry_the_solved_channel_and_need_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    solved = Mean.create(1.0, LINE, {})
+    solved = MeanMechanism.create(1.0, LINE, {})
     options = solved.canonical_options()
     monkeypatch.setattr(minimax, "solve", lambda epsilon: pytest.fail("a device must not solve"))
-    again = Mean.create(1.0, LINE, options)
+    again = MeanMechanism.create(1.0, LINE, options)
     assert again.table == solved.table
     assert again.canonical_options() == options
 
 
 def test_a_table_that_breaks_the_promise_is_refused() -> None:
-    options = Mean.create(1.0, LINE, {}).canonical_options()
+    options = MeanMechanism.create(1.0, LINE, {}).canonical_options()
     with pytest.raises(SpecificationError, match=r"within a factor of e\^epsilon"):
-        Mean.create(0.9, LINE, options)
+        MeanMechanism.create(0.9, LINE, options)
     for wrong in ([[1, 2]], "x", [[0.5] * 33] * 9):
         with pytest.raises(SpecificationError, match="9 rows of 33 integers"):
-            Mean.create(1.0, LINE, {"table": wrong})
+            MeanMechanism.create(1.0, LINE, {"table": wrong})
 
 
 def test_numbers_outside_are_refused_and_never_shown() -> None:
     for wrong in ([777.0], [float("nan")]):
         with pytest.raises(ValueOutsideDomain) as caught:
-            Mean.create(1.0, LINE, {"channel": "duchi"}).perturb(np.array(wrong), seeded(1))
+            MeanMechanism.create(1.0, LINE, {"channel": "duchi"}).perturb(np.array(wrong), seeded(1))
         assert "777" not in str(caught.value)
 
 
 @pytest.mark.parametrize("devices", [2, 4])
 def test_a_handful_of_reports_hold(devices: int) -> None:
     """An error that is no normal one, estimated from two reports: 86% held."""
-    mechanism, random, runs = Mean.create(6.0, LINE, {"channel": "hybrid"}), seeded(8), 600
+    mechanism, random, runs = MeanMechanism.create(6.0, LINE, {"channel": "hybrid"}), seeded(8), 600
     held = 0
     for _ in range(runs):
         found = mechanism.estimate(

@@ -12,12 +12,12 @@ from scipy import stats
 from hearsay.mechanisms import Mechanism, build, catalogue
 from hearsay.mechanisms.base import Values
 from hearsay.mechanisms.exact.randomness import Random, seeded
-from hearsay.mechanisms.forms import Form
 from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.oracles.grr import GRR
 from hearsay.mechanisms.oracles.linear_hashing import OLH
 from hearsay.mechanisms.oracles.subset_selection import SubsetSelection
 from hearsay.mechanisms.oracles.unary import OUE, set_bits
+from hearsay.mechanisms.tables import Form
 from hearsay.ops.audit.audit import audit
 from hearsay.ops.audit.events import lower_loss
 from hearsay.ops.audit.fit import misfit

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from hearsay.mechanisms import build
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.metric.collector_modes import KeptReports
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
-from hearsay.mechanisms.metric.modes import KeptReports
 from hearsay.mechanisms.metric.sign_estimate import SignEstimate
 from hearsay.ops.experiments import metric_figures
 from hearsay.ops.experiments.metric import command

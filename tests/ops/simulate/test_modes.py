@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hearsay.mechanisms.metric.modes import MODES
+from hearsay.mechanisms.metric.collector_modes import MODES
 from hearsay.ops import cli
 
 SURVEY = """

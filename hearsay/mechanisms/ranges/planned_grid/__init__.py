@@ -3,6 +3,6 @@
 A table of its own, behind all other families: what `hierarchical` is on a grid unless a survey asks for uniform levels.
 """
 
-from hearsay.mechanisms.forms import Form
+from hearsay.mechanisms.tables import Form
 
 MECHANISMS = {"hierarchical": (Form(("grid",), "grid:PlannedGrid"),)}

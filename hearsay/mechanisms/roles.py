@@ -1,7 +1,7 @@
-"""The three faces of a mechanism, each what one role needs of it. `Mechanism` fulfils all three.
+"""What each of the three roles needs of a mechanism, as a protocol. `Mechanism` fulfils all three.
 
-A function that takes a face says with it where it may run: what takes a `DeviceSide` never sees a state, what takes a
-`WorkerSide` never sees a value, and what takes an `EstimatorSide` never sees a report.
+The type of a function's argument says in which role it runs: a function of a `DeviceSide` never sees a state, one of a
+`WorkerSide` never sees a value, and one of an `EstimatorSide` never sees a report.
 """
 
 from collections.abc import Mapping

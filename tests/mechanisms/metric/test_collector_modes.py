@@ -5,8 +5,8 @@ import pytest
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.metric.collector_modes import KeptReports, SingleFrequencies
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
-from hearsay.mechanisms.metric.modes import KeptReports, SingleFrequencies
 
 
 @pytest.mark.parametrize("anchored", [True, False])

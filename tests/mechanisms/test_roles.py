@@ -1,4 +1,4 @@
-"""Each role works with its own face of a mechanism and touches nothing else of it."""
+"""Each role works with its own protocol of a mechanism and touches nothing else of it."""
 
 from typing import Any
 
@@ -10,26 +10,26 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import decode
 from hearsay.mechanisms import build, catalogue
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.mechanisms.faces import DeviceSide, EstimatorSide, WorkerSide
+from hearsay.mechanisms.roles import DeviceSide, EstimatorSide, WorkerSide
 from hearsay.producer.fleet import frames
 
 
 class Only:
-    """A mechanism of which only one face can be seen."""
+    """A mechanism of which only one protocol can be seen."""
 
-    def __init__(self, mechanism: Any, face: type) -> None:
-        self._mechanism, self._seen = mechanism, {name for name in vars(face) if not name.startswith("_")}
+    def __init__(self, mechanism: Any, protocol: type) -> None:
+        self._mechanism, self._seen = mechanism, {name for name in vars(protocol) if not name.startswith("_")}
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._seen:
-            raise AttributeError(f"{name} is not of this face")
+            raise AttributeError(f"{name} is not in this protocol")
         return getattr(self._mechanism, name)
 
 
 @pytest.mark.parametrize("name", catalogue.names())
-def test_every_role_needs_its_own_face_only(name: str) -> None:
+def test_every_role_needs_its_own_protocol_only(name: str) -> None:
     mechanism = build({"mechanism": name, **catalogue.examples(name)[0]})
-    device, worker, estimator = (Only(mechanism, face) for face in (DeviceSide, WorkerSide, EstimatorSide))
+    device, worker, estimator = (Only(mechanism, protocol) for protocol in (DeviceSide, WorkerSide, EstimatorSide))
     people = mechanism.domain.people(lambda size: np.arange(100) % size)
     made = list(frames(device, codec(device), people, seeded(1), 40))
     vector, state = fresh(worker)
@@ -42,8 +42,8 @@ def test_every_role_needs_its_own_face_only(name: str) -> None:
     assert estimator.estimate(read).reports == 100
 
 
-def test_a_face_hides_the_others() -> None:
+def test_a_protocol_hides_the_others() -> None:
     mechanism = build({"mechanism": "grr", **catalogue.examples("grr")[0]})
-    for face, hidden in ((DeviceSide, "fold"), (WorkerSide, "perturb"), (EstimatorSide, "layout")):
-        with pytest.raises(AttributeError, match=f"{hidden} is not of this face"):
-            getattr(Only(mechanism, face), hidden)
+    for protocol, hidden in ((DeviceSide, "fold"), (WorkerSide, "perturb"), (EstimatorSide, "layout")):
+        with pytest.raises(AttributeError, match=f"{hidden} is not in this protocol"):
+            getattr(Only(mechanism, protocol), hidden)
