@@ -12,8 +12,8 @@ help:  ## Show this list
 
 setup: $(INSTALLED)  ## Make .venv and install everything into it (quick when nothing changed)
 
-$(INSTALLED): pyproject.toml hearsay/ops/setup.sh
-	@hearsay/ops/setup.sh
+$(INSTALLED): pyproject.toml .ci/setup
+	@.ci/setup
 	@touch $@
 
 demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes)

@@ -40,7 +40,7 @@ COMMANDS = {
     "snapshot": ("hearsay.ops.commands.snapshot", "Write a snapshot of a live survey now."),
     "status": ("hearsay.ops.commands.status", "Show what came in, what was folded, what waits and what stands still."),
     "redis": ("hearsay.ops.commands.redis", "Run the embedded server in the foreground."),
-    "audit": ("hearsay.ops.audit.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
+    "audit": ("hearsay.ops.commands.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
     "bench": ("hearsay.ops.commands.bench", "Measure speed, each figure against a ceiling in the same run."),
     "experiment": ("hearsay.ops.commands.experiment", "Reproduce the papers' tables and figures."),
 }

@@ -1,4 +1,4 @@
-"""`hearsay audit`: attack a mechanism with its own device code, and compare what leaks with what is claimed.
+"""Attack a mechanism with its own device code, and compare what leaks with what is claimed.
 
 Where the channel can be listed, every value's reports are compared with it (`fit`). Beyond that several values, some of
 them random, are attacked with many reports from the real `perturb`, with single ones from the bytes of a device, and
@@ -12,19 +12,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from math import isinf
-from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
-from hearsay.collector.survey.survey import load
-from hearsay.mechanisms import Mechanism, Reports, build, catalogue
+from hearsay.mechanisms import Mechanism, Reports, build
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.exact.randomness import Random, secure, seeded
+from hearsay.mechanisms.exact.randomness import Random, secure
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.oracles.finite_channel import losses
@@ -32,17 +29,13 @@ from hearsay.ops.audit.attack import Attack, Lengths
 from hearsay.ops.audit.events import half_confidence, rows_of
 from hearsay.ops.audit.fit import Fit, worst_fit
 from hearsay.ops.audit.singles import draw_singles
-from hearsay.ops.config import Settings
-from hearsay.ops.errors import CheckFailed, OperationError
-from hearsay.ops.terminal.options import NumberRange, json_option, seed_option, uses
-from hearsay.ops.terminal.present import notes, print_json, print_table
+from hearsay.ops.errors import OperationError
 
 DRAWS, CONFIDENCE = 100_000, 0.9999
 MAXIMUM_CELLS = 1 << 10  # every pair of cells has a bound, and a report may be weighed for every cell
 _VALUES, _FURTHER = 6, 4  # values whose pairs are all attacked; random ones, against the first of them
 _SINGLES = 240  # reports of each value that are drawn one at a time
 _EXACT_CELLS, _EXACT_OUTCOMES = 64, 1 << 14  # a larger channel is not listed
-_COLUMNS = ("mechanism", "values", "claimed", "exact", "audited", "fit", "microseconds", "holds")
 
 
 @dataclass(frozen=True)
@@ -168,8 +161,8 @@ def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
     size = len(bound)
     chosen: list[int] = []
     if exact is not None:
-        said = np.where(np.isinf(bound), -1.0, exact)
-        chosen += [int(value) for value in np.unravel_index(np.argmax(said), said.shape)]
+        leaks = np.where(np.isinf(bound), -1.0, exact)
+        chosen += [int(value) for value in np.unravel_index(np.argmax(leaks), leaks.shape)]
     finite = np.argwhere(np.isfinite(bound) & ~np.eye(size, dtype=bool))
     chosen += [int(value) for value in finite[0]] if len(finite) else []
     chosen += [0, size - 1, size // 2, 1, size // 2 - 1, size // 3]
@@ -181,62 +174,10 @@ def _draw(mechanism: Mechanism, values: list[int], draws: int, random: Random) -
     # All values in one batch, shuffled together as devices are.
     order = np.arange(len(values) * draws) % len(values)
     reports = mechanism.perturb(given[order], random)
-    return {value: select(reports, slice(place, None, len(values))) for place, value in enumerate(values)}
+    return {value: select(reports, slice(first, None, len(values))) for first, value in enumerate(values)}
 
 
-@click.command()
-@click.argument("subject", metavar="MECHANISM|SURVEY.toml")
-@click.option("--draws", type=click.IntRange(1_000, 10_000_000), default=DRAWS, show_default=True,
-              help="Reports of each value.")  # fmt: skip
-@click.option("--confidence", type=NumberRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True,
-              help="How sure all bounds together are.")  # fmt: skip
-@click.option("--all-pairs", is_flag=True, help="Show every pair of values that was attacked, not only the worst.")
-@seed_option
-@json_option
-@uses("plugins")
-def command(
-    settings: Settings,
-    subject: str,
-    draws: int,
-    confidence: float,
-    all_pairs: bool,
-    seed: int | None,
-    as_json: bool,
-) -> None:
-    """Attack a mechanism's reports and compare with the claimed epsilon.
-
-    A mechanism's id audits each of its examples, a survey file that survey (on the first cells of every axis, where
-    it has more than 1024). Exits with 1 where the audit proves a greater loss than claimed.
-    """
-    random = secure() if seed is None else seeded(seed)
-    audits = []
-    for name, mechanism in _subjects(subject):
-        audits.append((name, audit(mechanism, draws, random, confidence)))
-        notes().print(f"audited {name}", markup=False)
-    if as_json:
-        print_json([result.table() for _, result in audits])
-    else:
-        _print(audits, all_pairs)
-    broken = [f"{name}: {_words(result)}" for name, result in audits if not result.holds]
-    if broken:
-        raise CheckFailed("; ".join(broken))
-
-
-def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
-    if subject in catalogue.MECHANISMS:
-        examples = [build({"mechanism": subject, **example}) for example in catalogue.examples(subject)]
-        return [(f"{subject} ({number})", example) for number, example in enumerate(examples, start=1)]
-    if not subject.endswith(".toml") and not Path(subject).exists():
-        known = ", ".join(catalogue.names())
-        raise OperationError(f"MECHANISM|SURVEY.toml must be a file or one of {known}, got {subject!r}")
-    survey = load(subject)
-    if survey.mechanism.domain.size <= MAXIMUM_CELLS:
-        return [(survey.name, survey.mechanism)]
-    smaller = _smaller(survey.mechanism)
-    return [(f"{survey.name} (on {smaller.domain.size} of its {survey.mechanism.domain.size} cells)", smaller)]
-
-
-def _smaller(mechanism: Mechanism) -> Mechanism:
+def smaller(mechanism: Mechanism) -> Mechanism:
     """The same mechanism on the first cells of every axis; cells keep their width, so a metric keeps its meaning."""
     domain = _listed(mechanism)
     if not isinstance(domain, Cells):
@@ -260,46 +201,3 @@ def _shortened(axis: Axis, size: int) -> Axis:
     labels = None if axis.labels is None else axis.labels[:size]
     high = axis.units(size) if axis.continuous else None
     return replace(axis, size=size, labels=labels, high=high)
-
-
-def _print(audits: list[tuple[str, Audit]], all_pairs: bool) -> None:
-    rows = [
-        [
-            name,
-            f"{pair.one} against {pair.other}",
-            pair.claimed,
-            pair.exact,
-            pair.audited,
-            None if result.fit is None else result.fit.chance,
-            _times(result),
-            pair.holds and result.fits,
-        ]
-        for name, result in audits
-        for pair in (result.pairs if all_pairs else [result.worst])
-    ]
-    first = audits[0][1]
-    caption = (
-        f"{first.draws:,} reports a value; audited is a lower bound on ln of the likelihood ratio that holds with "
-        f"confidence {first.confidence:g}; it must not exceed what is claimed. fit is the chance that reports differ "
-        f"so much from the channel; microseconds are the medians of single reports, by value"
-    )
-    print_table("audit", _COLUMNS, rows, caption)
-
-
-def _times(result: Audit) -> str:
-    times = result.microseconds.values()
-    return f"{min(times):.0f}-{max(times):.0f}"
-
-
-def _words(result: Audit) -> str:
-    pair = result.worst
-    if pair.holds and result.fit is not None:
-        return (
-            f"{result.fit.way} of value {result.fit.value} must follow the channel, but the chance of what they show "
-            f"is {result.fit.chance:.2g}"
-        )
-    exact = "" if pair.exact is None else f", the channel itself {pair.exact:.4g}"
-    return (
-        f"values {pair.one} and {pair.other} must not leak more than {pair.claimed:.4g}, but the reports prove "
-        f"at least {pair.audited:.4g}{exact}"
-    )

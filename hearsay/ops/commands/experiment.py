@@ -1,15 +1,24 @@
-"""`hearsay experiment`: the papers' tables and figures, one module each in ops/experiments."""
+"""`hearsay experiment`: the papers' tables and figures, one folder each in ops/experiments."""
 
 import click
 
 from hearsay.ops.terminal.lazy import LazyGroup
 
 EXPERIMENTS = {
-    "ranges": ("hearsay.ops.experiments.ranges", "Errors of range queries for every hierarchical method (Kulkarni 5)."),
-    "metric": ("hearsay.ops.experiments.metric", "Errors under metric privacy, for points, ranges and quantiles."),
+    "ranges": (
+        "hearsay.ops.experiments.ranges.command",
+        "Errors of range queries for every hierarchical method (Kulkarni 5).",
+    ),
+    "metric": (
+        "hearsay.ops.experiments.metric.command",
+        "Errors under metric privacy, for points, ranges and quantiles.",
+    ),
     "key-value": ("hearsay.ops.experiments.key_value.command", "Frequencies and means of key-value pairs (PrivKV)."),
     "marginals": ("hearsay.ops.experiments.marginals.command", "Errors of every method for marginals (Kulkarni 4)."),
-    "context-aware": ("hearsay.ops.experiments.context_aware", "What block-structured privacy buys over plain LDP."),
+    "context-aware": (
+        "hearsay.ops.experiments.context_aware.command",
+        "What block-structured privacy buys over plain LDP.",
+    ),
     "calibration": ("hearsay.ops.experiments.calibration.command", "How often intervals hold, at every edge."),
     "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
 }

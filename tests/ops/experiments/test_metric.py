@@ -13,10 +13,10 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.metric.collector_modes import KeptReports
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 from hearsay.mechanisms.metric.sign_estimate import SignEstimate
-from hearsay.ops.experiments import metric_figures
-from hearsay.ops.experiments.metric import command
-from hearsay.ops.experiments.metric_figures import figure_2, largest_variance
-from hearsay.ops.experiments.metric_tables import table_1
+from hearsay.ops.experiments.metric import figures
+from hearsay.ops.experiments.metric.command import command
+from hearsay.ops.experiments.metric.figures import figure_2, largest_variance
+from hearsay.ops.experiments.metric.tables import table_1
 from hearsay.ops.experiments.output import Result
 
 
@@ -59,7 +59,7 @@ def test_no_range_is_less_certain_than_one_with_every_device_between_its_ends(an
 
 
 def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metric_figures, "EPSILONS_2", (1.0,))
+    monkeypatch.setattr(figures, "EPSILONS_2", (1.0,))
     assert figure_2(4, True, seeded(2)).failures == []
 
     class Noisier(KeptReports):
@@ -67,7 +67,7 @@ def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -
             value, stderr, *_ = super().ranges(low, high)
             return Measured(value + 0.5 * stderr, stderr)  # a quarter more squared error
 
-    monkeypatch.setattr(metric_figures, "KeptReports", Noisier)
+    monkeypatch.setattr(figures, "KeptReports", Noisier)
     failures = figure_2(4, True, seeded(2)).failures
     assert [failure.split(": ranges")[0] for failure in failures] == [
         "figure-2-4d: epsilon 1.0 anchored",

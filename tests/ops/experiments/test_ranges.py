@@ -8,9 +8,9 @@ import pytest
 
 from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
 from hearsay.ops.cli import run
-from hearsay.ops.experiments import range_figures, range_grids, range_optimised, range_tables
-from hearsay.ops.experiments.range_draws import HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
-from hearsay.ops.experiments.range_quantiles import deciles
+from hearsay.ops.experiments.ranges import figures, grids, optimised, tables
+from hearsay.ops.experiments.ranges.draws import HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
+from hearsay.ops.experiments.ranges.quantiles import deciles
 
 DEVICES = 200_000
 
@@ -41,21 +41,21 @@ def test_prefix_errors_average_over_all_ranges() -> None:
 
 
 def test_expected_values_are_those_computed_by_other_means() -> None:
-    for (size, epsilon), values in range_tables.COMPUTED.items():
-        for method, value in zip(range_tables.methods(size, epsilon), values, strict=True):
-            assert 1000 * np.sqrt(method.expected("all")) == pytest.approx(value, rel=range_tables.COMPUTED_TOLERANCE)
+    for (size, epsilon), values in tables.COMPUTED.items():
+        for method, value in zip(tables.methods(size, epsilon), values, strict=True):
+            assert 1000 * np.sqrt(method.expected("all")) == pytest.approx(value, rel=tables.COMPUTED_TOLERANCE)
 
 
 def test_a_small_run_writes_tables_and_figures(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("hearsay.ops.experiments.ranges.tables", lambda sizes, runs, generator: [])
-    monkeypatch.setattr(range_optimised, "SIZES", (1 << 8,))
-    monkeypatch.setattr("hearsay.ops.experiments.ranges.LENGTH_SIZES", (1 << 8,))
-    monkeypatch.setattr(range_figures, "EPSILONS", (0.6, 1.1))
-    monkeypatch.setattr(range_grids, "CASES", (((7, 9), 1.1), ((4, 3, 5), 2.5)))
+    monkeypatch.setattr("hearsay.ops.experiments.ranges.command.tables", lambda sizes, runs, generator: [])
+    monkeypatch.setattr(optimised, "SIZES", (1 << 8,))
+    monkeypatch.setattr("hearsay.ops.experiments.ranges.command.LENGTH_SIZES", (1 << 8,))
+    monkeypatch.setattr(figures, "EPSILONS", (0.6, 1.1))
+    monkeypatch.setattr(grids, "CASES", (((7, 9), 1.1), ((4, 3, 5), 2.5)))
     monkeypatch.setattr(
-        "hearsay.ops.experiments.ranges.deciles", lambda quick, random: range_figures.by_epsilon(1 << 8)
+        "hearsay.ops.experiments.ranges.command.deciles", lambda quick, random: figures.by_epsilon(1 << 8)
     )
     assert run(["experiment", "ranges", "--quick", "--out", str(tmp_path)]) == 0
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".png"}

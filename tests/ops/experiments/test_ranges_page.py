@@ -8,8 +8,8 @@ import pytest
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
-from hearsay.ops.experiments.range_draws import Counts, HaarMethod, Method, TreeMethod, cauchy
-from hearsay.ops.experiments.range_grids import CASES, METHODS, PEOPLE
+from hearsay.ops.experiments.ranges.draws import Counts, HaarMethod, Method, TreeMethod, cauchy
+from hearsay.ops.experiments.ranges.grids import CASES, METHODS, PEOPLE
 
 PAGE = Path(__file__).parents[3] / "docs" / "ranges.md"
 EPSILONS = (0.2, 0.6, 1.1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms import Mechanism
 from hearsay.ops.errors import OperationError
-from hearsay.ops.experiments.context_aware_blocks import EPSILON, errors, in_blocks, plain
+from hearsay.ops.experiments.context_aware.blocks import EPSILON, errors, in_blocks, plain
 from hearsay.ops.experiments.output import Result
 
 ROWS, COLUMNS = 125, 350  # 25..50 degrees north and 130..60 west in cells of 0.2 degrees

@@ -7,8 +7,8 @@ import numpy as np
 from hearsay.mechanisms.oracles.unary import OUE
 from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
 from hearsay.ops.experiments.output import Result
-from hearsay.ops.experiments.range_draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
-from hearsay.ops.experiments.range_tables import EPSILONS
+from hearsay.ops.experiments.ranges.draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
+from hearsay.ops.experiments.ranges.tables import EPSILONS
 
 LENGTH_SIZES = (1 << 8, 1 << 16)
 EPSILON = 1.1

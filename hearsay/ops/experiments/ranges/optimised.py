@@ -5,7 +5,7 @@ import numpy as np
 from hearsay.mechanisms.estimates.postprocess import isotonic
 from hearsay.mechanisms.ranges.hierarchical.level_plan import WORKLOADS, optimise
 from hearsay.ops.experiments.output import Result
-from hearsay.ops.experiments.range_draws import Counts, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
+from hearsay.ops.experiments.ranges.draws import Counts, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from hearsay.ops.terminal.progress import steps_bar
 
 EPSILONS = (0.2, 0.6, 1.1)

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import numpy as np
 
-from hearsay.ops.experiments.context_aware_map import table_1
-from hearsay.ops.experiments.context_aware_region import figure_1
-from hearsay.ops.experiments.context_aware_synthetic import GEOMETRIC, figure_2
+from hearsay.ops.experiments.context_aware.map import table_1
+from hearsay.ops.experiments.context_aware.region import figure_1
+from hearsay.ops.experiments.context_aware.synthetic import GEOMETRIC, figure_2
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
 from hearsay.ops.terminal.options import NumberRange
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.ops.experiments.metric_figures import figure_1, figure_2
-from hearsay.ops.experiments.metric_tables import large_grid, table_1, table_2
+from hearsay.ops.experiments.metric.figures import figure_1, figure_2
+from hearsay.ops.experiments.metric.tables import large_grid, table_1, table_2
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
 
 

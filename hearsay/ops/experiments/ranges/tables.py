@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hearsay.ops.experiments.output import Result
-from hearsay.ops.experiments.range_draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
+from hearsay.ops.experiments.ranges.draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from hearsay.ops.terminal.progress import steps_bar
 
 EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.1, 1.2, 1.4)

@@ -9,11 +9,11 @@ import numpy as np
 
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
-from hearsay.ops.experiments.range_figures import LENGTH_SIZES, by_epsilon, by_length
-from hearsay.ops.experiments.range_grids import grids
-from hearsay.ops.experiments.range_optimised import optimised
-from hearsay.ops.experiments.range_quantiles import deciles
-from hearsay.ops.experiments.range_tables import tables
+from hearsay.ops.experiments.ranges.figures import LENGTH_SIZES, by_epsilon, by_length
+from hearsay.ops.experiments.ranges.grids import grids
+from hearsay.ops.experiments.ranges.optimised import optimised
+from hearsay.ops.experiments.ranges.quantiles import deciles
+from hearsay.ops.experiments.ranges.tables import tables
 
 PARTS = ("tables", "levels", "figures", "quantiles", "grids")
 

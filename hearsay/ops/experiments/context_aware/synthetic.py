@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.ops.experiments.context_aware_blocks import EPSILON, errors, in_blocks, plain
+from hearsay.ops.experiments.context_aware.blocks import EPSILON, errors, in_blocks, plain
 from hearsay.ops.experiments.output import Result
 
 SIZE = 1000

@@ -1,0 +1,1 @@
+"""The experiments of Acharya et al., "Context-Aware Local Differential Privacy"."""

@@ -1,0 +1,1 @@
+"""The experiments of Xiang, Ding, He and Zhou on metric privacy."""

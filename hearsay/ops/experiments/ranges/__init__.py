@@ -1,0 +1,1 @@
+"""The experiments of Kulkarni, chapter 5: ranges and quantiles."""
