@@ -109,6 +109,11 @@ def shipped_domains() -> list[type[Domain]]:
     return [home.load() for home in DOMAINS.values() if home.package.startswith(f"{PACKAGE}.")]
 
 
+def shapes() -> tuple[str, ...]:
+    """Every name of a distribution of simulated people, of any kind of domain."""
+    return tuple(dict.fromkeys(shape for home in DOMAINS.values() for shape in home.load().shapes()))
+
+
 def kinds(name: str) -> tuple[str, ...]:
     """The kinds of domain that a mechanism is for, in the order of its forms."""
     return tuple(dict.fromkeys(kind for listed in MECHANISMS[name] for kind in listed.form.kinds))

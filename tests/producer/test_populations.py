@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms.catalogue import parse_domain as parse
+from hearsay.mechanisms.domains.shapes import SHAPES, shares
 from hearsay.producer.errors import DistributionError
-from hearsay.producer.populations import NAMES, Population, shares
+from hearsay.producer.populations import Population
 
 ORDINAL = parse({"kind": "ordinal", "size": 50})
 GRID = parse({"kind": "grid", "sizes": [4, 7]})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("size", [2, 3, 64, 1 << 16])
 def test_shares_are_probabilities(name: str, size: int) -> None:
     found = shares(name, size)
@@ -20,7 +21,7 @@ def test_shares_are_probabilities(name: str, size: int) -> None:
     assert found.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("domain", [ORDINAL, GRID])
 def test_draws_follow_the_truth(name: str, domain: object) -> None:
     count = 200_000
@@ -39,4 +40,4 @@ def test_the_same_seed_gives_the_same_people() -> None:
 
 def test_an_unknown_distribution_is_named() -> None:
     with pytest.raises(DistributionError, match=r"must be one of cauchy, zipf.*got 'cauchi'"):
-        shares("cauchi", 4)
+        Population("cauchi", ORDINAL, np.random.default_rng(1))

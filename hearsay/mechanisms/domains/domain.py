@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.shapes import SHAPES, draw_cells
 from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 
 MAXIMUM_CELLS = 1 << 28
@@ -68,14 +69,18 @@ class Domain(ABC):
     def check(self, values: Any) -> Any:
         """Values as mechanisms take them; one outside the domain is an error here and never sent."""
 
+    @classmethod
+    def shapes(cls) -> tuple[str, ...]:
+        """The names of the distributions that simulated people can be drawn from."""
+        return SHAPES
+
+    def simulated(self, shape: str, count: int, generator: np.random.Generator) -> Values:
+        """So many simulated people of a shape, drawn independently."""
+        return self.people(lambda size: draw_cells(shape, size, count, generator))
+
     def people(self, draw: Callable[[int], Indices]) -> Values:
         """Values of simulated people: `draw(size)` gives each of them a cell of an axis of that size."""
         raise SpecificationError(f"people of a domain of kind {self.kind} cannot be simulated; give a file of values")
-
-    @property
-    def numbers_per_key(self) -> int | None:
-        """Where a value is a set of keys: how many numbers go with each of them; None where it is something else."""
-        return None
 
     def calls_for(self) -> tuple[str, str] | None:
         """The mechanism made for what the survey says of its values, and why; None: any that predicts least error."""

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale
-from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, as_list, check_columns, only
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, Values, as_list, check_columns, only
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.key_value.simulated.laws import LAWS, SPREAD, PairLaw
 
 DEVICE = "device"
 _PEOPLE_PAIRS = 4  # simulated people draw so many keys; those drawn twice count once
@@ -85,10 +86,6 @@ class KeyValue(Domain):
     def dimensions(self) -> int:
         """How many numbers a pair carries; a report tells about one of them."""
         return len(self.values)
-
-    @property
-    def numbers_per_key(self) -> int:
-        return self.dimensions
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -186,6 +183,15 @@ class KeyValue(Domain):
         if values.values.size and not (np.abs(values.values) <= 1.0).all():
             raise ValueOutsideDomain("values must be inside the domain")
         return values
+
+    @classmethod
+    def shapes(cls) -> tuple[str, ...]:
+        return (*super().shapes(), *LAWS)
+
+    def simulated(self, shape: str, count: int, generator: np.random.Generator) -> Values:
+        if shape not in LAWS:
+            return super().simulated(shape, count, generator)
+        return PairLaw.named(shape, self.size, SPREAD).draw(count, self.dimensions, generator)
 
     def people(self, draw: Callable[[int], Indices]) -> Pairs:
         """Everybody draws a few keys, and a value for each."""

@@ -7,7 +7,9 @@ import click
 import numpy as np
 
 from hearsay.collector.limits import FRAME_REPORTS
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.shapes import SHAPES
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
@@ -17,7 +19,7 @@ from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.producer import values
 from hearsay.producer.fleet import FRAME, Fleet, People
-from hearsay.producer.populations import ALL_NAMES, Population
+from hearsay.producer.populations import Population
 
 DEFAULT_DISTRIBUTION = "cauchy"
 
@@ -28,9 +30,9 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--rate", type=NumberRange(1e-6), help="Reports per second; without it, as fast as it goes.")
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Real values, one row per device; more devices than rows start again at the top.")  # fmt: skip
-@click.option(
-    "--distribution", type=click.Choice(ALL_NAMES), help=f"Simulated values.  [default: {DEFAULT_DISTRIBUTION}]"
-)
+@click.option("--distribution", metavar="SHAPE",
+              help=f"Simulated values: {', '.join(SHAPES)}, or another shape that the domain has.  "
+                   f"[default: {DEFAULT_DISTRIBUTION}]")  # fmt: skip
 @seed_option
 @click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
@@ -54,6 +56,9 @@ def command(
     secure source unless --seed is given. Where the survey has rounds, the same devices take part in each, until the
     survey is over.
     """
+    known = catalogue.shapes()
+    if distribution is not None and distribution not in known:
+        raise click.BadParameter(f"{distribution!r} is not one of {', '.join(known)}.", param_hint="'--distribution'")
     if values_file is not None and distribution is not None:
         raise click.UsageError("--values and --distribution exclude each other")
     if single and frame is not None:

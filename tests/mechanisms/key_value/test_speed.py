@@ -7,8 +7,8 @@ import pytest
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.exact.randomness import secure, seeded
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.mechanisms.oracles.grr import GRR
-from hearsay.producer.pair_populations import PairLaw
 
 KEYS = 10_000
 

@@ -10,12 +10,12 @@ import numpy as np
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.exact.randomness import Random, seeded
 from hearsay.mechanisms.key_value.rounds import published
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.ops.experiments.key_value.curves import Spot, own_ticks
 from hearsay.ops.experiments.key_value.laws import run_rounds
 from hearsay.ops.experiments.key_value.methods import Method, Setting, answers, pckv_grr, privkv
 from hearsay.ops.experiments.key_value.rivals import over_keys
 from hearsay.ops.experiments.output import Result
-from hearsay.producer.pair_populations import PairLaw
 
 COSTS = (0.2, 0.02)
 PANELS = tuple((data, cost) for data in ("gauss", "power-law") for cost in COSTS)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.ops.experiments.key_value.methods import Found, Method, Setting
 from hearsay.ops.experiments.output import Result
-from hearsay.producer.pair_populations import PairLaw
 
 Score = Callable[[Found, PairLaw], float]
 SURELY = 5.0  # standard errors of a difference between two averages that chance does not explain

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.ops.experiments.key_value.curves import Panel, figure
 from hearsay.ops.experiments.key_value.methods import (
     VIRTUAL_ROUNDS,
@@ -23,7 +24,6 @@ from hearsay.ops.experiments.key_value.methods import (
     virtual_mean_est,
 )
 from hearsay.ops.experiments.output import Result
-from hearsay.producer.pair_populations import PairLaw
 
 Generator = np.random.Generator
 BUDGETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)

@@ -15,7 +15,7 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.key_value.pckv_grr import PckvGRR
 from hearsay.mechanisms.key_value.privkvm import PrivKVM
 from hearsay.mechanisms.key_value.sampled_key import SampledOnce
-from hearsay.producer.pair_populations import PairLaw
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 
 Generator = np.random.Generator
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from hearsay.mechanisms import build
 from hearsay.mechanisms.key_value.calibration import Seen, share, theta, virtual_factor
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.rounds import published
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.ops.experiments.key_value.laws import draw_padded, draw_round, draw_sampled, run_rounds
 from hearsay.ops.experiments.key_value.rivals import MeanEst, gain, harmony_mean, sampled_oracle
-from hearsay.producer.pair_populations import PairLaw
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator

@@ -17,10 +17,10 @@ from hearsay.mechanisms.base import CellMechanism
 from hearsay.mechanisms.exact.randomness import Random, seeded
 from hearsay.mechanisms.exact.thresholds import keep_threshold, probability
 from hearsay.mechanisms.key_value.calibration import Seen
+from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.mechanisms.oracles.grr import GRR
 from hearsay.mechanisms.oracles.rappor import RAPPOR
 from hearsay.mechanisms.oracles.shist import SHist
-from hearsay.producer.pair_populations import PairLaw
 
 Floats = NDArray[np.float64]
 RAPPOR_OPTIONS = {"bits": 64, "hashes": 2, "cohorts": 16}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.key_value.pairs import Pairs
-from hearsay.producer.errors import DistributionError
 
 Floats = NDArray[np.float64]
 _DEVICES_AT_ONCE = 1 << 16  # device numbers then fit 16 bits, which are sorted fastest
@@ -41,7 +41,8 @@ _LAWS: dict[str, Callable[[int], tuple[Floats, Floats]]] = {
     "linear": _linear,
     "power-law": _power_law,
 }
-NAMES = tuple(_LAWS)
+LAWS = tuple(_LAWS)
+SPREAD = 0.3  # of simulated values around their key's mean
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class PairLaw:
     def named(cls, name: str, keys: int, spread: float = 0.0) -> "PairLaw":
         """One of the paper's."""
         if name not in _LAWS:
-            raise DistributionError(f"distribution must be one of {', '.join(NAMES)}, got {name!r}")
+            raise SpecificationError(f"distribution must be one of {', '.join(LAWS)}, got {name!r}")
         return cls(*_LAWS[name](keys), spread)
 
     def draw(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:

@@ -1,0 +1,1 @@
+"""Simulated holders of key-value pairs."""
