@@ -35,11 +35,12 @@ ONCE, SHARD, MARKS, MERGE = (
     "tests/collector/store/test_marks.py",
     "tests/collector/test_merge.py",
 )
-CLOCKS, BOUNDS, ROUNDS, GUARDS = (
+CLOCKS, BOUNDS, ROUNDS, GUARDS, IDS = (
     "tests/collector/test_clocks.py",
     "tests/collector/store/test_bounds.py",
     "tests/estimator/test_rounds.py",
     "tests/collector/store/test_guards.py",
+    "tests/collector/store/test_ids.py",
 )
 _OPEN = "redis.call('HEXISTS', meta, 'open') == 0"
 
@@ -58,6 +59,15 @@ MUTANTS = (
     Mutant("publish", "memory is bounded", "limit > 0 and used >= memory_share * limit", "false", (SHARD,)),
     Mutant("publish", "who gets an answer is remembered", "if known and open then", "if false then", (CLOCKS, ONCE)),
     Mutant("publish", "a mark per batch", "if first_id then", "if false then", (MARKS,)),
+    Mutant("publish", "a key for every hour", "or named ~= #KEYS - IDS", "", (IDS,)),
+    Mutant("publish", "an hour is a whole number", "not is_count(tonumber(ARGV[5 + 2 * i])) or ", "", (IDS,)),
+    Mutant("publish", "ids are 12 bytes", "or #ARGV[6 + 2 * i] % WIDTH ~= 0", "", (IDS,)),
+    Mutant("publish", "an id below the floor is expired", "tonumber(ARGV[5 + 2 * i]) <= floor", "false", (IDS,)),
+    Mutant("publish", "a known id is named", "if expired or digests[at] then", "if expired then", (IDS,)),
+    Mutant("publish", "with a known id nothing is appended", "if #repeats > 0 then", "if false then", (IDS,)),
+    Mutant("publish", "every id is remembered", "redis.call('HSET', KEYS[IDS + i], unpack(pairs_of))", "", (IDS,)),
+    Mutant("publish", "an hour lives as long as its last id",
+           "redis.call('HSET', hours, ARGV[5 + 2 * i]", "redis.call('HSETNX', hours, ARGV[5 + 2 * i]", (IDS,)),
     Mutant("leave", "only a known writer", "if not known then return 0 end", "known = known or '0 0'", (GUARDS,)),
     Mutant("leave", "not forgotten at once", "+ soon_ms", "- 1", (SHARD,)),
     Mutant("cut", "deltas are bounded in number", "redis.call('HLEN', deltas) >= max_deltas", "false", (SHARD,)),
@@ -103,6 +113,12 @@ MUTANTS = (
     Mutant("trim", "a clock that goes back adds nothing", "math.max(now - tonumber(held[2] or now), 0)",
            "(now - tonumber(held[2] or now))", (GUARDS,)),
     Mutant("trim", "only silent writers are forgotten", "< oldest then", "< 2 ^ 60 then", (SHARD, ONCE, CLOCKS)),
+    Mutant("trim", "ids are kept for a day", "stamp < oldest and hour", "hour", (IDS,)),
+    Mutant("trim", "an hour of the future is kept", "and hour * HOUR_MS <= now then", "then", (IDS,)),
+    Mutant("trim", "the floor never sinks", "if raised > floor then", "if raised > -1 then", (IDS,)),
+    Mutant("trim", "hours above the floor stay", "and tonumber(stamps[i]) <= raised then", "then", (IDS,)),
+    Mutant("trim", "forgotten ids go", "redis.call('UNLINK', ids .. stamps[i])", "", (IDS,)),
+    Mutant("trim", "a forgotten hour goes", "redis.call('HDEL', hours, stamps[i])", "", (IDS,)),
     Mutant("trim", "what is outstanding stays", "ms, number, least = first_ms, first_number, first", "", (SHARD,)),
     Mutant("reissue", "the range is there",
            "if not range then return {'gone'} end", "range = range or '1-1 1-1 1 1 n 1 0 0 x'", (GUARDS,)),

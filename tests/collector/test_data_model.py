@@ -43,6 +43,7 @@ def test_every_key_is_documented_with_its_type(
     assert store.skip_range(last) > 0
     published.put(registered, "all", 1, b"{}", Path("var"))
     Writer(store).publish(singles(store, [1]), 1)  # waits to be cut
+    store.publish("gateway", 1, singles(store, [2]), 1, ids={482_000: b"12 bytes: id"})
     Registry(client, prefix).add(parse(rounds_table(4)))
     Registry(client, prefix).complain("estimator", "buckets", "no space left")
     Dispatcher(client, client, prefix, queue=prefix).chores()

@@ -54,6 +54,15 @@ class ShardKeys:
         return self.base + "writers"
 
     @property
+    def hours(self) -> str:
+        """Hash: hour of request ids to the observed ms of its last id; `floor`: the last hour that was forgotten."""
+        return self.base + "hours"
+
+    def ids(self, hour: int | str) -> str:
+        """Hash: 8 random bytes of a request's id to 4 bytes of its digest, for the ids of one hour since 1970."""
+        return f"{self.base}ids:{hour}"
+
+    @property
     def marks(self) -> str:
         """List: `first last frames singles bytes time-ms` of every batch that is not cut yet."""
         return self.base + "marks"

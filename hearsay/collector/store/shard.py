@@ -5,7 +5,7 @@ accumulator plus deltas equal to a single fold of the accepted entries.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hearsay.collector import limits
@@ -18,6 +18,8 @@ from hearsay.collector.store.scripts import Scripts
 from hearsay.collector.store.state import LAYOUT_VERSION, Vector, cells_of
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.rejections import Rejections
+
+NO_IDS: Mapping[int, bytes] = {}
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,17 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Published:
-    """What PUBLISH answered: ok, hello, duplicate, gap, forgotten, closed, pressure or unknown.
+    """What PUBLISH answered: ok, hello, duplicate, gap, forgotten, known, closed, pressure or unknown.
 
-    `last` is the writer's last stored number, `observed_ms` the time that the collector has watched go by.
+    `last` is the writer's last stored number, `observed_ms` the time that the collector has watched go by. `known` has
+    the positions of ids that the server has, each with the digest that it has them with; empty: it has forgotten them.
     """
 
     status: str
     last: int
     cause: str = ""
     observed_ms: int = 0
+    known: Mapping[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,18 +118,22 @@ class Shard:
         reports: int,
         round_number: int | None = None,
         seen_ms: int = 0,
+        ids: Mapping[int, bytes] = NO_IDS,
     ) -> Published:
         """Append a writer's batch of (field, payload) once, all of one round where there are rounds.
 
         `seen_ms` is `observed_ms` of the last answer that this writer got. Number 0 with no entries says hello.
+        `ids` are those of the requests that the batch holds, by hour: 8 bytes of each id and 4 of its digest, joined.
         """
         arguments: list[object] = [writer, number, reports, seen_ms, "" if round_number is None else round_number]
-        for name, payload in entries:
-            arguments += (name, payload)
+        arguments.append(len(ids))
+        for pair in (*ids.items(), *entries):
+            arguments += pair
         keys = self.keys
-        names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks]
-        status, last, cause, observed_ms = self.scripts("publish", names, arguments)
-        return Published(status.decode(), int(last), cause.decode(), int(observed_ms))
+        names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours, *map(keys.ids, ids)]
+        status, last, cause, observed_ms, known = self.scripts("publish", names, arguments)
+        named = {position - 1: digest for position, digest in zip(known[::2], known[1::2], strict=True)}
+        return Published(status.decode(), int(last), cause.decode(), int(observed_ms), named)
 
     def leave(self, writer: str) -> None:
         """A writer ends in good order."""
@@ -218,8 +226,9 @@ class Shard:
     def trim(self) -> int:
         """Drop entries that no range can need any more; answers how many."""
         keys = self.keys
-        names = [keys.stream, keys.cursor, keys.ranges, keys.writers, keys.meta]
-        return int(self.scripts("trim", names, [limits.LONGEST_STEP_S * 1_000, limits.WRITERS_AT_ONCE]))
+        names = [keys.stream, keys.cursor, keys.ranges, keys.writers, keys.meta, keys.hours]
+        arguments = [limits.LONGEST_STEP_S * 1_000, limits.WRITERS_AT_ONCE, keys.ids("")]
+        return int(self.scripts("trim", names, arguments))
 
     def close(self) -> None:
         """Take no more reports; what was accepted is still folded."""

@@ -1,13 +1,23 @@
 -- PUBLISH: append a writer's batch once. The server assigns ids; the writer's last number makes a repeat harmless.
-local stream, writers, meta, rounds, marks = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- Requests whose ids are known already are named, and nothing is appended: a frame cannot lose single reports.
+local stream, writers, meta, rounds, marks, hours = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local IDS = 6 -- KEYS after this one: the ids of an hour, one key for each hour named in ARGV
 local writer, number, reports = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]) -- number 0: only say hello
 local seen, round = tonumber(ARGV[4]), ARGV[5] -- seen: `observed` of the last answer; round: '' where there are none
-local FIRST = 6 -- then: field payload ...
+local named = tonumber(ARGV[6]) -- how many hours; then: hour ids ..., ids: 8 bytes of the id, 4 of the digest, ...
+local FIRST = 7 + 2 * (named or 0) -- then: field payload ...
+local ID, WIDTH, AT_ONCE = 8, 12, 2000 -- bytes, bytes, and ids in one command: Lua takes some thousand arguments
 
 -- All that can be wrong is found before anything is appended.
 local function is_count(value) return value and value >= 0 and value == math.floor(value) and value < 2 ^ 53 end
-if not (is_count(number) and is_count(reports) and is_count(seen)) or (#ARGV - FIRST + 1) % 2 ~= 0 then
-  return redis.error_reply('PUBLISH needs whole numbers, and a payload for every field')
+if not (is_count(number) and is_count(reports) and is_count(seen)) or named ~= #KEYS - IDS
+  or (#ARGV - FIRST + 1) % 2 ~= 0 then
+  return redis.error_reply('PUBLISH needs whole numbers, a key for every hour, and a payload for every field')
+end
+for i = 1, named do
+  if not is_count(tonumber(ARGV[5 + 2 * i])) or #ARGV[6 + 2 * i] % WIDTH ~= 0 then
+    return redis.error_reply('PUBLISH needs whole hours, and ids of 12 bytes')
+  end
 end
 local held = redis.call('HMGET', meta, 'open', 'observed_ms', 'dedup_ms', 'bytes_in', 'bytes_out',
   'max_entries', 'max_bytes', 'memory_share', 'pressure', 'pressure_at', 'pressure_ttl_ms')
@@ -20,9 +30,9 @@ local last, known = 0, redis.call('HGET', writers, writer)
 if known then last = tonumber(string.match(known, '^(%d+)')) end
 -- Whoever gets an answer is not silent: the server must remember it for as long as `observed` in the answer lets it
 -- believe. One that waits, or only repeats, is remembered too.
-local function answer(status, cause)
+local function answer(status, cause, repeats)
   if known and open then redis.call('HSET', writers, writer, string.format('%.0f %.0f', last, observed)) end
-  return {status, last, cause or '', observed}
+  return {status, last, cause or '', observed, repeats or {}}
 end
 
 if number == 0 then return answer(open and 'hello' or 'unknown') end
@@ -31,6 +41,28 @@ if not open then return answer('unknown') end
 -- A writer that was silent for so long may have been forgotten: whether its last batch is stored, nobody knows.
 if not known and observed - seen > dedup_ms then return answer('forgotten') end
 if number > last + 1 then return answer('gap') end
+-- Before anything that may refuse the batch: a repeat is answered as the first was.
+if named > 0 then
+  local floor, repeats, before = tonumber(redis.call('HGET', hours, 'floor') or '-1'), {}, 0
+  for i = 1, named do
+    local ids, expired = ARGV[6 + 2 * i], tonumber(ARGV[5 + 2 * i]) <= floor
+    for start = 0, #ids - 1, WIDTH * AT_ONCE do
+      local names = {}
+      for at = start + 1, math.min(start + WIDTH * AT_ONCE, #ids), WIDTH do
+        names[#names + 1] = string.sub(ids, at, at + ID - 1)
+      end
+      local digests = expired and {} or redis.call('HMGET', KEYS[IDS + i], unpack(names))
+      for at = 1, #names do
+        if expired or digests[at] then
+          repeats[#repeats + 1] = before + at
+          repeats[#repeats + 1] = digests[at] or ''
+        end
+      end
+      before = before + #names
+    end
+  end
+  if #repeats > 0 then return answer('known', '', repeats) end
+end
 if open == '0' then return answer('closed') end
 if round ~= '' then
   local at = redis.call('HMGET', rounds, 'number', 'open')
@@ -69,6 +101,18 @@ end
 -- of: they never go back.
 if first_id then
   redis.call('RPUSH', marks, string.format('%s %s %d %d %.0f %.0f', first_id, last_id, frames, singles, bytes, now))
+end
+for i = 1, named do
+  local ids = ARGV[6 + 2 * i]
+  for start = 0, #ids - 1, WIDTH * AT_ONCE do
+    local pairs_of = {}
+    for at = start + 1, math.min(start + WIDTH * AT_ONCE, #ids), WIDTH do
+      pairs_of[#pairs_of + 1] = string.sub(ids, at, at + ID - 1)
+      pairs_of[#pairs_of + 1] = string.sub(ids, at + ID, at + WIDTH - 1)
+    end
+    redis.call('HSET', KEYS[IDS + i], unpack(pairs_of))
+  end
+  redis.call('HSET', hours, ARGV[5 + 2 * i], string.format('%.0f', observed))
 end
 redis.call('HINCRBY', meta, 'entries_in', frames + singles)
 redis.call('HINCRBY', meta, 'reports_in', string.format('%.0f', reports))

@@ -1,6 +1,8 @@
--- TRIM: drop entries below the cursor and below every outstanding range, watch time go by, and forget silent writers.
-local stream, cursor, ranges, writers, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- TRIM: drop entries below the cursor and below every outstanding range, watch time go by, and forget silent writers
+-- and the ids of hours that nobody has sent any of for as long.
+local stream, cursor, ranges, writers, meta, hours = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local longest_step_ms, writers_at_once = tonumber(ARGV[1]), ARGV[2]
+local ids, HOUR_MS = ARGV[3], 3600000 -- ids: what the keys of all hours begin with
 
 if redis.call('HEXISTS', meta, 'open') == 0 then return 0 end -- the survey was deleted
 -- Time as this script has seen it go by: a clock that jumps forward adds one step, one that goes back nothing. What is
@@ -18,6 +20,26 @@ for i = 1, #found[2], 2 do
 end
 redis.call('HSET', meta, 'observed_ms', string.format('%.0f', observed), 'observed_at', string.format('%.0f', now),
   'writers_scan', found[1])
+-- The floor never sinks: an id at or below it is refused, since nobody knows any more whether it was stored. An hour
+-- that the server's clock has not reached is kept, or a single id from the future would raise the floor above all others.
+local stamps, floor, raised = redis.call('HGETALL', hours), -1, -1
+for i = 1, #stamps, 2 do
+  local hour, stamp = tonumber(stamps[i]), tonumber(stamps[i + 1])
+  if not hour then
+    floor = stamp
+  elseif stamp < oldest and hour * HOUR_MS <= now then
+    raised = math.max(raised, hour)
+  end
+end
+if raised > floor then
+  redis.call('HSET', hours, 'floor', string.format('%.0f', raised))
+  for i = 1, #stamps, 2 do
+    if stamps[i] ~= 'floor' and tonumber(stamps[i]) <= raised then
+      redis.call('UNLINK', ids .. stamps[i])
+      redis.call('HDEL', hours, stamps[i])
+    end
+  end
+end
 local function parts(id)
   local ms, number = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(ms), tonumber(number)
