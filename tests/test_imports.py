@@ -38,7 +38,7 @@ def test_what_needs_no_server_loads_nothing_of_one(program: str, tmp_path: Path)
 def test_a_device_loads_nothing_that_answers_questions(tmp_path: Path) -> None:
     loaded = {name for name in _modules(DEVICE, tmp_path) if name.startswith("hearsay.")}
     assert {name for name in loaded if ".queries." in name or name.endswith(".questions")} == set()
-    assert {name.split(".")[1] for name in loaded} == {"collector", "mechanisms", "producer"}
+    assert {name.split(".")[1] for name in loaded} == {"collector", "errors", "mechanisms", "producer"}
 
 
 def test_the_package_itself_loads_nothing() -> None:

@@ -1,28 +1,42 @@
 """Errors of the protocol. Every message is one line that names what was wrong."""
 
+from hearsay.errors import HearsayError
 
-class CollectorError(Exception):
+
+class CollectorError(HearsayError):
     """Base of every error that the collector raises."""
+
+    CODE = "collector"
 
 
 class SurveyError(CollectorError):
     """A survey file that cannot be used: names the field, what is allowed and what was got."""
 
+    CODE = "survey"
+
 
 class UnknownSurvey(CollectorError):
     """No survey of that name is registered."""
+
+    CODE = "unknown-survey"
 
 
 class SurveyConflict(CollectorError):
     """Another definition already holds the name."""
 
+    CODE = "survey-conflict"
+
 
 class SurveyClosed(CollectorError):
     """The survey takes no more reports."""
 
+    CODE = "closed"
+
 
 class RoundClosed(CollectorError):
     """The round `number` takes no more reports; so many `entries`, the last ones, were not stored and are given up."""
+
+    CODE = "round-over"
 
     def __init__(self, message: str, number: int, entries: int) -> None:
         super().__init__(message)
@@ -32,26 +46,36 @@ class RoundClosed(CollectorError):
 class OfferRefused(CollectorError):
     """A device does not answer this round: another survey's, one answered before, one too many, or no round at all."""
 
+    CODE = "offer-refused"
+
 
 class Rejected(CollectorError):
     """A malformed entry; `reason` is a stable code and also the metric's label."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+        super().__init__(reason, code=reason)
         self.reason = reason
 
 
 class ServerError(CollectorError):
     """The Redis server cannot be reached or is not set up as the exactly-once rule needs it."""
 
+    CODE = "server"
+
 
 class ReportsLost(CollectorError):
     """The server forgot reports that the writer no longer holds."""
+
+    CODE = "reports-lost"
 
 
 class StateError(CollectorError):
     """A stored accumulator or delta is of another layout, damaged, or would overflow."""
 
+    CODE = "state"
+
 
 class ServeError(CollectorError):
     """Nothing can be served at the address asked for."""
+
+    CODE = "address"

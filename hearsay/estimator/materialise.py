@@ -12,11 +12,13 @@ import redis
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.store.counters import counters_of, has_deltas
 from hearsay.collector.store.reading import Reading, compact, read
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import is_final
+from hearsay.collector.store.totals import record_merged
 from hearsay.collector.survey.windows import Window
 from hearsay.estimator.errors import EstimatorError
 from hearsay.estimator.live import add, survey_in, up_to, version_of
@@ -25,10 +27,9 @@ from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
-from hearsay.estimator.totals import record_merged
 
 _LOG = logging.getLogger("hearsay.estimator")
-ROLE = "estimator"
+ROLE = ESTIMATOR.name
 RETENTION_EVERY_S = 10.0
 MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
 MERGE_DELTAS = limits.DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from hearsay.collector.offers import open_offer
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import PREFIX
 from hearsay.collector.store.registry import Registered, Registry
@@ -11,7 +12,6 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
 from hearsay.estimator.live import live
-from hearsay.estimator.rounds import open_offer
 from hearsay.estimator.snapshots.directory import Snapshot
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer

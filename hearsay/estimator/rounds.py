@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.store.rounds import RoundsHeld, close_round, is_on_disk, open_round, rounds_of
 from hearsay.collector.store.status import is_final, status
-from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.windows import Rounds
 from hearsay.estimator.live import live
-from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.roles import EstimatorSide
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -48,17 +46,6 @@ def drive(registered: Registered, close: int | None = None) -> Progress | None:
     if registered.closed:
         return Progress(first.number, "over")
     return _next(registered, first)
-
-
-def open_offer(registered: Registered, random: Random) -> Offer | None:
-    """What one device gets of the open round, drawn afresh for it where the survey says so; None: none is open."""
-    survey = registered.survey
-    if registered.closed:
-        return None
-    if not isinstance(survey.windows, Rounds):
-        return Offer.of(survey, random)
-    held = registered.rounds
-    return Offer.of(survey.in_round(held.history(held.number)), random) if held.open else None
 
 
 def _is_due(registered: Registered, windows: Rounds, held: list[RoundsHeld]) -> bool:

@@ -1,12 +1,18 @@
 """Errors of the mathematics. Messages name the parameter, what is allowed and what was got; never a raw value."""
 
+from hearsay.errors import HearsayError
 
-class MechanismError(ValueError):
+
+class MechanismError(HearsayError, ValueError):
     """Base of every error that the mechanisms raise."""
+
+    CODE = "mechanism"
 
 
 class SpecificationError(MechanismError):
     """A survey asks for something that the mechanism, its domain or its options do not allow."""
+
+    CODE = "specification"
 
 
 class ValueOutsideDomain(MechanismError):
@@ -15,6 +21,8 @@ class ValueOutsideDomain(MechanismError):
     Of many values, `position` says which one, and `column` in which column, where that is known.
     """
 
+    CODE = "value-outside-domain"
+
     def __init__(self, message: str, position: int | None = None, column: str | None = None) -> None:
         super().__init__(message)
         self.position, self.column = position, column
@@ -22,3 +30,5 @@ class ValueOutsideDomain(MechanismError):
 
 class QueryError(MechanismError):
     """A question that this estimate cannot answer: wrong kind, empty or reversed range, outside the domain."""
+
+    CODE = "query"

@@ -1,17 +1,27 @@
-"""Errors of the people's side: each is one line for the person at the terminal, and exit code 2."""
+"""Errors of the command line: each is one line for the person at the terminal, and exit code 2 unless it says so."""
+
+from hearsay.errors import HearsayError
 
 
-class OperationError(Exception):
+class OperationError(HearsayError):
     """Base of every error that ops raises: bad input or a missing piece of the environment."""
+
+    CODE = "operation"
 
 
 class ConfigurationError(OperationError):
     """A setting is not allowed; the message names it, what is allowed and what was got (never a secret)."""
 
+    CODE = "configuration"
+
 
 class EmbeddedServerError(OperationError):
     """No server binary was found, or the embedded server did not start."""
 
+    CODE = "embedded-server"
 
-class CheckFailed(Exception):
-    """A check (audit, experiment, bench, demo, chaos) ran to its end and found something wrong: exit code 1."""
+
+class CheckFailed(HearsayError):
+    """A check (audit, experiment, bench, demo, chaos) ran to its end and something was wrong: exit code 1."""
+
+    CODE = "check-failed"

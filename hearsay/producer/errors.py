@@ -1,13 +1,21 @@
 """Errors of the device side. A device's value is never part of a message."""
 
+from hearsay.errors import HearsayError
 
-class ProducerError(Exception):
+
+class ProducerError(HearsayError):
     """Base of every error that the producer raises."""
+
+    CODE = "producer"
 
 
 class ValuesError(ProducerError):
     """A file of values cannot be used: says where (file, line, column) and what is allowed, never what was there."""
 
+    CODE = "values"
+
 
 class DistributionError(ProducerError):
     """A simulated population that does not exist, or does not fit the domain."""
+
+    CODE = "distribution"

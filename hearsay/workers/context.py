@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Self
 
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.roles import WORKER
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.registry import Registry
@@ -35,7 +36,7 @@ class Context:
     def __init__(self, client: Client, prefix: str, keep_payloads: bool = False) -> None:
         self.keep_payloads = keep_payloads
         self.registry = Registry(client, prefix)
-        self.heartbeat = Heartbeat(self.registry, "worker")
+        self.heartbeat = Heartbeat(self.registry, WORKER.name)
 
     def observe_fold(self, duration_s: float) -> None:
         """Add to the fold timings that the estimator exports."""

@@ -9,14 +9,17 @@ from typing import Any
 
 from rq.job import Job
 
-from hearsay.collector.dispatch.dispatcher import FOLD_JOB
+from hearsay.collector.queue import FOLD_JOB
+from hearsay.errors import HearsayError
 from hearsay.workers.fold import fold_range
 
 ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range}
 
 
-class ForbiddenJob(Exception):
+class ForbiddenJob(HearsayError):
     """A job asks for a callable that is not on the list."""
+
+    CODE = "forbidden-job"
 
 
 class FoldJob(Job):

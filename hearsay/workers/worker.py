@@ -12,16 +12,17 @@ import threading
 from contextlib import suppress
 
 import redis
-from rq import Queue, SimpleWorker
+from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 
 from hearsay.collector import logs
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import BEAT_S
 from hearsay.collector.plugins import load_plugins
+from hearsay.collector.queue import fold_queue
+from hearsay.collector.roles import WORKER
 from hearsay.collector.store.condition import condition
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.keys import queue_name
 from hearsay.workers.context import Context, WorkerSettings, set_current
 from hearsay.workers.job import FoldJob
 from hearsay.workers.ledger import fold_from_ledger
@@ -39,9 +40,7 @@ def run(settings: WorkerSettings) -> None:
     context = Context(client, settings.prefix, settings.keep_payloads)
     set_current(context)
     connection = redis.Redis.from_url(settings.queue_url)
-    queue = Queue(
-        queue_name(settings.queue, settings.prefix), connection=connection, serializer=JSONSerializer, job_class=FoldJob
-    )
+    queue = fold_queue(connection, settings.prefix, settings.queue, FoldJob)
     worker = SimpleWorker(
         [queue],
         connection=connection,
@@ -92,7 +91,7 @@ def _end_with_supervisor() -> None:
 
 def main() -> None:
     """Entry point of a worker process."""
-    logs.configure("worker", "warning")
+    logs.configure(WORKER.name, "warning")
     line = sys.stdin.buffer.readline()
     threading.Thread(target=_end_with_supervisor, daemon=True).start()
     if not line:

@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from hearsay.collector.health.troubles import troubles
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.rounds import rounds_of
@@ -23,7 +24,6 @@ from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.estimator.standing import troubles
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline
 from tests.identity import known_to_this_process, survey_table

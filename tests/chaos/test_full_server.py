@@ -15,12 +15,12 @@ from rq.serializers import JSONSerializer
 
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.health.troubles import troubles
 from hearsay.collector.store.connect import Client, connect
 from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.writer import Writer
-from hearsay.estimator.standing import troubles
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline
 from tests.identity import known_to_this_process

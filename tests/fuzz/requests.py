@@ -15,11 +15,11 @@ from urllib.parse import quote, quote_plus
 
 import redis
 
-from hearsay.collector.http import HttpServer
+from hearsay.collector.health.loop import Health
+from hearsay.collector.http.server import HttpServer
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.serving.api import PARAMETERS, create_app
-from hearsay.estimator.serving.health import Health
 from hearsay.mechanisms.catalogue import QUERIES
 from hearsay.workers.context import Context, set_current
 from tests.estimator.surveys import deliver

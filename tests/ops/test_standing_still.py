@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import redis
 
+from hearsay.collector.health import troubles
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
-from hearsay.estimator import standing
 from hearsay.estimator.materialise import Materialiser
 from hearsay.ops.operate import forgetting
 from tests.identity import known_to_this_process, survey_table
@@ -26,8 +27,8 @@ Hearsay = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def at_work(client: redis.Redis, prefix: str) -> None:
     """All roles were seen lately."""
-    for role in standing.ROLES:
-        Heartbeat(Registry(client, prefix), role).beat()
+    for role in NEEDED:
+        Heartbeat(Registry(client, prefix), role.name).beat()
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_no_workers_is_trouble_though_the_backlog_is_empty(
     """All is cut, so backlog and age are 0; what waits is in ranges that nobody folds."""
     for role in ("collector", "estimator"):
         Heartbeat(Registry(client, prefix), role).beat()
-    monkeypatch.setattr(standing, "ALONE_S", 0.0)
+    monkeypatch.setattr(troubles, "ALONE_S", 0.0)
     publish(registered)
     cut_all(registered.store(0))
     code, complaint = check(hearsay)
@@ -90,7 +91,7 @@ def test_workers_on_another_queue_are_found_out(
     publish(registered)
     cut_all(registered.store(0))
     assert check(hearsay)[0] == 0  # young enough
-    monkeypatch.setattr(standing, "OLD_RANGE_S", 0.0)
+    monkeypatch.setattr(troubles, "OLD_RANGE_S", 0.0)
     code, complaint = check(hearsay)
     assert code == 1
     assert "are the workers on this queue, and are they enough?" in complaint
@@ -99,7 +100,7 @@ def test_workers_on_another_queue_are_found_out(
 def test_entries_that_nobody_cuts(
     hearsay: Hearsay, registered: Registered, at_work: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "OLD_BACKLOG_S", 0.0)
+    monkeypatch.setattr(troubles, "OLD_BACKLOG_S", 0.0)
     publish(registered)
     assert "entries wait for 0 s to be cut into ranges" in check(hearsay)[1]
 
@@ -132,7 +133,7 @@ def test_warnings_are_broken_where_the_terminal_ends(
 ) -> None:
     """With five surveys, one of them with rounds and one with shards, on a server whose memory is short."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(standing, "ALONE_S", 0.0)
+    monkeypatch.setattr(troubles, "ALONE_S", 0.0)
     registry = Registry(client, prefix)
     for number in range(3):
         publish(registry.add(parse(survey_table("identity", 100, name=f"a-survey-with-a-rather-long-name-{number}"))))

@@ -10,16 +10,16 @@ import time
 from contextlib import suppress
 
 import redis
-from rq import Queue
-from rq.serializers import JSONSerializer
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, StateError, UnknownSurvey
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.queue import enqueue, fold_queue, job_id
+from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.store.condition import condition, why
 from hearsay.collector.store.connect import Client
 from hearsay.collector.store.counters import has_deltas, windows_of
-from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
+from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registered, Registry
@@ -27,14 +27,10 @@ from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status, set_pressure, status
 
 _LOG = logging.getLogger("hearsay.collector")
-FOLD_JOB = "fold"  # a name that the workers know, not a path: whoever can write to the queue names nothing else
 CUTS_PER_PASS = 32  # then the other shards get their turn
 IDLE_S = 0.05
 CHORES_S = 0.5
 ERROR_PAUSE_S = 0.5
-JOB_TIMEOUT_S = 120
-FAILURE_TTL_S = 3_600
-JOB_TTL_S = 3_600  # a job whose queue was flushed must not stay for ever; its range is enqueued again long before
 
 
 class Dispatcher:
@@ -50,8 +46,8 @@ class Dispatcher:
     ) -> None:
         self.lease_s = lease_s
         self.registry = Registry(client, prefix)
-        self.heartbeat = Heartbeat(self.registry, "collector")
-        self.queue = Queue(queue_name(queue, prefix), connection=queue_connection, serializer=JSONSerializer)
+        self.heartbeat = Heartbeat(self.registry, COLLECTOR.name)
+        self.queue = fold_queue(queue_connection, prefix, queue)
         self._next_chores = 0.0
         self._turn = 0
         self._queue_was_full = False
@@ -87,21 +83,21 @@ class Dispatcher:
                 if self.queue.count >= limits.QUEUE_SHORT:
                     self._turn += number or 1
                     return False
-                found = store.cut()
-                if not isinstance(found, Range):
+                stretch = store.cut()
+                if not isinstance(stretch, Range):
                     break
                 # A full queue takes no job: workers then look for ranges themselves, and this one is in the ledger.
-                self.enqueue(store, found)
+                self.enqueue(store, stretch)
                 busy = True
         self._turn += 1
         return busy
 
     def _surveys(self) -> list[Registered]:
         """Every survey that this version can read; another one must not stop them, and is mentioned once."""
-        found = []
+        readable = []
         for name in self.registry.names():
             try:
-                found.append(self.registry.get(name))
+                readable.append(self.registry.get(name))
                 self._unreadable.discard(name)
             except UnknownSurvey:
                 continue  # deleted in the meantime
@@ -109,24 +105,11 @@ class Dispatcher:
                 if name not in self._unreadable:
                     self._unreadable.add(name)
                     _LOG.error("survey %s cannot be read and is not collected: %s", name, error)
-        return found
+        return readable
 
-    def enqueue(self, store: Shard, found: Range) -> bool:
+    def enqueue(self, store: Shard, stretch: Range) -> bool:
         """Tell the workers about a range; False where the queue has no memory for it."""
-        survey = store.survey
-        try:
-            self.queue.enqueue_call(
-                FOLD_JOB,
-                args=(survey.name, survey.tag8, store.shard, found.seq, found.nonce),
-                job_id=job_id(store, found),
-                result_ttl=0,
-                ttl=JOB_TTL_S,
-                failure_ttl=FAILURE_TTL_S,
-                timeout=JOB_TIMEOUT_S,
-            )
-        except redis.exceptions.OutOfMemoryError:
-            return False
-        return True
+        return enqueue(self.queue, store, stretch)
 
     def chores(self) -> None:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
@@ -157,9 +140,9 @@ class Dispatcher:
         full = condition(self.queue.connection).full
         if full:
             _LOG.warning("the queue's server is full and takes no jobs; workers fold without it")
-            self.registry.complain("collector", "queue", "no jobs can be enqueued: the queue's server is full")
+            self.registry.complain(COLLECTOR.name, "queue", "no jobs can be enqueued: the queue's server is full")
         elif self._queue_was_full:
-            self.registry.content("collector", "queue")
+            self.registry.content(COLLECTOR.name, "queue")
         self._queue_was_full = full
         return full
 
@@ -180,22 +163,24 @@ class Dispatcher:
         reissued = 0
         now_ms, lease_ms = store.now_ms(), int(self.lease_s * 1_000)
         overdue = [
-            found
-            for found in store.ranges()
+            stretch
+            for stretch in store.ranges()
             # Where the clock went back, nobody knows how long it has been out.
-            if not found.quarantined and not 0 <= now_ms - found.time_ms < lease_ms
+            if not stretch.quarantined and not 0 <= now_ms - stretch.time_ms < lease_ms
         ]
         waiting = set(self.queue.job_ids) if overdue else set()
-        for found in overdue:
-            if job_id(store, found) in waiting:
+        for stretch in overdue:
+            if job_id(store, stretch) in waiting:
                 continue
             if reissued >= limits.REISSUE_BATCH or self.queue.count >= limits.QUEUE_SHORT:
                 break
-            answer, _ = store.reissue(found, self.lease_s)
+            answer, _ = store.reissue(stretch, self.lease_s)
             if answer == "quarantined":
-                _LOG.error("range %d of %s quarantined after %d attempts", found.seq, store.survey.name, found.attempt)
+                _LOG.error(
+                    "range %d of %s quarantined after %d attempts", stretch.seq, store.survey.name, stretch.attempt
+                )
             elif answer == "reissued":
-                again = store.range(found.seq)
+                again = store.range(stretch.seq)
                 if again is not None and self.enqueue(store, again):
                     reissued += 1
         return reissued
@@ -204,9 +189,3 @@ class Dispatcher:
 def _deltas_pile_up(seen: Status) -> bool:
     """Whether more wait than an estimator that runs would ever leave: it merges long before."""
     return seen.deltas >= limits.DELTAS_LIMIT // 2 or seen.delta_bytes >= limits.DELTA_BYTES_LIMIT // 2
-
-
-def job_id(store: Shard, found: Range) -> str:
-    """A job's name. It has the attempt, since RQ refuses an id that a dead worker still holds."""
-    survey = store.survey
-    return f"{survey.name}-{survey.tag8}-{store.shard}-{found.seq}-{found.nonce}-{found.attempt}"

@@ -1,4 +1,4 @@
-"""Metrics, health and a JSON interface over HTTP. Errors are `{"error": one line}`, the line the command line shows.
+"""Metrics, health and a JSON interface over HTTP. Errors are problem documents (`collector/http/problems`).
 
 /metrics  /healthz  /readyz
 /api/surveys
@@ -10,36 +10,33 @@
 /api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-import redis
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from hearsay.collector.errors import CollectorError, UnknownSurvey
-from hearsay.collector.store.condition import why
+from hearsay.collector.health.loop import Health
+from hearsay.collector.health.troubles import troubles
+from hearsay.collector.http.checks import health_routes
+from hearsay.collector.http.problems import Problem, handlers
+from hearsay.collector.offers import open_offer
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import status
 from hearsay.collector.survey.windows import ALL
-from hearsay.estimator.rounds import open_offer
 from hearsay.estimator.serving.cache import EstimateCache
 from hearsay.estimator.serving.exporter import PipelineMetrics
-from hearsay.estimator.serving.health import Health
 from hearsay.estimator.snapshots import in_redis as published
-from hearsay.estimator.standing import said_with, troubles, waiting_reports
+from hearsay.estimator.waiting import waiting_reports, with_waiting
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.questions import answer, parse_text
 
-_LOG = logging.getLogger("hearsay.estimator")
 PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
@@ -51,8 +48,6 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
     survey = "/api/surveys/{name}"
     routes: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
         "/metrics": interface.metrics,
-        "/healthz": interface.alive,
-        "/readyz": interface.ready,
         "/api/surveys": interface.surveys,
         survey: interface.survey,
         f"{survey}/round": interface.round,
@@ -61,15 +56,11 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
         f"{survey}/query": interface.query,
     }
     return Starlette(
-        routes=[Route(path, endpoint) for path, endpoint in routes.items()],
-        exception_handlers={
-            QueryError: _refuse(400),
-            UnknownSurvey: _refuse(404),
-            CollectorError: _refuse(500),
-            redis.exceptions.RedisError: _server_trouble,
-            HTTPException: _http_error,
-            Exception: _bug,
-        },
+        routes=[
+            *(Route(path, endpoint) for path, endpoint in routes.items()),
+            *health_routes(health.alive, interface.trouble),
+        ],
+        exception_handlers=handlers(),
     )
 
 
@@ -85,20 +76,12 @@ class Interface:
     def metrics(self, request: Request) -> Response:
         return Response(generate_latest(self._metrics), media_type=CONTENT_TYPE_LATEST)
 
-    async def alive(self, request: Request) -> Response:
-        """Whether the process works; if not, restart it. Answered by the event loop: it waits for no other request."""
-        alive = self._health.alive()
-        return JSONResponse({"status": "alive" if alive else "stuck"}, 200 if alive else 503)
-
-    def ready(self, request: Request) -> Response:
-        """Whether answers are up to date; if not, wait, or look after what stands still."""
-        trouble = self._health.trouble()
-        if trouble is not None:
-            return JSONResponse({"status": "not ready", "error": trouble}, 503)
-        held_up = [found.words for found in troubles(self._registry) if found.holds_up]
-        if held_up:
-            return JSONResponse({"status": "not ready", "error": "; ".join(held_up)}, 503)
-        return JSONResponse({"status": "ready"})
+    def trouble(self) -> str | None:
+        """Why answers are not up to date, in one line; None: they are."""
+        own = self._health.trouble()
+        if own is not None:
+            return own
+        return "; ".join(trouble.words for trouble in troubles(self._registry) if trouble.holds_up) or None
 
     def surveys(self, request: Request) -> Response:
         return JSONResponse([_summary(registered) for registered in self._registry.list()])
@@ -122,7 +105,7 @@ class Interface:
         registered = self._get(request)
         offer = open_offer(registered, secure())
         if offer is None:
-            raise HTTPException(409, f"survey {registered.survey.name} has no open round")
+            raise Problem(409, "no-round", f"survey {registered.survey.name} has no open round")
         for_all = offer.number == 1 or offer.parameters == registered.rounds.newest.parameters
         return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
 
@@ -140,7 +123,7 @@ class Interface:
         registered, window = self._get(request), request.path_params["window"]
         document = published.get(registered, window) if window in _names(registered) else None
         if document is None:
-            raise HTTPException(404, f"survey {registered.survey.name} has no snapshot of window {window}")
+            raise Problem(404, "no-snapshot", f"survey {registered.survey.name} has no snapshot of window {window}")
         return JSONResponse(document)
 
     def query(self, request: Request) -> Response:
@@ -155,7 +138,7 @@ class Interface:
         try:
             estimate, left_out = self._estimates.get(registered, window)
         except QueryError as refusal:
-            raise said_with(refusal, waiting_reports(registered)) from None
+            raise with_waiting(refusal, waiting_reports(registered)) from None
         answers = answer(
             question,
             estimate,
@@ -205,26 +188,3 @@ def _flag(name: str, text: str) -> bool:
     if text not in ("0", "1", "false", "true"):
         raise QueryError(f"{name} must be 0 or 1, got {text!r}")
     return text in ("1", "true")
-
-
-def _refuse(code: int) -> Callable[[Request, Exception], Response]:
-    def respond(request: Request, error: Exception) -> Response:
-        return JSONResponse({"error": str(error)}, code)
-
-    return respond
-
-
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
-
-
-def _server_trouble(request: Request, error: Exception) -> Response:
-    assert isinstance(error, redis.exceptions.RedisError)
-    _LOG.warning("server trouble in a request", extra={"path": request.url.path, "error": type(error).__name__})
-    return JSONResponse({"error": why(error)}, 503)
-
-
-def _bug(request: Request, error: Exception) -> Response:
-    _LOG.error("request failed", extra={"path": request.url.path, "error": type(error).__name__}, exc_info=error)
-    return JSONResponse({"error": "internal error"}, 500)

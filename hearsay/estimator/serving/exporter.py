@@ -14,12 +14,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from hearsay.collector.errors import CollectorError
+from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.status import CAUSES, status
+from hearsay.collector.store.totals import totals, waiting_reports
 from hearsay.estimator.snapshots import in_redis as published
-from hearsay.estimator.standing import troubles, waiting_in
-from hearsay.estimator.totals import totals
 
 SHARD = ("survey", "shard")
 
@@ -180,7 +180,7 @@ class _Families:
             (self.stream, seen.stream_entries),
             (self.backlog, seen.backlog_entries),
             (self.age, seen.backlog_age_s),
-            (self.waiting, waiting_in(seen, total)),
+            (self.waiting, waiting_reports(seen, total)),
             (self.oldest_range, seen.oldest_range_s),
             (self.outstanding, seen.outstanding),
             (self.quarantined, seen.quarantined),

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import redis
 
+from hearsay.collector.health.loop import Health
 from hearsay.collector.heartbeats import BEAT_S, Heartbeat
-from hearsay.collector.http import HttpServer
+from hearsay.collector.http.server import HttpServer
+from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.api import create_app
-from hearsay.estimator.serving.health import Health
 
 _LOG = logging.getLogger("hearsay.estimator")
 ERROR_PAUSE_S = 0.5
@@ -30,7 +31,7 @@ def serve(registry: Registry, stop: threading.Event, *, root: Path, period_s: fl
 
 def loop(materialiser: Materialiser, health: Health, stop: threading.Event, period_s: float) -> None:
     """One pass after the other, started `period_s` apart."""
-    heartbeat = Heartbeat(materialiser.registry, "estimator")
+    heartbeat = Heartbeat(materialiser.registry, ESTIMATOR.name)
     while not stop.is_set():
         started = time.monotonic()
         try:

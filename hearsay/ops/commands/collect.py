@@ -6,6 +6,7 @@ import click
 
 from hearsay.collector import logs
 from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.store.connect import connect
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry_patiently
@@ -21,7 +22,7 @@ def command(settings: Settings) -> None:
     Also re-enqueues what is overdue, trims what is folded, and tells producers to wait when too much piles up. May be
     killed at any moment: what must not be forgotten stands in Redis.
     """
-    logs.configure("collector", settings.log_level)
+    logs.configure(COLLECTOR.name, settings.log_level)
     with stopping() as stop:
         registry = open_registry_patiently(settings, stop)
         if registry is None:

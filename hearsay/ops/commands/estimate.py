@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hearsay.collector import logs
+from hearsay.collector.roles import ESTIMATOR
 from hearsay.estimator.serving.service import serve
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import ConfigurationError
@@ -23,7 +24,7 @@ def command(settings: Settings) -> None:
     Serves /metrics, /healthz, /readyz and /api/surveys. Snapshots go under the data directory and, in short, to Redis.
     Two estimators do no harm: the newer snapshot wins.
     """
-    logs.configure("estimator", settings.log_level)
+    logs.configure(ESTIMATOR.name, settings.log_level)
     _check_writable(settings.snapshots_dir)
     with stopping() as stop:
         registry = open_registry_patiently(settings, stop)

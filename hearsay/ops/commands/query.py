@@ -12,7 +12,7 @@ from hearsay.estimator.asking import ask
 from hearsay.estimator.live import live
 from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.estimator.snapshots.doubtful import doubtful_state
-from hearsay.estimator.standing import said_with, waiting_reports
+from hearsay.estimator.waiting import waiting_reports, with_waiting
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.questions import grammar
@@ -106,7 +106,7 @@ def command(
     except QueryError as refusal:
         if survey.mechanism.reports(state) >= survey.minimum_reports:
             raise
-        raise said_with(refusal, waiting) from None
+        raise with_waiting(refusal, waiting) from None
     if picture is not None:
         save_picture(verb, answers, picture)
     if as_json:

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import BEAT_S, alive
+from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.registry import Registry
-from hearsay.estimator.standing import ROLES, troubles
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.operate.overview import overview
@@ -33,7 +34,7 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
     """
     registry = open_registry(settings)
     rows = overview(registry, interval)
-    found = troubles(registry)
+    listed = troubles(registry)
     if as_json:
         print_json(rows)
     else:
@@ -43,12 +44,12 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
             click.echo("no survey yet; add one with: hearsay survey add FILE")
         click.echo(f"at work    {_processes(registry)}")
         if not check:
-            for trouble in found:
+            for trouble in listed:
                 click.echo(_wrapped(f"warning    {trouble.words}"))
     for line in dict.fromkeys(f"{row['survey']}: {warning}" for row in rows for warning in row["warnings"]):
         notes().print(line, markup=False, soft_wrap=not sys.stderr.isatty())
-    if check and found:
-        raise CheckFailed("\n".join(trouble.words for trouble in found))
+    if check and listed:
+        raise CheckFailed("\n".join(trouble.words for trouble in listed))
 
 
 def _block(row: dict[str, Any]) -> list[str]:
@@ -98,9 +99,10 @@ def _processes(registry: Registry) -> str:
     """Which processes were seen lately, by role; those that missed a sign of life apart."""
     seen = alive(registry)
     words = []
-    for role in (*ROLES, *sorted({found.role for found in seen} - set(ROLES))):
-        silent = [found for found in seen if found.role == role and found.age_s > SILENT_S]
-        count = sum(found.role == role for found in seen) - len(silent)
+    needed = [role.name for role in NEEDED]
+    for role in (*needed, *sorted({process.role for process in seen} - set(needed))):
+        silent = [process for process in seen if process.role == role and process.age_s > SILENT_S]
+        count = sum(process.role == role for process in seen) - len(silent)
         name = role if count == 1 else f"{role}s"
         words.append(f"{count} {name}" + (f" ({len(silent)} not seen for {SILENT_S:.0f} s)" if silent else ""))
     return ", ".join(words)

@@ -1,10 +1,7 @@
-"""RQ jobs of a survey that is deleted: harmless, since a worker finds the survey gone, but in the way."""
+"""RQ jobs of a survey that is deleted: harmless, since a worker sees that the survey is gone, but in the way."""
 
-from rq import Queue
-from rq.serializers import JSONSerializer
-
+from hearsay.collector import queue
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.keys import queue_name
 from hearsay.collector.survey.survey import Survey
 from hearsay.ops.config import Settings
 
@@ -12,11 +9,4 @@ from hearsay.ops.config import Settings
 def forget_jobs(settings: Settings, survey: Survey) -> int:
     """Delete a survey's queued and failed jobs; answers how many."""
     with connect(settings.queue_url, check=False) as connection:
-        queue = Queue(queue_name(settings.queue, settings.prefix), connection=connection, serializer=JSONSerializer)
-        names = [*queue.get_job_ids(), *queue.failed_job_registry.get_job_ids(cleanup=False)]
-        deleted = 0
-        for name in names:
-            if name.startswith(f"{survey.name}-{survey.tag8}-") and (job := queue.fetch_job(name)) is not None:
-                job.delete()
-                deleted += 1
-        return deleted
+        return queue.forget_jobs(queue.fold_queue(connection, settings.prefix, settings.queue), survey)

@@ -6,9 +6,8 @@ from typing import Any
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import status
+from hearsay.collector.store.totals import totals, waiting_reports
 from hearsay.estimator.snapshots import in_redis
-from hearsay.estimator.standing import waiting_in
-from hearsay.estimator.totals import totals
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
@@ -57,7 +56,7 @@ def _look(shard: Shard) -> dict[str, Any]:
         "stream_entries": seen.stream_entries,
         "backlog_entries": seen.backlog_entries,
         "backlog_age_s": seen.backlog_age_s,
-        "waiting_reports": waiting_in(seen, total),
+        "waiting_reports": waiting_reports(seen, total),
         "outstanding": seen.outstanding,
         "oldest_range_s": seen.oldest_range_s,
         "quarantined": seen.quarantined,

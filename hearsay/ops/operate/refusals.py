@@ -6,8 +6,8 @@ from typing import Any
 from hearsay.collector.store import dead_letters
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.store.status import status
+from hearsay.collector.store.totals import totals
 from hearsay.collector.wire.rejections import Rejections
-from hearsay.estimator.totals import totals
 
 
 def refusals(registered: Registered, limit: int) -> tuple[Rejections, list[dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """The whole pipeline as child processes in a directory of its own: for demo, bench and tests.
 
-`Procfile` has the same commands for a deployment. Here no file is needed, so it also works from an installed wheel.
+`collector/roles.py` lists the processes; the Procfile has the same ones for a deployment. Here no file is needed, so it
+also works from an installed wheel.
 """
 
 import os
@@ -12,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from hearsay.collector.heartbeats import roles
+from hearsay.collector.roles import COLLECTOR, ESTIMATOR, WORKER
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import ENVIRONMENT_PREFIX, Settings, environment
 from hearsay.ops.errors import OperationError
@@ -35,9 +37,7 @@ class Pipeline:
         }
         self._set(data_dir=directory, port=self.port, **settings)
         self.server = EmbeddedServer(directory / "redis", extra=["--maxmemory", self.settings.redis_maxmemory])
-        self._expected = {"collect": ("collector", 1), "work": ("worker", self.settings.workers)}
-        if estimator:
-            self._expected["estimate"] = ("estimator", 1)
+        self._roles = [COLLECTOR, WORKER, *([ESTIMATOR] if estimator else [])]
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def _set(self, **settings: Any) -> None:
@@ -63,8 +63,8 @@ class Pipeline:
             self.server.start()
             self._set(redis_url=self.server.url)
         try:
-            for command in self._expected:
-                self._start(command)
+            for role in self._roles:
+                self._start(role.command)
             self._wait_for_heartbeats()
         except BaseException:
             self._stop()
@@ -88,12 +88,13 @@ class Pipeline:
         """Every process says when it is ready: importing numpy and connecting take a while."""
         deadline = time.monotonic() + START_TIMEOUT_S
         registry = self.registry()
-        for command, (role, count) in self._expected.items():
-            while roles(registry)[role] < count:
+        for role in self._roles:
+            count = 1 if role.count is None else getattr(self.settings, role.count)
+            while roles(registry)[role.name] < count:
                 self.check()
                 if time.monotonic() > deadline:
-                    log = self._log(command)
-                    raise OperationError(f"no {role} came up within {START_TIMEOUT_S:g} s; its log: {log}")
+                    log = self._log(role.command)
+                    raise OperationError(f"no {role.name} came up within {START_TIMEOUT_S:g} s; its log: {log}")
                 time.sleep(0.05)
         registry.disconnect()
 

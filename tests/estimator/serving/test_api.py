@@ -8,15 +8,15 @@ import pytest
 import redis
 
 from hearsay.collector.errors import ServeError
-from hearsay.collector.http import HttpServer
+from hearsay.collector.health import troubles
+from hearsay.collector.health.loop import STUCK_AFTER_S, Health
+from hearsay.collector.http.server import HttpServer
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.estimator import standing
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.rounds import drive
-from hearsay.estimator.serving.health import STUCK_AFTER_S, Health
 from hearsay.estimator.serving.service import loop, serve
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.questions import answer, parse_text
@@ -47,10 +47,12 @@ def http(registry: Registry, hourly: Registered, tmp_path: Path) -> Iterator[htt
 
 def error_of(response: httpx.Response, code: int) -> str:
     assert response.status_code == code
-    assert response.headers["content-type"] == "application/json"
-    (key,) = response.json()
-    assert key == "error"
-    return str(response.json()["error"])
+    assert response.headers["content-type"] == "application/problem+json"
+    document = response.json()
+    assert set(document) == {"type", "title", "status", "detail", "code", "error"}
+    assert document["type"] == f"urn:hearsay:problem:{document['code']}"
+    assert (document["status"], document["detail"]) == (code, document["error"])
+    return str(document["error"])
 
 
 class TestInterface:
@@ -278,7 +280,7 @@ def test_an_estimator_without_workers_is_not_ready(
         store = registered.store(0)
         store.publish("w", 1, singles(store, range(3)), 3)
         cut_all(store)
-        monkeypatch.setattr(standing, "ALONE_S", 0.0)
+        monkeypatch.setattr(troubles, "ALONE_S", 0.0)
         answer = http.get("/readyz")
         assert answer.status_code == 503
         assert "survey colours: a range waits for" in answer.json()["error"]

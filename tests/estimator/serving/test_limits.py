@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from hearsay.collector import http as server
+from hearsay.collector.http import server
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.serving import api

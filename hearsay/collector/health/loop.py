@@ -1,4 +1,4 @@
-"""Alive and ready are different questions: one asks for a restart, the other for patience."""
+"""What a service's loop says about itself: whether it is alive (if not, restart it) and ready (if not, wait)."""
 
 import threading
 import time
@@ -7,12 +7,12 @@ STUCK_AFTER_S = 300.0  # far above the longest pass
 
 
 class Health:
-    """What the estimator's loop says about itself."""
+    """The health of one loop; `trouble` is why it is not ready before its first pass."""
 
-    def __init__(self) -> None:
+    def __init__(self, trouble: str = "the first pass is not done yet") -> None:
         self._lock = threading.Lock()
         self._last_turn = time.monotonic()
-        self._trouble: str | None = "the first pass is not done yet"
+        self._trouble: str | None = trouble
 
     def turn(self) -> None:
         """The loop is running."""

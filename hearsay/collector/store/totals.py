@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hearsay.collector.store import counters
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.status import Status
 from hearsay.collector.wire.rejections import Rejections
 
 
@@ -32,6 +33,14 @@ def totals(store: Shard, windows: Iterable[str]) -> Totals:
         result.merged += merged
         result.rejected += Rejections.from_counters(found)
     return result
+
+
+def waiting_reports(seen: Status, total: Totals) -> int:
+    """Reports of a shard that were published and are in no answer yet; 0 where no entry waits.
+
+    By the number that writers gave: an entry that was refused as a whole had reports that nobody could count.
+    """
+    return max(seen.published_reports - total.accounted, 0) if seen.waiting_entries else 0
 
 
 def record_merged(reading: Reading) -> None:

@@ -1,0 +1,1 @@
+"""Whether a process works, and what keeps reports from becoming answers."""

@@ -1,0 +1,102 @@
+"""What keeps reports from becoming answers: a backlog, a missing role, a quarantined range, a full server.
+
+A pipeline without workers raises no error and gives no answer. `status`, `/readyz` and the metrics therefore list each
+trouble in one line.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hearsay.collector.heartbeats import roles
+from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
+from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
+from hearsay.collector.store.condition import Condition
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.status import status
+
+# Entries are cut after a quarter of a second, and a job takes two: far above both, and below an operator's patience.
+OLD_BACKLOG_S = 15.0
+OLD_RANGE_S = 60.0  # three leases: whatever worker died, another one should have folded it by then
+ALONE_S = 5.0  # where the role that should do it was not seen
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One trouble. `holds_up`: reports that were taken in wait because of it."""
+
+    code: str
+    survey: str | None
+    words: str
+    holds_up: bool
+
+
+def troubles(registry: Registry) -> list[Trouble]:
+    """Every trouble, those that hold reports up first."""
+    present = roles(registry)
+    every = [*_of_server(registry.condition()), *_complaints(registry)]
+    every += [trouble for registered in registry.list() for trouble in _of_survey(registered, present)]
+    if registry.names():
+        every += [
+            Trouble(
+                f"no-{role.name}",
+                None,
+                f"no {role.name} was seen lately; start one with: hearsay {role.command}",
+                False,
+            )
+            for role in NEEDED
+            if not present[role.name]
+        ]
+    return sorted(every, key=lambda trouble: not trouble.holds_up)
+
+
+def _of_server(seen: Condition) -> list[Trouble]:
+    """A server that is full, or that cannot write: everything waits for it, and nothing else would say why."""
+    listed = []
+    if not seen.writes:
+        words = "server: it cannot write to its disk and takes nothing until it can; make room there"
+        listed.append(Trouble("disk", None, words, True))
+    if seen.full:
+        words = (
+            f"server: memory is full, {seen.words()}: writers wait, no jobs are taken, and workers fold without them; "
+            "free memory or raise maxmemory"
+        )
+        listed.append(Trouble("memory", None, words, True))
+    elif seen.short:
+        words = f"server: memory is short, {seen.words()}: writers wait above {MEMORY_SHARE:.0%}"
+        listed.append(Trouble("memory", None, words, False))
+    return listed
+
+
+def _complaints(registry: Registry) -> list[Trouble]:
+    """What processes themselves say keeps them from their work."""
+    return [
+        Trouble(complaint.role, None, f"{complaint.role}, {complaint.about}: {complaint.words}", True)
+        for complaint in registry.complaints()
+    ]
+
+
+def _of_survey(registered: Registered, present: Mapping[str, int]) -> list[Trouble]:
+    name, listed = registered.survey.name, []
+    for store in registered.stores:
+        seen = status(store)
+        of = f"survey {name}" if registered.shards == 1 else f"survey {name}, shard {store.shard}"
+        if seen.backlog_age_s > (OLD_BACKLOG_S if present[COLLECTOR.name] else ALONE_S):
+            why = "" if present[COLLECTOR.name] else ", and no collector was seen lately"
+            words = f"{of}: entries wait for {seen.backlog_age_s:.0f} s to be cut into ranges{why}"
+            listed.append(Trouble("backlog", name, words, True))
+        if seen.oldest_range_s > (OLD_RANGE_S if present[WORKER.name] else ALONE_S):
+            why = ", and no worker was seen lately"
+            if present[WORKER.name]:
+                why = "; are the workers on this queue, and are they enough?"
+            words = f"{of}: a range waits for {seen.oldest_range_s:.0f} s to be folded{why}"
+            listed.append(Trouble("ranges", name, words, True))
+        if seen.quarantined:
+            words = (
+                f"{of}: {seen.quarantined} ranges failed {ATTEMPTS} times and are put aside; "
+                "see hearsay survey skip --help"
+            )
+            listed.append(Trouble("quarantine", name, words, False))
+        if seen.pressure is not None:
+            words = f"{of}: writers are asked to wait because of {seen.pressure}"
+            listed.append(Trouble("pressure", name, words, False))
+    return listed

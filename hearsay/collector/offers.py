@@ -1,0 +1,17 @@
+"""The open round of a survey, as it is handed out to one device."""
+
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.survey.offers import Offer
+from hearsay.collector.survey.windows import Rounds
+from hearsay.mechanisms.exact.randomness import Random
+
+
+def open_offer(registered: Registered, random: Random) -> Offer | None:
+    """What one device gets of the open round, drawn afresh for it where the survey says so; None: none is open."""
+    survey = registered.survey
+    if registered.closed:
+        return None
+    if not isinstance(survey.windows, Rounds):
+        return Offer.of(survey, random)
+    rounds = registered.rounds
+    return Offer.of(survey.in_round(rounds.history(rounds.number)), random) if rounds.open else None
