@@ -28,6 +28,7 @@ State = dict[str, NDArray[np.int64]]
 Values = Any  # what the domain's `check` takes: an array of cells, rows, sets of pairs
 EPSILON_LIMIT = 50.0
 EPSILON_LEAST = 1e-9
+_FLOAT_SLACK = 1e-12  # dividing by a distance rounds; nothing else may be above the claim
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,19 @@ class Mechanism(ABC):
             )
         made = cls(float(epsilon), domain, complete(cls.OPTIONS, options))
         made.check()
+        made.refuse_overspending()
         return made
 
     def check(self) -> None:  # noqa: B027 - most mechanisms have nothing to add
         """Refuse combinations of epsilon, domain and options that cannot work."""
+
+    def refuse_overspending(self) -> None:
+        """Refuse a mechanism whose coins, as they are really flipped, spend more than epsilon."""
+        if self.spent_epsilon > self.epsilon * (1 + _FLOAT_SLACK):
+            raise SpecificationError(
+                f"mechanism {self.ID} would spend epsilon {self.spent_epsilon!r} where {self.epsilon!r} is claimed: "
+                "its probabilities are wrong, report it to its author"
+            )
 
     def canonical_options(self) -> dict[str, Any]:
         """The options with every choice made, as the canonical survey lists them."""

@@ -11,7 +11,7 @@ Equal epsilons give Warner's randomised response, one infinite epsilon Mangat's 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from math import inf
 from typing import Any, Self
@@ -24,7 +24,7 @@ from hearsay.mechanisms.exact.randomness import WORD
 from hearsay.mechanisms.exact.thresholds import down, exponential, up
 from hearsay.mechanisms.guarantees.promises import EMatrix, Guarantee, PureLDP
 from hearsay.mechanisms.options import Option
-from hearsay.mechanisms.oracles.finite_channel import FiniteChannel
+from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, broken_pair
 
 LEAST_EPSILON = 1e-6  # below it the channel's inverse has no correct digit left
 
@@ -66,9 +66,15 @@ class Binary(FiniteChannel):
 
     @classmethod
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
-        """What a participation spends is the larger finite one of the two epsilons."""
+        """What a participation spends is the larger finite one of the two epsilons; one that is absent is `epsilon`."""
         made = super().create(epsilon, domain, options)
-        return replace(made, epsilon=max(bound for bound in made.bounds if bound < inf))
+        spent = max(bound for bound in made.bounds if bound < inf)
+        return replace(made, epsilon=spent, options={**made.options, **made.canonical_options()})
+
+    def refuse_overspending(self) -> None:
+        """Each direction has a bound of its own, which the channel's ratios must keep."""
+        if broken_pair(self.weights, self.guarantee.matrix(self.domain)) is not None:
+            raise SpecificationError("mechanism binary would spend more than is claimed: its probabilities are wrong")
 
     def check(self) -> None:
         if self.domain.size != 2:
@@ -103,7 +109,7 @@ class Binary(FiniteChannel):
 
     @cached_property
     def weights(self) -> Weights:
-        u, v = (Decimal(0) if bound == inf else 1 / exponential(bound) for bound in self.bounds)
+        u, v = (Fraction(0) if bound == inf else 1 / exponential(bound) for bound in self.bounds)
         stay = down((1 - v) / (1 - u * v))
         lie = up(u * (1 - v) / (1 - u * v))
         return ((stay, WORD - stay), (lie, WORD - lie))

@@ -10,23 +10,22 @@ um  the uniform mechanism (definition 23), which says nothing.
 P[output, input]; every column sums to one.
 """
 
-from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from math import floor
 
 import numpy as np
 
 from hearsay.mechanisms.counts.promise import Table
 
-_CONTEXT = Context(prec=60)
+_BITS = 200  # significant binary digits, about 60 decimal ones
 
 
 def gm(largest: int, ratio: Fraction) -> Table:
     """Range-restricted geometric mechanism for counts 0..largest."""
-    with localcontext(_CONTEXT):
-        a = _decimal(ratio)
-        row = np.full(largest + 1, (1 - a) / (1 + a), dtype=object)
-        row[0] = row[-1] = 1 / (1 + a)
-        return row[:, None] * _powers(a, largest)[_distances(largest)]
+    powers, distance = _powers(ratio, largest), _distances(largest)
+    inner, end = (_shortened(part / (1 + ratio) * powers)[distance] for part in (1 - ratio, Fraction(1)))
+    output = np.arange(largest + 1)[:, None]
+    return np.where((output == 0) | (output == largest), end, inner)
 
 
 def em(largest: int, ratio: Fraction) -> Table:
@@ -34,22 +33,19 @@ def em(largest: int, ratio: Fraction) -> Table:
     distance, column = _distances(largest), np.arange(largest + 1)
     room = np.minimum(column, largest - column)[None, :]  # how far the input is from the nearer end
     exponent = np.where(distance < room, distance, -(-(distance + room) // 2))
-    with localcontext(_CONTEXT):
-        a = _decimal(ratio)
-        powers = _powers(a, largest)
-        return (1 / sum(powers[exponent[:, 0]])) * powers[exponent]
+    powers = _powers(ratio, largest)
+    return _shortened(powers / sum(powers[exponent[:, 0]]))[exponent]
 
 
-def truth(largest: int, ratio: Fraction) -> Decimal:
+def truth(largest: int, ratio: Fraction) -> Fraction:
     """y, the probability with which the explicit fair mechanism tells the truth."""
-    y: Decimal = em(largest, ratio)[0, 0]
+    y: Fraction = em(largest, ratio)[0, 0]
     return y
 
 
 def um(largest: int) -> Table:
     """Uniform mechanism for counts 0..largest."""
-    with localcontext(_CONTEXT):
-        return np.full((largest + 1, largest + 1), 1 / Decimal(largest + 1), dtype=object)
+    return np.full((largest + 1, largest + 1), Fraction(1, largest + 1), dtype=object)
 
 
 def _distances(largest: int) -> Table:
@@ -57,9 +53,19 @@ def _distances(largest: int) -> Table:
     return np.abs(output - given)
 
 
-def _powers(a: Decimal, largest: int) -> Table:
-    return np.array([a**power for power in range(largest + 1)], dtype=object)
+def _powers(a: Fraction, largest: int) -> Table:
+    powers = [Fraction(1)]
+    for _ in range(largest):
+        powers.append(_short(powers[-1] * a))
+    return np.array(powers, dtype=object)
 
 
-def _decimal(ratio: Fraction) -> Decimal:
-    return Decimal(ratio.numerator) / Decimal(ratio.denominator)
+def _shortened(numbers: Table) -> Table:
+    return np.array([_short(number) for number in numbers], dtype=object)
+
+
+def _short(number: Fraction) -> Fraction:
+    """The number, which is above 0, to 200 significant binary digits."""
+    digits = _BITS + number.denominator.bit_length() - number.numerator.bit_length()
+    scale = Fraction(2) ** digits
+    return floor(number * scale) / scale

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.exact.thresholds import exponential
 
-# P[output, input]: probabilities as floats or decimals, or integers out of 2^64 (Python's, which do not overflow).
+# P[output, input]: probabilities as floats or fractions, or integers out of 2^64 (Python's, which do not overflow).
 Table = NDArray[Any]
 _DIGITS = 128  # binary digits of the ratio; an integer out of 2^64 times the ratio is exact
 
 
 def ratio_of(epsilon: float) -> Fraction:
     """exp(-epsilon), rounded up to a multiple of 2^-128."""
-    return upward(1 / Fraction(exponential(epsilon)))
+    return upward(1 / exponential(epsilon))
 
 
 def upward(ratio: Fraction) -> Fraction:

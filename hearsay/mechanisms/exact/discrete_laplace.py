@@ -10,18 +10,18 @@ Variance  1/(cosh rate - 1).
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, expm1, log
+from math import ceil, exp, expm1, floor, log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.exact.decimals import exponential_of
 from hearsay.mechanisms.exact.randomness import Random, Words
 
 _WORD_BITS = 64
-_SPARE_DIGITS = 40  # decimal digits beyond those compared; half of them must not matter, or more are taken
+_SPARE_BITS = 128  # beyond those compared; half of them must not matter, or more are taken
 
 
 def variance(rate: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -69,20 +69,20 @@ class DiscreteLaplace:
 
     def _distribution(self, bits: int) -> list[int]:
         """floor(2^bits P(Z <= k)) for k = -limit..limit-1, exactly."""
-        spare = _SPARE_DIGITS
+        spare = _SPARE_BITS
         while True:
-            context = Context(prec=bits * 3 // 10 + spare)
-            a = context.exp(context.divide(Decimal(-self.rate.numerator), Decimal(self.rate.denominator)))
-            tail = context.divide(Decimal(1 << bits), context.add(Decimal(1), a))
-            doubt = Decimal(10) ** -(spare // 2)  # far above the rounding errors of `limit` products
+            one = 1 << bits + spare
+            a = floor(exponential_of(-self.rate, (bits + spare) // 3) * one)  # a digit is more than 3 bits
+            tail = one * one // (one + a)
+            doubt = 1 << spare // 2  # far above the rounding errors of `limit` products
             low, high = [], []
             for _ in range(self.limit):
-                tail = context.multiply(tail, a)  # 2^bits P(Z <= -k), and by symmetry 2^bits P(Z >= k)
-                low.append(int(context.subtract(tail, doubt)))
-                high.append(int(context.add(tail, doubt)))
+                tail = tail * a // one  # P(Z <= -k), and by symmetry P(Z >= k), out of `one`
+                low.append(max(0, tail - doubt) >> spare)
+                high.append(tail + doubt >> spare)
             if low == high:
                 return [*reversed(low), *((1 << bits) - 1 - value for value in low)]
-            spare += _SPARE_DIGITS
+            spare += _SPARE_BITS
 
     def probabilities(self) -> NDArray[np.float64]:
         """P(Z = k) for k = -limit..limit, the ends holding their tails."""

@@ -1,20 +1,21 @@
 """Probabilities as exact integers out of 2^64, rounded so that the spent epsilon is never above the claimed one.
 
 exp(epsilon) is taken to 60 significant digits, far beyond the 20 that a 64-bit threshold can hold, and every rounding
-goes towards more noise.
+goes towards more noise. All that follows is computed in fractions, which nothing outside can round.
 """
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from math import ceil, floor
 
+from hearsay.mechanisms.exact.decimals import exponential_of, logarithm_of
 from hearsay.mechanisms.exact.randomness import WORD
 
-_EXACT = Context(prec=60)
+_DIGITS = 60
 
 
-def exponential(epsilon: float) -> Decimal:
-    """exp(epsilon) for the exact binary value of `epsilon`, to 60 digits."""
-    return _EXACT.exp(Decimal(epsilon))
+def exponential(epsilon: float) -> Fraction:
+    """exp(epsilon) for the exact binary value of `epsilon`, rounded down to 60 digits."""
+    return exponential_of(Fraction(epsilon), _DIGITS)
 
 
 def keep_threshold(epsilon: float, choices: int) -> int:
@@ -23,23 +24,22 @@ def keep_threshold(epsilon: float, choices: int) -> int:
     With p = T/2^64 and q = (1-p)/(choices-1) this keeps p/q <= e^epsilon.
     """
     e = exponential(epsilon)
-    share = _EXACT.divide(_EXACT.multiply(e, Decimal(WORD)), _EXACT.add(e, Decimal(choices - 1)))
-    return min(int(share.to_integral_value(ROUND_FLOOR)), WORD - 1)
+    return min(down(e / (e + choices - 1)), WORD - 1)
 
 
 def flip_threshold(epsilon: float) -> int:
     """Chance out of 2^64 to flip a sign, 1/(e + 1) rounded up, so that (1-q)/q <= e^epsilon."""
-    return up(_EXACT.divide(Decimal(1), _EXACT.add(exponential(epsilon), Decimal(1))))
+    return up(1 / (exponential(epsilon) + 1))
 
 
-def up(probability: Decimal) -> int:
+def up(probability: Fraction) -> int:
     """The least threshold that is not below `probability`."""
-    return min(int(_EXACT.multiply(probability, Decimal(WORD)).to_integral_value(ROUND_CEILING)), WORD)
+    return min(ceil(probability * WORD), WORD)
 
 
-def down(probability: Decimal) -> int:
+def down(probability: Fraction) -> int:
     """The greatest threshold that is not above `probability`."""
-    return min(int(_EXACT.multiply(probability, Decimal(WORD)).to_integral_value(ROUND_FLOOR)), WORD)
+    return min(floor(probability * WORD), WORD)
 
 
 def probability(threshold: int) -> Fraction:
@@ -49,5 +49,4 @@ def probability(threshold: int) -> Fraction:
 
 def log_ratio(numerator: Fraction, denominator: Fraction) -> float:
     """ln(numerator/denominator) of exact probabilities; the epsilon that a coin really spends."""
-    ratio = Fraction(numerator) / Fraction(denominator)
-    return float(_EXACT.ln(_EXACT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
+    return float(logarithm_of(Fraction(numerator) / Fraction(denominator), _DIGITS))

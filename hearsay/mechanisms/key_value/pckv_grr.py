@@ -11,7 +11,6 @@ Better than `privkv` where sets are small against the number of keys: for means 
 """
 
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -44,8 +43,7 @@ class PckvGRR(Padded):
     def truth(self) -> int:
         """Chance out of 2^64 of the sampled key whatever else is drawn; the rest is uniform over all D keys."""
         gain = self.length * (exponential(self.epsilon) - 1)
-        symbols = Decimal(self.signs)
-        kept = (gain + symbols) / (gain + symbols * self.all_keys)
+        kept = (gain + self.signs) / (gain + self.signs * self.all_keys)
         other = (1 - kept) / (self.all_keys - 1)
         return min(down(kept - other), WORD - 1)
 
@@ -58,7 +56,7 @@ class PckvGRR(Padded):
         """
         if self.signs == 1:
             return WORD
-        t = Decimal(self.truth) / WORD
+        t = probability(self.truth)
         u = (1 - t) / self.all_keys
         most = (self.length * (exponential(self.epsilon) - 1)) * u / 2 / t
         return min(down(most), WORD)

@@ -105,7 +105,7 @@ def _integers(chances: Floats, epsilon: float) -> Rows:
     every = np.vstack([chances, chances[:-1][::-1, ::-1]])
     smallest = np.maximum(np.minimum(every.min(axis=0), every.min(axis=0)[::-1]), 0.0)
     low = [int(share * WEIGHT) for share in smallest]
-    e = Fraction(exponential(epsilon))
+    e = exponential(epsilon)
     high = [int(e * weight) for weight in low]
     rows = []
     for number, row in enumerate(chances):

@@ -52,7 +52,7 @@ class Table:
         """Refuse what is no channel within epsilon, or has rows that do not stand for rising numbers from -1 to 1."""
         if any(sum(row) != self.total or min(row) < 0 for row in self.rows) or not 0 < self.total <= WORD:
             raise SpecificationError("options.table must have rows of weights with the same total")
-        allowed = Fraction(exponential(epsilon))
+        allowed = exponential(epsilon)
         for column in zip(*self.rows, strict=True):
             if max(column) > allowed * min(column):
                 raise SpecificationError("options.table must have weights within a factor of e^epsilon in every output")

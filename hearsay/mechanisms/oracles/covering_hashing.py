@@ -136,7 +136,7 @@ class CoveringOLH(OLH):
         """Threshold out of 2^64 of naming the true bucket."""
         if self.named == 1:
             return super().keep
-        weight = Fraction(exponential(self.epsilon)) * self.named
+        weight = exponential(self.epsilon) * self.named
         return min(int(WORD * weight / (weight + self.buckets - self.named)), WORD - 1)
 
     def _exact(self) -> tuple[Fraction, Fraction]:

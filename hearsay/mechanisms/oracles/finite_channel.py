@@ -92,7 +92,7 @@ def pure_broken_pair(weights: Weights, epsilon: float) -> tuple[int, int] | None
 @cache
 def _allowed(epsilon: float) -> tuple[int, int]:
     """e^epsilon as a ratio of integers."""
-    return Fraction(exponential(epsilon)).as_integer_ratio()
+    return exponential(epsilon).as_integer_ratio()
 
 
 @dataclass(frozen=True)

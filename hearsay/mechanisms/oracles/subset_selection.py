@@ -10,8 +10,6 @@ The best oracle for small domains with w = D/(e+1), rounded, at least 1; w = 1 i
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN
-from fractions import Fraction
 from functools import cached_property
 from math import comb
 
@@ -42,12 +40,12 @@ class SubsetSelection(BitOracle):
     @cached_property
     def chosen(self) -> int:
         """w: how many cells a report names."""
-        return max(1, int((self.domain.size / (exponential(self.epsilon) + 1)).to_integral_value(ROUND_HALF_EVEN)))
+        return max(1, round(self.domain.size / (exponential(self.epsilon) + 1)))
 
     @cached_property
     def include(self) -> int:
         """Threshold out of 2^64 of naming the true cell."""
-        named = Fraction(exponential(self.epsilon)) * self.chosen
+        named = exponential(self.epsilon) * self.chosen
         return min(int(WORD * named / (named + self.domain.size - self.chosen)), WORD - 1)
 
     def hit_chances(self) -> tuple[float, float, float]:

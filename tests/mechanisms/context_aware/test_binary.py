@@ -83,3 +83,12 @@ def test_an_epsilon_too_small_to_invert_is_refused() -> None:
     least = build({"mechanism": "binary", "epsilon": 1e-6, "domain": {"kind": "binary"}})
     state = least.fold(least.empty(), least.perturb(np.array([0, 1]), seeded(1)))
     assert np.isfinite(least.estimate(state).stderr).all()
+
+
+def test_one_epsilon_given_does_not_loosen_the_other() -> None:
+    """The second value had the survey's epsilon of 0.8 asked for, and was given the first one's 2.0."""
+    mechanism = binary(0.8, epsilon_12=2.0)
+    assert (mechanism.bounds, mechanism.epsilon) == ((2.0, 0.8), 2.0)
+    assert mechanism.canonical_options() == {"epsilon_12": 2.0, "epsilon_21": 0.8}
+    assert broken_pair(mechanism.weights, np.array([[0.0, 2.0], [0.8, 0.0]])) is None
+    assert binary(mechanism.epsilon, **mechanism.canonical_options()) == mechanism
