@@ -23,7 +23,6 @@ class Round:
 
     number: int
     parameters: Mapping[str, Any]
-    opened_ms: int
     observed_ms: int
     reports_before: int
     closed: str | None
@@ -57,7 +56,6 @@ def rounds_of(shard: Shard) -> RoundsHeld:
         Round(
             number,
             json.loads(held[f"parameters:{number}"]),
-            int(held[f"opened_ms:{number}"]),
             int(held.get(f"observed_ms:{number}", 0)),
             int(held[f"reports:{number}"]),
             held.get(f"closed:{number}"),

@@ -24,7 +24,7 @@ NO_IDS: Mapping[int, bytes] = {}
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A refused entry: why, how long, which; the payload only where the operator asked to keep it."""
+    """A rejected entry: its id, reason and length; the payload only where the operator asked to keep it."""
 
     entry: str
     reason: str

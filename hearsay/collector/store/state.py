@@ -93,14 +93,13 @@ def apply_delta(vector: Vector, blob: bytes) -> set[int]:
 
 
 def _apply(vector: Vector, blob: bytes) -> set[int]:
-    layout, size, *content = msgpack.unpackb(blob)
-    if layout > DELTA_LAYOUT:
-        raise StateError(f"delta layout must be at most {DELTA_LAYOUT}, got {layout}")
+    layout, size, sections = msgpack.unpackb(blob)
+    if layout != DELTA_LAYOUT:
+        raise StateError(f"delta layout must be {DELTA_LAYOUT}, got {layout}")
     if size != vector.size:
         raise StateError(f"delta must have {vector.size} cells, got {size}")
-    parts = _first_layout(*content) if layout == 1 else _sections(content[0])
     touched: set[int] = set()
-    for cells, added in parts:
+    for cells, added in _sections(sections):
         if added.size != (vector if cells is None else cells).size:  # numpy would add a single number to all cells
             raise ValueError("as many numbers as cells")
         if cells is None:
@@ -125,12 +124,6 @@ def _sections(sections: list[tuple[bytes | None, bytes]]) -> Iterator[tuple[NDAr
         cells = np.cumsum(np.frombuffer(steps, dtype="<u2").astype(np.int64) + 1) - 1
         on_the_way = added == 0  # or a byte that is zero, of a number whose other bytes are not
         yield (cells[~on_the_way], added[~on_the_way]) if on_the_way.any() else (cells, added)
-
-
-def _first_layout(width: int, index: bytes | None, values: bytes) -> Iterator[tuple[NDArray[np.int64] | None, Vector]]:
-    """Deltas that were written before the second layout: all values in one width."""
-    cells = None if index is None else np.frombuffer(index, dtype="<u4").astype(np.int64)
-    yield cells, np.frombuffer(values, dtype=f"<i{width}").astype(np.int64)
 
 
 def check_overflow(vector: Vector) -> None:

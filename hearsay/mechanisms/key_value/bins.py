@@ -32,11 +32,6 @@ class BinEstimate(KeyEstimate, KeyQuantiles):
     def bins(self) -> int:
         return self.shown.shape[2] - 1
 
-    def histogram(self, key: int, dimension: int = 0) -> Floats:
-        """Unbiased share of devices that hold the key with a value in each bin."""
-        q, gap = self.chances
-        return (self.shown[key, dimension, 1:] - q) / gap
-
     def quantiles(self, ranks: Floats, key: int, dimension: int = 0) -> Measured:
         """Values in -1..1 below which the given parts of the holders lie, with a band."""
         if not ((ranks > 0) & (ranks < 1)).all():

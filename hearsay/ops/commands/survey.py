@@ -16,7 +16,7 @@ from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.operate import skipping as giving_up
 from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.ops.operate.jobs import forget_jobs
-from hearsay.ops.operate.refusals import refusals
+from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, json_option, uses
@@ -199,21 +199,21 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
 @json_option
 @uses(*SERVER, "plugins")
 def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
-    """Show what was refused: why, when, how long it was, and its hash.
+    """Show rejected reports: why, when, how long they were, and their hashes.
 
     First the totals by reason, then the newest dead letters. Of every range the first hundred are kept, and of those
     the last ten thousand or so. The payload is kept only where HEARSAY_DEAD_LETTER_PAYLOAD says so.
     """
     registered = open_registry(settings).get(name)
-    total, letters = refusals(registered, limit)
+    total, letters = rejected_reports(registered, limit)
     if as_json:
         print_json({"rejected": total.table(), "letters": letters})
         return
     for reason, counts in total.table().items():
-        refused = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
-        click.echo(f"{reason}: {refused}")
+        rejected = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
+        click.echo(f"{reason}: {rejected}")
     if not total:
-        click.echo(f"survey {name} has refused nothing")
+        click.echo(f"survey {name} has rejected nothing")
     for letter in letters:
         click.echo(f"{letter['time']}  {letter['reason']:<15} {letter['length']:>9,} bytes  {letter['sha256'][:16]}")
 

@@ -5,13 +5,11 @@ local what, number, parameters = ARGV[1], tonumber(ARGV[2]), ARGV[3] -- what: op
 if redis.call('HEXISTS', meta, 'open') == 0 then return 'gone' end -- the survey was deleted
 local held = redis.call('HMGET', rounds, 'number', 'open')
 local newest, open = tonumber(held[1] or '0'), held[2] == '1'
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 if what == 'open' then
   if newest >= number then return 'known' end
   if newest + 1 ~= number or open then return 'stale' end
   redis.call('HSET', rounds, 'number', number, 'open', '1', 'parameters:' .. number, parameters,
-    'opened_ms:' .. number, now, 'reports:' .. number, redis.call('HGET', meta, 'reports_in') or '0',
+    'reports:' .. number, redis.call('HGET', meta, 'reports_in') or '0',
     'observed_ms:' .. number, redis.call('HGET', meta, 'observed_ms') or '0')
   return 'ok'
 end
@@ -19,6 +17,6 @@ if newest ~= number then return 'stale' end
 if not open then return 'known' end
 -- The boundary is the id of a real entry: what stands after it is of a later round, whatever it says.
 local last = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
-redis.call('HSET', rounds, 'open', '0', 'closed_ms:' .. number, now,
+redis.call('HSET', rounds, 'open', '0',
   'closed:' .. number, last and last[1] or redis.call('HGET', cursor, 'id') or '0-0')
 return 'ok'

@@ -1,4 +1,4 @@
-"""What a survey has refused: totals by reason, and the newest dead letters of all its shards."""
+"""The reports that a survey rejected: totals by reason, and the newest dead letters of all its shards."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,16 +10,16 @@ from hearsay.collector.store.totals import totals
 from hearsay.collector.wire.rejections import Rejections
 
 
-def refusals(registered: Registered, limit: int) -> tuple[Rejections, list[dict[str, Any]]]:
+def rejected_reports(registered: Registered, limit: int) -> tuple[Rejections, list[dict[str, Any]]]:
     """Totals, and at most `limit` letters, the newest first."""
-    total, letters = Rejections(), []
+    total, rejected = Rejections(), []
     for store in registered.stores:
         total += totals(store, status(store).windows).rejected
-        letters += [(letter, store.shard) for letter in dead_letters.newest(store, limit)]
-    letters.sort(key=lambda found: found[0].time_ms, reverse=True)
+        rejected += [(time_ms, letter, store.shard) for time_ms, letter in dead_letters.newest(store, limit)]
+    rejected.sort(key=lambda row: row[0], reverse=True)
     return total, [
         {
-            "time": datetime.fromtimestamp(letter.time_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "time": datetime.fromtimestamp(time_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "reason": letter.reason,
             "length": letter.length,
             "sha256": letter.sha256,
@@ -27,5 +27,5 @@ def refusals(registered: Registered, limit: int) -> tuple[Rejections, list[dict[
             "shard": shard,
             **({"payload": letter.payload.hex()} if letter.payload else {}),
         }
-        for letter, shard in letters[:limit]
+        for time_ms, letter, shard in rejected[:limit]
     ]
