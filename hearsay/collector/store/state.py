@@ -94,6 +94,8 @@ def apply_delta(vector: Vector, blob: bytes) -> set[int]:
 
 def _apply(vector: Vector, blob: bytes) -> set[int]:
     layout, size, sections = msgpack.unpackb(blob)
+    if not isinstance(layout, int):
+        raise TypeError("layout must be an integer")
     if layout != DELTA_LAYOUT:
         raise StateError(f"delta layout must be {DELTA_LAYOUT}, got {layout}")
     if size != vector.size:

@@ -1,27 +1,18 @@
 """Domains that are a finite list of cells: categories, ordered values, yes or no.
 
-A value is one cell index a device, or one row of indices where there are several axes.
+A device's value is one cell index, or a row of indices where there are several axes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.axes import AxesDomain
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import (
-    MAXIMUM_CELLS,
-    Domain,
-    Indices,
-    as_list,
-    check_columns,
-    checked_indices,
-    of_one_device,
-    only,
-)
+from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 
 Ends = list[tuple[int, int]]
@@ -29,10 +20,9 @@ Name = tuple[Any, dict[str, Any] | None]
 
 
 @dataclass(frozen=True)
-class Cells(Domain):
-    """Named axes, each a finite list of cells; row-major where there are several."""
+class Cells(AxesDomain):
+    """A finite list of cells; row-major where there are several axes."""
 
-    axes: tuple[Axis, ...]
     # What a categorical survey says about its values: which of them hide each other, and which need protection.
     blocks: tuple[tuple[int, ...], ...] | None = None
     sensitive: tuple[int, ...] | None = None
@@ -40,50 +30,20 @@ class Cells(Domain):
     ORDERED: ClassVar[bool] = True  # whether ranges along its axes mean anything
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(axis.name for axis in self.axes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(axis.size for axis in self.axes)
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
+    def has_rows(self) -> bool:
+        return len(self.axes) > 1
 
     @property
     def is_line(self) -> bool:
         """Whether its cells stand in one order, so that prefixes and quantiles mean something."""
         return self.ORDERED and len(self.axes) == 1
 
-    def check(self, values: NDArray[Any] | Sequence[Any]) -> Indices:
-        """Cell indices as a device gives them to a mechanism: shape (n,), or (n, axes) where there are several.
-
-        Integers only, inside the domain: a value outside is an error here and never sent.
-        """
-        return checked_indices(values, self.shape, rows=len(self.axes) > 1)
-
     def flatten(self, values: NDArray[Any] | Sequence[Any]) -> Indices:
         """Checked cells as one index each, row-major over the axes."""
         indices = self.check(values)
-        if len(self.axes) == 1:
+        if not self.has_rows:
             return indices
         return np.ravel_multi_index(tuple(indices.T), self.shape).astype(np.int64)
-
-    def read(self, columns: Mapping[str, Any]) -> Indices:
-        check_columns(columns, self.columns)
-        encoded = [axis.encode(columns[axis.name]) for axis in self.axes]
-        return encoded[0] if len(encoded) == 1 else np.stack(encoded, axis=1)
-
-    def one(self, value: Any) -> Indices:
-        """One value in the domain's own units; with several axes a mapping or a sequence of their values."""
-        if len(self.axes) == 1 and not isinstance(value, Mapping):
-            return self.read({self.columns[0]: [value]})
-        return self.read(of_one_device(value, self.columns))
-
-    def people(self, draw: Callable[[int], Indices]) -> Indices:
-        drawn = [draw(axis.size) for axis in self.axes]
-        return drawn[0] if len(drawn) == 1 else np.stack(drawn, axis=1)
 
     def locate(self, words: Sequence[str]) -> int:
         """The cell that a query names, one word an axis."""

@@ -22,12 +22,12 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
 from hearsay.mechanisms.key_value.padding import PADDING, Padded, padded_signs, sample_padded
-from hearsay.mechanisms.key_value.sampled_key import fold_keyed, keyed_layout, keyed_reports
-from hearsay.mechanisms.layout import Layout, Reports, by_parts
+from hearsay.mechanisms.key_value.sampled_key import KeyedCounts, keyed_reports
+from hearsay.mechanisms.layout import Reports, by_parts
 
 
 @dataclass(frozen=True)
-class PckvGRR(Padded):
+class PckvGRR(KeyedCounts, Padded):
     """A report names one key."""
 
     ID = "pckv-grr"
@@ -78,13 +78,9 @@ class PckvGRR(Padded):
         other = b / self.signs
         return log_ratio((true_sign + (self.length - 1) * other) / self.length, other)
 
-    @cached_property
-    def layout(self) -> Layout:
-        return keyed_layout(self.all_keys, self.dimensions, self.signs)
-
-    @cached_property
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"counts": (self.all_keys, self.dimensions, self.signs)}
+    @property
+    def counted(self) -> tuple[int, int, int]:
+        return self.all_keys, self.dimensions, self.signs
 
     def perturb(self, values: Any, random: Random) -> Reports:
         def draw(pairs: Any) -> Reports:
@@ -100,13 +96,6 @@ class PckvGRR(Padded):
             return keyed_reports(self.layout, key, dimension, plus)
 
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
-
-    def fold(self, state: State, reports: Reports) -> State:
-        fold_keyed(state["counts"], reports)
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["counts"].sum())
 
     def named(self, state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         counts = state["counts"]

@@ -76,16 +76,39 @@ class SampledKey(Mechanism):
 
 
 @dataclass(frozen=True)
-class SampledOnce(SampledKey):
-    """One round, in which a symbol is disguised in the same way whatever the key; subclasses say how."""
+class KeyedCounts(Mechanism):
+    """One round; a report is (key, value dimension, symbol), and the state counts them in an array of that shape."""
+
+    domain: KeyValue
+
+    @property
+    @abstractmethod
+    def counted(self) -> tuple[int, int, int]:
+        """How many keys, value dimensions and symbols there are."""
 
     @cached_property
     def layout(self) -> Layout:
-        return keyed_layout(self.domain.size, self.dimensions, self.bins + 1)
+        return keyed_layout(*self.counted)
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
-        return {"counts": (self.domain.size, self.dimensions, self.bins + 1)}
+        return {"counts": self.counted}
+
+    def fold(self, state: State, reports: Reports) -> State:
+        fold_keyed(state["counts"], reports)
+        return state
+
+    def reports(self, state: State) -> int:
+        return int(state["counts"].sum())
+
+
+@dataclass(frozen=True)
+class SampledOnce(KeyedCounts, SampledKey):
+    """One round, in which a symbol is disguised in the same way whatever the key; subclasses say how."""
+
+    @property
+    def counted(self) -> tuple[int, int, int]:
+        return self.domain.size, self.dimensions, self.bins + 1
 
     @abstractmethod
     def disguise(self, symbols: Symbols, random: Random) -> Symbols:
@@ -98,13 +121,6 @@ class SampledOnce(SampledKey):
             return keyed_reports(self.layout, key, dimension, symbols)
 
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
-
-    def fold(self, state: State, reports: Reports) -> State:
-        fold_keyed(state["counts"], reports)
-        return state
-
-    def reports(self, state: State) -> int:
-        return int(state["counts"].sum())
 
     @abstractmethod
     def symbol_channel(self) -> NDArray[np.float64]:

@@ -1,25 +1,20 @@
 """Several attributes of each device, and how many of them are looked at together at most (the order k)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from hearsay.mechanisms.domains.axes import AxesDomain
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.domain import (
-    Domain,
-    Indices,
-    as_list,
-    check_columns,
-    checked_indices,
-    of_one_device,
-    only,
-)
+from hearsay.mechanisms.domains.domain import as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
+from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 
 MAXIMUM_CODES = 1 << 12  # of a marginal: its covariance has the square of it
 DEFAULT_ORDER = 2
@@ -27,10 +22,9 @@ GIVEN = "given"  # the word between the two sides of a conditional
 
 
 @dataclass(frozen=True)
-class AttributeDomain(Domain):
+class AttributeDomain(AxesDomain):
     """Named attributes, each a short list of labels or the integers 0..size-1. A value is a row of indices."""
 
-    axes: tuple[Axis, ...]
     order: int
 
     KIND: ClassVar[str] = "attributes"
@@ -41,18 +35,8 @@ class AttributeDomain(Domain):
     VALUE: ClassVar[str] = "one value for every attribute"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(axis.name for axis in self.axes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
-        return tuple(axis.size for axis in self.axes)
-
-    @property
-    def size(self) -> int:
-        """How many different values a device may have."""
-        return prod(self.shape)
+    def has_rows(self) -> bool:
+        return True  # also where there is only one attribute
 
     @cached_property
     def code(self) -> Code:
@@ -97,21 +81,6 @@ class AttributeDomain(Domain):
             "order": self.order,
         }
 
-    def read(self, columns: Mapping[str, Any]) -> Indices:
-        check_columns(columns, self.columns)
-        return np.stack([axis.encode(columns[axis.name]) for axis in self.axes], axis=1)
-
-    def one(self, value: Any) -> Indices:
-        """The attributes of one device: a mapping from names, or a sequence in the attributes' order."""
-        return self.read(of_one_device(value, self.columns))
-
-    def people(self, draw: Callable[[int], Indices]) -> Indices:
-        return np.stack([draw(axis.size) for axis in self.axes], axis=1)
-
-    def check(self, values: Any) -> Indices:
-        """Values as mechanisms take them, (n, attributes) of integers; one outside is refused and never shown."""
-        return checked_indices(values, self.shape, rows=True)
-
     def smaller(self, most: int) -> "AttributeDomain":
         """The first attributes, as many as have at most so many combinations."""
         kept = 1
@@ -133,6 +102,31 @@ class AttributeDomain(Domain):
             self.axes[place].name: self.axes[place].item(int(digit))
             for place, digit in zip(attributes, digits, strict=True)
         }
+
+
+class OnAttributes:
+    """What mechanisms and estimates read from their domain of attributes."""
+
+    domain: AttributeDomain
+
+    @property
+    def code(self) -> Code:
+        """The attributes as bits."""
+        return self.domain.code
+
+    @property
+    def order(self) -> int:
+        """k: marginals have at most so many attributes."""
+        return self.domain.order
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The characters of up to k attributes."""
+        return Coefficients(self.code, self.order)
+
+    def sets(self, size: int | None = None) -> list[Attributes]:
+        """All sets of `size` attributes, or of k."""
+        return list(combinations(range(len(self.code.sizes)), self.order if size is None else size))
 
 
 def _order(order: Any, attributes: int) -> int:

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
 from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
-from hearsay.mechanisms.marginals.characters.code import Attributes, Code, check_attributes
-from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
+from hearsay.mechanisms.marginals.characters.code import Attributes, check_attributes
+from hearsay.mechanisms.marginals.characters.coefficients import level_sizes
 from hearsay.mechanisms.marginals.characters.reading import from_characters, spread_of_each
 from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
-from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.domain import AttributeDomain, OnAttributes
 from hearsay.mechanisms.marginals.table import Table
 
 FEW_ATTRIBUTES = 12  # of a headline
@@ -35,21 +34,11 @@ class Marginals(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalEstimate(Estimate, Marginals):
+class MarginalEstimate(OnAttributes, Estimate, Marginals):
     """What all methods answer: tables of up to `order` attributes with the covariance of their cells."""
 
     domain: AttributeDomain
     reports: int
-
-    @property
-    def code(self) -> Code:
-        """The attributes as bits."""
-        return self.domain.code
-
-    @property
-    def order(self) -> int:
-        """k: tables have at most so many attributes."""
-        return self.domain.order
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The coefficients, level by level, with their standard errors."""
@@ -77,18 +66,9 @@ class MarginalEstimate(Estimate, Marginals):
         """Several marginals: what a method does for all of them together it does once."""
         return [self.table(attributes) for attributes in several]
 
-    def sets(self, size: int) -> list[Attributes]:
-        """All sets of so many attributes."""
-        return list(combinations(range(len(self.code.sizes)), size))
-
     def known(self, attributes: Attributes) -> list[Known]:
         """The measured characters of all parts of up to k of these attributes."""
         return [Known.of(self.code, self.table(part)) for part in parts_of(attributes, self.order)]
-
-    @cached_property
-    def coefficients(self) -> Coefficients:
-        """The characters up to the order."""
-        return Coefficients(self.code, self.order)
 
     @cached_property
     def measured_coefficients(self) -> Measured:

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,36 +10,20 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import Mechanism, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
-from hearsay.mechanisms.marginals.characters.code import Attributes, Code
-from hearsay.mechanisms.marginals.characters.coefficients import Coefficients, level_sizes
-from hearsay.mechanisms.marginals.domain import AttributeDomain
+from hearsay.mechanisms.marginals.characters.coefficients import level_sizes
+from hearsay.mechanisms.marginals.domain import AttributeDomain, OnAttributes
 from hearsay.mechanisms.marginals.estimate import ExactMarginals
 
 
 @dataclass(frozen=True)
-class AttributeMechanism(Mechanism):
+class AttributeMechanism(OnAttributes, Mechanism):
     """A mechanism whose values are several attributes, with pure epsilon-LDP for all of them together."""
 
     domain: AttributeDomain
 
     @property
-    def code(self) -> Code:
-        """The attributes as bits."""
-        return self.domain.code
-
-    @property
-    def order(self) -> int:
-        """k: marginals have at most so many attributes."""
-        return self.domain.order
-
-    @property
     def guarantee(self) -> Guarantee:
         return PureLDP(self.epsilon)
-
-    @cached_property
-    def coefficients(self) -> Coefficients:
-        """The characters of up to k attributes."""
-        return Coefficients(self.code, self.order)
 
     def refuse_more_bits(self, most: int) -> None:
         """Refuse attributes that take more bits together."""
@@ -65,10 +48,6 @@ class AttributeMechanism(Mechanism):
                 f"domain must have at most {most} combinations of attributes for {self.ID}, got {self.domain.size}; "
                 "use inp-ht"
             )
-
-    def sets(self) -> list[Attributes]:
-        """All sets of k attributes."""
-        return list(combinations(range(len(self.code.sizes)), self.order))
 
     @cached_property
     def mean_cells(self) -> float:
