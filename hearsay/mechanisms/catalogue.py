@@ -40,8 +40,8 @@ class Listed(NamedTuple):
     form: Form
 
     def load(self) -> type[Mechanism]:
-        found: type[Mechanism] = Home(self.package, self.form.home).load()
-        return found
+        mechanism: type[Mechanism] = Home(self.package, self.form.home).load()
+        return mechanism
 
 
 DOMAINS: dict[str, Home] = {}
@@ -56,16 +56,16 @@ EXPORTS = ("DOMAINS", "MECHANISMS", "QUERIES", "CANDIDATES")  # a family has one
 def add(module: str) -> bool:
     """Take in the tables of a family; a second time changes nothing. False: it is no family."""
     family = import_module(module)
-    for kind, place in getattr(family, "DOMAINS", {}).items():
-        DOMAINS[kind] = Home(module, place)
+    for kind, location in getattr(family, "DOMAINS", {}).items():
+        DOMAINS[kind] = Home(module, location)
     for name, forms in getattr(family, "MECHANISMS", {}).items():
         # A family may add a form to another one's mechanism, for a kind of domain of its own.
         others = (listed for listed in MECHANISMS.get(name, ()) if listed.package != module)
         MECHANISMS[name] = (*others, *(Listed(module, form) for form in forms))
     for kind, compared in getattr(family, "CANDIDATES", {}).items():
         CANDIDATES[kind] = tuple(dict.fromkeys((*CANDIDATES.get(kind, ()), *compared)))
-    for verb, place in getattr(family, "QUERIES", {}).items():
-        QUERIES[verb] = tuple(dict.fromkeys((*QUERIES.get(verb, ()), Home(module, place))))
+    for verb, location in getattr(family, "QUERIES", {}).items():
+        QUERIES[verb] = tuple(dict.fromkeys((*QUERIES.get(verb, ()), Home(module, location))))
     queries.cache_clear()
     return any(hasattr(family, name) for name in EXPORTS)
 
@@ -74,8 +74,8 @@ def homes(module: str) -> list[Home]:
     """Where the classes stand that a family's tables name."""
     family = import_module(module)
     forms = (form for forms in getattr(family, "MECHANISMS", {}).values() for form in forms)
-    places = [*getattr(family, "DOMAINS", {}).values(), *(form.home for form in forms)]
-    return [Home(module, place) for place in (*places, *getattr(family, "QUERIES", {}).values())]
+    locations = [*getattr(family, "DOMAINS", {}).values(), *(form.home for form in forms)]
+    return [Home(module, location) for location in (*locations, *getattr(family, "QUERIES", {}).values())]
 
 
 @cache
@@ -135,7 +135,7 @@ def classes(name: str) -> tuple[type[Mechanism], ...]:
 
 def examples(name: str) -> tuple[dict[str, Any], ...]:
     """Small survey tables (without `mechanism`) of every form."""
-    own = {id(found.EXAMPLES): found.EXAMPLES for found in classes(name)}  # a form that adds none inherits them
+    own = {id(kind.EXAMPLES): kind.EXAMPLES for kind in classes(name)}  # a form that adds none inherits them
     return tuple(table for tables in own.values() for table in tables)
 
 

@@ -175,8 +175,8 @@ class Layout:
 
 
 def _digits(numbers: NDArray[np.uint64], vector: Vector) -> NDArray[Any]:
-    places = np.array([vector.bound**place for place in range(vector.length)], dtype=np.uint64)
-    digits = numbers[:, None] // places[None, :] % np.uint64(vector.bound)
+    powers = np.array([vector.bound**exponent for exponent in range(vector.length)], dtype=np.uint64)
+    digits = numbers[:, None] // powers[None, :] % np.uint64(vector.bound)
     if vector.bound == 2:
         return np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")
     return digits.astype(smallest_unsigned(vector.bound))

@@ -164,8 +164,8 @@ def _names(chosen: Callable[[type[Query]], bool], estimate: Estimate) -> list[st
 
 def _methods(estimate: Estimate) -> list[str]:
     """The post-processing methods that some query on such a domain has, none first."""
-    found = (method for _, query in _askable(estimate) for method in sorted(query.METHODS))
-    return list(dict.fromkeys(("none", *found)))
+    methods = (method for _, query in _askable(estimate) for method in sorted(query.METHODS))
+    return list(dict.fromkeys(("none", *methods)))
 
 
 def _askable(estimate: Estimate) -> list[tuple[str, type[Query]]]:

@@ -34,9 +34,9 @@ class Home(NamedTuple):
     """Where a class stands."""
 
     package: str
-    place: str
+    location: str
 
     def load(self) -> Any:
         """The class itself."""
-        module, _, name = self.place.partition(":")
+        module, _, name = self.location.partition(":")
         return getattr(import_module(f"{self.package}.{module}" if module else self.package), name)

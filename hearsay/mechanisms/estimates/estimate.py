@@ -123,14 +123,14 @@ class Ranges(ABC):
         """What quantiles are read from."""
         self._one_axis()
         cells = sampled_cells(self.domain.size)
-        found = self.cdf() if cells.size == self.domain.size else self.prefixes(cells)
-        low, high = found.ends()
-        unknown = ~np.isfinite(found.stderr)
+        measured = self.cdf() if cells.size == self.domain.size else self.prefixes(cells)
+        low, high = measured.ends()
+        unknown = ~np.isfinite(measured.stderr)
         # Where the fit has left what was estimated at a cell, the cell's interval still reaches from its own value.
-        off = found.value - self.rising[cells]
-        above, below = high - found.value + np.maximum(off, 0.0), found.value - low + np.maximum(-off, 0.0)
+        off = measured.value - self.rising[cells]
+        above, below = high - measured.value + np.maximum(off, 0.0), measured.value - low + np.maximum(-off, 0.0)
         above, below = (np.where(unknown, 1.0, away) for away in (above, below))
-        return Inversion(self.rising, cells, found.stderr, above, below)
+        return Inversion(self.rising, cells, measured.stderr, above, below)
 
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells (`inversion`)."""

@@ -27,7 +27,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     @property
     @abstractmethod
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         """Whether reports are so few that plain intervals do not hold."""
 
     @abstractmethod
@@ -40,7 +40,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
         value, stderr, slope = self.plain(*checked_ranges(low, high, self.domain))
-        return leaning(value, stderr, slope, slope / 2) if self.few else Measured(value, stderr)
+        return leaning(value, stderr, slope, slope / 2) if self.few_reports else Measured(value, stderr)
 
     def plain(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         """Share of each range low..after-1, its standard error, and how much the variance can change with the share."""
@@ -55,7 +55,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
         return value, stderr, np.where(whole, 0.0, slope)
 
     def points(self, cells: Indices) -> Measured:
-        if not self.few:
+        if not self.few_reports:
             return super().points(cells)
         along = np.stack(np.unravel_index(cells, self.domain.shape), axis=1)
         return self.ranges(along, along)
@@ -64,27 +64,27 @@ class GridRanges(CellEstimate, Ranges, Sums):
         """Sums of share times coefficient over all cells, one a row."""
         if coefficients is None:
             raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
-        held = project(self.estimate.reshape(-1)).reshape(self.domain.shape)
+        shares = project(self.estimate.reshape(-1)).reshape(self.domain.shape)
         value, variance = np.zeros(len(coefficients)), np.zeros(len(coefficients))
         for number, row in enumerate(coefficients):
             query = row.reshape(self.domain.shape)
             value[number], variance[number], least = self.combine(query)
-            variance[number] -= ((query**2 * held).sum() - (query * held).sum() ** 2) / max(self.reports, 1)
+            variance[number] -= ((query**2 * shares).sum() - (query * shares).sum() ** 2) / max(self.reports, 1)
             variance[number] = max(variance[number], least)
         lowest, widths = coefficients.min(axis=1), np.ptp(coefficients, axis=1)
-        told = np.where(widths > 0, widths, 1.0)
-        stderr = np.where(widths > 0, standard_error(variance / told**2, self.reports), 0.0)
-        if not self.few:
-            return Measured(value, told * stderr)
+        scale = np.where(widths > 0, widths, 1.0)
+        stderr = np.where(widths > 0, standard_error(variance / scale**2, self.reports), 0.0)
+        if not self.few_reports:
+            return Measured(value, scale * stderr)
         # As shares: a sum whose coefficients reach from 0 to 1, like a range with cells that count in part.
         steep = [
             self.steepness(row.reshape(self.domain.shape) / width)
-            for row, width in zip(coefficients, told, strict=True)
+            for row, width in zip(coefficients, scale, strict=True)
         ]
         slope = np.where(widths > 0, steep, 0.0)
-        found = leaning((value - lowest) / told, stderr, slope, slope / 2)
-        low, high = found.ends()
-        return Measured(value, told * found.stderr, lowest + told * low, lowest + told * high)
+        scaled = leaning((value - lowest) / scale, stderr, slope, slope / 2)
+        low, high = scaled.ends()
+        return Measured(value, scale * scaled.stderr, lowest + scale * low, lowest + scale * high)
 
     def steepness(self, query: Floats) -> float:
         """How much the variance of a sum can change with a cell's share, per unit of it; 0 where it hardly does."""
@@ -93,8 +93,8 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
 def spread(share: Floats, reports: int) -> Floats:
     """f(1 - f)/n: a device answers for one tuple of levels only."""
-    held = np.clip(share, 0.0, 1.0)
-    return held * (1 - held) / max(reports, 1)
+    clipped = np.clip(share, 0.0, 1.0)
+    return clipped * (1 - clipped) / max(reports, 1)
 
 
 def expected_errors(even: GridRanges) -> dict[str, float]:

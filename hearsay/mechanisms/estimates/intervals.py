@@ -71,8 +71,8 @@ def _end(v: Floats, spread: Spread, reports: int, least: Number, width: Number) 
     middle = v + k * np.asarray(spread.linear) / 2
     root = middle**2 - rest * (v**2 - k * np.asarray(spread.constant))
     inside = (middle + np.sqrt(np.maximum(root, 0.0))) / rest
-    found = (root >= 0) & (inside >= least) & (inside <= top)
-    return np.where(at_most >= top, at_most, np.where(found, inside, at_least))
+    is_inside = (root >= 0) & (inside >= least) & (inside <= top)
+    return np.where(at_most >= top, at_most, np.where(is_inside, inside, at_least))
 
 
 def between(value: Floats, stderr: Floats, low: Floats, high: Floats) -> Measured:
@@ -87,9 +87,9 @@ def between(value: Floats, stderr: Floats, low: Floats, high: Floats) -> Measure
         return Measured(value, stderr)
     low = np.where(unknown, 0.0, np.where(plain, least, np.minimum(low, value)))
     high = np.where(unknown, 1.0, np.where(plain, most, np.maximum(high, value)))
-    told = (high - low) / (2 * Z95)
+    half_width = (high - low) / (2 * Z95)
     with np.errstate(invalid="ignore"):
-        stderr = np.where(told > FAR_OFF * stderr, told, stderr)
+        stderr = np.where(half_width > FAR_OFF * stderr, half_width, stderr)
     return Measured(value, stderr, low, high)
 
 
@@ -105,9 +105,9 @@ def leaning(value: Floats, stderr: Floats, slope: Number, half_step: Number) -> 
     The variance at the estimate was plugged in; at a share f it may be larger by `slope` |f - estimate|, as where a
     cell that was taken for empty holds somebody, or one that was taken for full does not.
     """
-    known, held = np.isfinite(stderr), np.clip(value, 0.0, 1.0)
+    known, clipped = np.isfinite(stderr), np.clip(value, 0.0, 1.0)
     error, rise, half = (np.where(known, part, 0.0) for part in (stderr, slope, half_step))
-    spreads = [Spread(error**2 + sign * rise * held, -sign * rise) for sign in (-1, 0, 1)]
+    spreads = [Spread(error**2 + sign * rise * clipped, -sign * rise) for sign in (-1, 0, 1)]
     return between(value, stderr, *score(value, spreads, 1, 2 * half))
 
 

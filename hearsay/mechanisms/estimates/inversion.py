@@ -73,17 +73,17 @@ class Inversion:
         stop = np.minimum(np.searchsorted(self._limits[0], ranks), self.cells.size - 1)
         window = self._window(stop)
         below = self.rising[window] + np.interp(window, self.cells, self.above) < ranks[:, None]
-        found = window.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)
+        position = window.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)
         before = np.where(stop > 0, self.cells[stop - 1], -1)
-        return np.where(below.any(axis=1), window[np.arange(ranks.size), found], before)
+        return np.where(below.any(axis=1), window[np.arange(ranks.size), position], before)
 
     def _first_reaching(self, ranks: Floats) -> Ends:
         """The first cell whose lower limit is at least the rank; the last one if none is."""
         stop = np.minimum(np.searchsorted(self._limits[1], ranks), self.cells.size - 1)
         window = self._window(stop)
         reached = self.rising[window] - np.interp(window, self.cells, self.below) >= ranks[:, None]
-        found = np.argmax(reached, axis=1)
-        return np.where(reached.any(axis=1), window[np.arange(ranks.size), found], self.cells[stop])
+        position = np.argmax(reached, axis=1)
+        return np.where(reached.any(axis=1), window[np.arange(ranks.size), position], self.cells[stop])
 
     def _window(self, stop: Ends) -> Ends:
         """The cells after the sampled one before each `stop`, up to it; repeated at the front where these are few."""

@@ -44,7 +44,7 @@ class RangeEstimate(CellEstimate, Ranges):
         return self._with_interval(cells, cells + 1, self.estimate[cells], self.stderr[cells])
 
     def _with_interval(self, x: Ends, y: Ends, value: Floats, stderr: Floats) -> Measured:
-        if self.domain.size == 1 or not self.few:
+        if self.domain.size == 1 or not self.few_reports:
             return Measured(value, stderr)
         slope, half_step = np.zeros(x.size), np.zeros(x.size)
         for start in range(0, x.size, _CHUNK):
@@ -53,7 +53,7 @@ class RangeEstimate(CellEstimate, Ranges):
         return leaning(value, stderr, np.where(stderr > 0, slope, 0.0), np.where(stderr > 0, half_step, 0.0))
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         """Whether reports are so few that `sensitivity` matters; plain intervals are as good if not."""
         return False
 

@@ -54,9 +54,9 @@ def metric_option(default: str | None) -> Option:
 def distances(table: Mapping[str, Any], domain: Cells) -> Distances:
     """The distance of every pair of cells (row-major), checked to be a metric."""
     check_size(domain)
-    found = _KINDS[table["kind"]](table, domain)
-    check_axioms(found)
-    return found
+    metric = _KINDS[table["kind"]](table, domain)
+    check_axioms(metric)
+    return metric
 
 
 def check_size(domain: Cells) -> None:
@@ -122,17 +122,17 @@ def _sensitive(table: Mapping[str, Any], domain: Cells) -> Distances:
         raise SpecificationError("domain.sensitive must list the sensitive values for metric sensitive, got none")
     chosen = np.zeros(domain.size, dtype=bool)
     chosen[list(domain.sensitive)] = True
-    found = np.where(chosen[:, None] | chosen[None, :], 1.0, 2.0)
-    np.fill_diagonal(found, 0.0)
-    return found
+    distances = np.where(chosen[:, None] | chosen[None, :], 1.0, 2.0)
+    np.fill_diagonal(distances, 0.0)
+    return distances
 
 
 def _graph(table: Mapping[str, Any], domain: Cells) -> Distances:
     """Shortest paths in a policy graph (Blowfish), by Floyd and Warshall."""
     if len(domain.axes) != 1:
         raise SpecificationError(f"options.metric of kind graph needs one axis, got {len(domain.axes)}")
-    found = np.full((domain.size, domain.size), inf)
-    np.fill_diagonal(found, 0.0)
+    distances = np.full((domain.size, domain.size), inf)
+    np.fill_diagonal(distances, 0.0)
     edges = table["edges"]
     if not isinstance(edges, list | tuple):
         raise SpecificationError(f"options.metric.edges must be a list, got {type(edges).__name__}")
@@ -149,20 +149,22 @@ def _graph(table: Mapping[str, Any], domain: Cells) -> Distances:
             raise SpecificationError(f"{where}: {error}") from None
         if x == y:
             raise SpecificationError(f"{where} must join two different values, got {edge!r}")
-        found[x, y] = found[y, x] = min(found[x, y], float(length))
+        distances[x, y] = distances[y, x] = min(distances[x, y], float(length))
     for middle in range(domain.size):
-        np.minimum(found, found[:, middle, None] + found[None, middle, :], out=found)
-    return found
+        np.minimum(distances, distances[:, middle, None] + distances[None, middle, :], out=distances)
+    return distances
 
 
 def _matrix(table: Mapping[str, Any], domain: Cells) -> Distances:
     try:
-        found = np.array(table["rows"], dtype=np.float64)
+        distances = np.array(table["rows"], dtype=np.float64)
     except (TypeError, ValueError):
         raise SpecificationError("options.metric.rows must be a list of equally long lists of numbers") from None
-    if found.shape != (domain.size, domain.size):
-        raise SpecificationError(f"options.metric.rows must be {domain.size} x {domain.size}, got shape {found.shape}")
-    return found
+    if distances.shape != (domain.size, domain.size):
+        raise SpecificationError(
+            f"options.metric.rows must be {domain.size} x {domain.size}, got shape {distances.shape}"
+        )
+    return distances
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any], Cells], Distances]] = {

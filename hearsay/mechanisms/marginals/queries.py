@@ -63,7 +63,7 @@ def tree_of(estimate: MarginalEstimate) -> Tree:
     """The Chow-Liu tree of an estimate's pairs."""
     tables = {pair: estimate.table(pair) for pair in _pairs(estimate.domain)}
     weights: dict[Edge, float] = {
-        pair: float(mutual_information(table.held.reshape(table.shape))) for pair, table in tables.items()
+        pair: float(mutual_information(table.projected.reshape(table.shape))) for pair, table in tables.items()
     }
     edges = spanning_tree(len(estimate.domain.axes), weights)
     return Tree.of(estimate.domain.shape, edges, {edge: tables[edge].value for edge in edges})
@@ -214,7 +214,7 @@ class AssociationQuery(AttributeQuery):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         table: Table = estimate.table(self.pair)
         if table.model:
-            value = known(float(mutual_information(table.held.reshape(table.shape))))
+            value = known(float(mutual_information(table.projected.reshape(table.shape))))
             unknown = (None, None)
             return [
                 Answer(view.text, None, None, "p-value", interval=unknown),
@@ -272,7 +272,7 @@ class TreeQuery(PairsQuery):
         for edge in tree_of(estimate).edges:
             table = estimate.table(edge)
             _, cell = _named(estimate.domain, edge)
-            value = known(float(mutual_information(table.held.reshape(table.shape))))
+            value = known(float(mutual_information(table.projected.reshape(table.shape))))
             interval: tuple[float | None, float | None] = (None, None)
             if not table.model:
                 found = measured_information(table)

@@ -45,14 +45,14 @@ class Table:
     model: str = ""  # the same in words
 
     @cached_property
-    def held(self) -> Floats:
+    def projected(self) -> Floats:
         """The nearest probability table: what is plugged into variances."""
         return project(self.value)
 
     @cached_property
     def conditional(self) -> Floats:
         """The covariance given the devices' values."""
-        sampling = np.diag(self.held) - np.outer(self.held, self.held)
+        sampling = np.diag(self.projected) - np.outer(self.projected, self.projected)
         return self.covariance - sampling / max(self.reports, 1)
 
     @cached_property
@@ -65,8 +65,8 @@ class Table:
     def measured(self) -> Measured:
         """Values and standard errors; with an interval where the normal one does not hold."""
         if self.largest:
-            far = self.far(self.stderr)
-            low, high = np.clip(self.value - far, 0.0, 1.0), np.clip(self.value + far, 0.0, 1.0)
+            reach = self.bernstein(self.stderr)
+            low, high = np.clip(self.value - reach, 0.0, 1.0), np.clip(self.value + reach, 0.0, 1.0)
             return Measured(self.value, self.stderr, low, high)
         if self.score is None:
             return Measured(self.value, self.stderr)
@@ -84,7 +84,7 @@ class Table:
         wide = (np.maximum(high - self.value, self.value - low) / Z95) ** 2
         return self.conditional + np.diag(np.maximum(wide - np.diag(self.conditional), 0.0))
 
-    def far(self, stderr: Floats, cells: int = 1) -> Floats:
+    def bernstein(self, stderr: Floats, cells: int = 1) -> Floats:
         """How far sums of so many cells may be off in few reports, by Bernstein's inequality."""
         return np.sqrt(2 * BERNSTEIN) * stderr + 2 * BERNSTEIN * cells * self.largest / (3 * max(self.reports, 1))
 

@@ -45,14 +45,14 @@ def area_under_curve(estimate: Any) -> Measured:
     slope = np.stack([above - value * totals[1], below - value * totals[0]]) / product
     of_labels = np.stack([np.full(negative.shape, 1.0), np.zeros(negative.shape)])
     rows = np.stack([np.moveaxis(part, 0, axis).reshape(-1) for part in (slope, of_labels)])
-    found = estimate.sums(rows)
-    stderr = found.stderr[:1]
+    sums = estimate.sums(rows)
+    stderr = sums.stderr[:1]
     if not np.isfinite(stderr).all():
         raise QueryError("auc needs more reports: its error is not known yet")
-    unsure = min(totals) < Z95 * found.stderr[1]  # whoever holds a label cannot be told from nobody
-    if found.low is None and not unsure:
+    unsure = min(totals) < Z95 * sums.stderr[1]  # whoever holds a label cannot be told from nobody
+    if sums.low is None and not unsure:
         return Measured(np.array([value]), stderr)
-    low, high = (value + end[:1] - found.value[:1] for end in found.ends())
+    low, high = (value + end[:1] - sums.value[:1] for end in sums.ends())
     if unsure:
         low, high = np.zeros(1), np.ones(1)
     return Measured(np.array([value]), stderr, low, high)
@@ -63,5 +63,5 @@ def label_axis(domain: Domain) -> int | None:
     axes = domain.axes if isinstance(domain, Cells) else ()
     named = [index for index, axis in enumerate(axes) if axis.name == LABEL and axis.size == LABELS]
     two_cells = [index for index, axis in enumerate(axes) if axis.size == LABELS]
-    found = named or two_cells
-    return found[0] if len(axes) == 2 and len(found) == 1 else None
+    candidates = named or two_cells
+    return candidates[0] if len(axes) == 2 and len(candidates) == 1 else None

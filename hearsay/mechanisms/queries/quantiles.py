@@ -40,10 +40,10 @@ class Quantile(Query):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         (axis,) = estimate.domain.axes
         numbers = np.array([_rank(text) for text in self.ranks])
-        found, bound = estimate.quantiles(numbers), estimate.rank_bound()
+        quantiles, bound = estimate.quantiles(numbers), estimate.rank_bound()
         answers = [
             replace(_answer(axis, text, int(cell), (int(first), int(last)), float(rank_stderr)), rank_bound=bound)
-            for text, cell, first, last, rank_stderr in zip(self.ranks, *found, strict=True)
+            for text, cell, first, last, rank_stderr in zip(self.ranks, *quantiles, strict=True)
         ]
         if view.method == "none":
             return answers

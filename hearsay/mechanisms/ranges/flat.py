@@ -62,12 +62,12 @@ class FlatEstimate(RangeEstimate):
     def variance(self, x: Ends, y: Ends, share: Floats) -> Floats:
         """Of ranges x..y-1 that hold these shares; of the whole domain it is that of a sum that is not known."""
         count, noise = (y - x).astype(np.float64), self.noise
-        held = np.clip(share, 0.0, 1.0)
-        moment = noise.a * count + noise.b * held + noise.c * count**2 + noise.d * count * held
-        moment -= noise.mean * held**2
+        clipped = np.clip(share, 0.0, 1.0)
+        moment = noise.a * count + noise.b * clipped + noise.c * count**2 + noise.d * count * clipped
+        moment -= noise.mean * clipped**2
         if noise.pairs:
             moment -= noise.pairs * np.clip(self._paired(x, y, count), 0.0, count)
-        variance: Floats = noise.scale * moment - held * (1 - held) / max(self.reports, 1)
+        variance: Floats = noise.scale * moment - clipped * (1 - clipped) / max(self.reports, 1)
         return variance
 
     def _paired(self, x: Ends, y: Ends, count: Floats) -> Floats:
@@ -84,7 +84,7 @@ class FlatEstimate(RangeEstimate):
         return paired
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         return self.noise.is_few()
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:

@@ -104,7 +104,7 @@ class SampledLevels:
         return reports
 
     def _by_level(self, levels: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Every level that has reports, with their places in rising order; one pass, however many levels there are."""
+        """Every level that has reports, with their positions in rising order; one pass for all levels."""
         order = np.argsort(levels, kind="stable")  # of such narrow integers a radix sort
         ends = np.cumsum(np.bincount(levels, minlength=len(self.oracles)))[: len(self.oracles)].tolist()
         for index, (start, end) in enumerate(pairwise([0, *ends])):
@@ -112,7 +112,7 @@ class SampledLevels:
                 yield index, order[start:end]
 
     def _own_reports(self, index: int, reports: Reports, here: NDArray[np.intp]) -> Reports:
-        """The reports at some places, all of one level, as its oracle knows them."""
+        """The reports at some positions, all of one level, as its oracle knows them."""
         variant = self.oracles[index].layout.single
         columns: Reports = variant.unpack(reports["symbol"][here].astype(np.uint64)) if variant.scalars else {}
         if variant.vector is not None:

@@ -74,10 +74,10 @@ class XorPairs:
     def of_prefixes(self, node: NDArray[np.int64], part: Floats) -> Floats:
         """Z of ranges between two prefixes (rows 0 and 1), which hold the given parts of the nodes that they cut."""
         parent = node // self.fanout
-        place = node - parent * self.fanout
+        digit = node - parent * self.fanout
         characters, before = self._characters
         total, distance = np.zeros(node.shape[1]), parent[0] ^ parent[1]
         for digits, character, earlier in zip(self.digits, characters[1:], before[1:], strict=True):
-            d = earlier[place] + character[place] * part
+            d = earlier[digit] + character[digit] * part
             total += (d[0] ** 2 + d[1] ** 2) * digits[0] - 2 * d[0] * d[1] * digits[distance]
         return total / self.fanout

@@ -63,7 +63,7 @@ def share_of_information(flips: tuple[float, float], seed: int) -> float:
     shares = random_tree(10, flips, generator)
     true = information(pairs_of(shares, 10))
     estimate = Surveys(make(InpHT, (2,) * 10, 2, 1.1, weights="uniform"), shares, seed + 1000).estimate(200_000)
-    noisy = {pair: float(mutual_information(estimate.table(pair).held.reshape(2, 2))) for pair in true}
+    noisy = {pair: float(mutual_information(estimate.table(pair).projected.reshape(2, 2))) for pair in true}
     best, ours = spanning_tree(10, true), spanning_tree(10, noisy)
     return sum(true[edge] for edge in ours) / sum(true[edge] for edge in best)
 

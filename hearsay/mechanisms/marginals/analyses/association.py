@@ -57,10 +57,10 @@ def associate(table: Table) -> Association:
 
 def naive_statistic(table: Table) -> float:
     """Pearson's statistic of the projected table as if it were counted."""
-    held = table.held.reshape(table.shape)
-    expected = np.outer(held.sum(axis=1), held.sum(axis=0))
+    shares = table.projected.reshape(table.shape)
+    expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     kept = expected > 0
-    return float(table.reports * ((held - expected)[kept] ** 2 / expected[kept]).sum())
+    return float(table.reports * ((shares - expected)[kept] ** 2 / expected[kept]).sum())
 
 
 def _sums(shape: tuple[int, ...]) -> tuple[Floats, Floats]:
@@ -101,8 +101,8 @@ def _weakest(table: Table) -> float:
 def _by_simulation(table: Table, statistic: float) -> float:
     """How often tables drawn under independence have a statistic as large."""
     generator = np.random.default_rng(_SEED)
-    held = table.value.reshape(table.shape)
-    p, q = project(held.sum(axis=1)), project(held.sum(axis=0))
+    shares = table.value.reshape(table.shape)
+    p, q = project(shares.sum(axis=1)), project(shares.sum(axis=0))
     values, vectors = np.linalg.eigh((table.covariance + table.covariance.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     drawn = np.outer(p, q).reshape(-1) + generator.standard_normal((_SIMULATED, table.value.size)) @ root.T

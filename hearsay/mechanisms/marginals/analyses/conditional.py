@@ -22,22 +22,24 @@ def conditional(table: Table, given: tuple[int, ...]) -> Measured:
     covariance = table.careful
     xx, xy = np.diag(covariance), np.einsum("ij,ij->i", same, covariance)
     yy = np.einsum("ij,jk,ik->i", same, covariance, same, optimize=True)
-    found = fieller(x, y, xx, xy, yy)
-    return _few(table, found, x, y - x, xx - 2 * xy + yy, int(same.sum(axis=1)[0]) - 1) if table.largest else found
+    ratio = fieller(x, y, xx, xy, yy)
+    return (
+        _few_reports(table, ratio, x, y - x, xx - 2 * xy + yy, int(same.sum(axis=1)[0]) - 1) if table.largest else ratio
+    )
 
 
-def _few(table: Table, found: Measured, x: Floats, rest: Floats, variance: Floats, cells: int) -> Measured:
+def _few_reports(table: Table, ratio: Measured, x: Floats, rest: Floats, variance: Floats, cells: int) -> Measured:
     """x/(x + rest), `rest` being a sum of so many cells, where reports are few."""
     if not np.isfinite(table.largest):
         unknown = np.full(x.shape, np.inf)
-        return Measured(found.value, unknown, np.zeros(x.shape), np.ones(x.shape))
+        return Measured(ratio.value, unknown, np.zeros(x.shape), np.ones(x.shape))
     spread = np.sqrt(np.maximum(variance, table.cautious**2))
-    own, others = table.far(table.stderr), table.far(spread, cells)
+    own, others = table.bernstein(table.stderr), table.bernstein(spread, cells)
     least, most = np.maximum(x - own, 0.0), np.maximum(x + own, 0.0)
     low = least / np.maximum(least + np.maximum(rest + others, 0.0), 1e-300)
     high = most / np.maximum(most + np.maximum(rest - others, 0.0), 1e-300)
     low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-    return Measured(found.value, np.maximum(found.stderr, (high - low) / (2 * Z95)), low, high)
+    return Measured(ratio.value, np.maximum(ratio.stderr, (high - low) / (2 * Z95)), low, high)
 
 
 def fieller(x: Floats, y: Floats, xx: Floats, xy: Floats, yy: Floats) -> Measured:

@@ -16,7 +16,7 @@ def consistent(estimate: Measures, attributes: Attributes) -> Floats:
     """The cells of a table of at most k attributes."""
     known = joined(estimate.known(attributes))
     masks = estimate.code.characters(attributes)
-    places = np.minimum(np.searchsorted(known.masks, masks), known.masks.size - 1)
-    theta = np.where(known.masks[places] == masks, known.theta[places], 0.0)
+    positions = np.minimum(np.searchsorted(known.masks, masks), known.masks.size - 1)
+    theta = np.where(known.masks[positions] == masks, known.theta[positions], 0.0)
     theta[0] = 1.0
     return estimate.code.to_cells(attributes) @ theta

@@ -34,11 +34,11 @@ def correlation(table: Table) -> Correlation:
     if len(table.shape) != 2:
         raise QueryError(f"a correlation needs two attributes, got {len(table.shape)}")
     binary = table.shape == (2, 2)
-    held = table.value if binary else table.held
-    value = float(coefficient(held, table.shape))
+    shares = table.value if binary else table.projected
+    value = float(coefficient(shares, table.shape))
     if not np.isfinite(value):
         return Correlation(np.nan, np.nan, np.nan, np.nan)
-    stderr = _first_order(held, table)
+    stderr = _first_order(shares, table)
     if binary and not _divides(table):
         return Correlation(value, stderr, -1.0, 1.0)
     if binary:
@@ -61,10 +61,11 @@ def _divides(table: Table) -> bool:
     return True
 
 
-def _first_order(held: Floats, table: Table) -> float:
+def _first_order(shares: Floats, table: Table) -> float:
     moved = [
-        (coefficient(held + _STEP * unit, table.shape) - coefficient(held - _STEP * unit, table.shape)) / (2 * _STEP)
-        for unit in np.eye(held.size)
+        (coefficient(shares + _STEP * unit, table.shape) - coefficient(shares - _STEP * unit, table.shape))
+        / (2 * _STEP)
+        for unit in np.eye(shares.size)
     ]
     gradient = np.array(moved)
     gradient[~np.isfinite(gradient)] = 0.0
@@ -78,8 +79,8 @@ def cramers_v(tables: Floats) -> Floats:
     expected = p * q
     parts = np.where(expected > 0, (tables - expected) ** 2 / np.where(expected > 0, expected, 1.0), 0.0)
     least = np.minimum((p > 0).sum(axis=(-1, -2)), (q > 0).sum(axis=(-1, -2))) - 1
-    found: Floats = np.sqrt(parts.sum(axis=(-1, -2)) / np.maximum(least, 1))
-    return found
+    coefficients: Floats = np.sqrt(parts.sum(axis=(-1, -2)) / np.maximum(least, 1))
+    return coefficients
 
 
 def coefficient(cells: Floats, shape: tuple[int, ...]) -> float:

@@ -52,10 +52,10 @@ def inward_distance(test: Association) -> float:
         return Z95 + (test.degrees - 1) / (2 * x)
     if stats.chi2.sf(test.statistic, test.degrees) >= LEVEL / 2:
         return inf
-    far = optimize.brentq(
+    noncentrality = optimize.brentq(
         lambda lower: stats.ncx2.sf(test.statistic, test.degrees, lower) - LEVEL / 2, 1e-12, test.statistic
     )
-    return x - sqrt(far)
+    return x - sqrt(noncentrality)
 
 
 def _extreme(table: Table, measure: Measure, sign: float, distance: float) -> float:
@@ -76,9 +76,9 @@ def _extreme(table: Table, measure: Measure, sign: float, distance: float) -> fl
         near = np.concatenate([drawn, _to_independence(table, vectors[:, kept], spread[kept])])
     for _ in range(_ROUNDS):
         values = at(near)
-        place = int(np.argmin(values))
-        if values[place] < value:
-            best, value = near[place] / np.linalg.norm(near[place]), float(values[place])
+        position = int(np.argmin(values))
+        if values[position] < value:
+            best, value = near[position] / np.linalg.norm(near[position]), float(values[position])
         width /= 2
         near = best + width * drawn / np.sqrt(root.shape[1])
         if large:
@@ -107,8 +107,8 @@ def _dependent(shape: tuple[int, ...]) -> Floats:
     for shift in range(max(shape)):
         for uneven in np.exp(np.linspace(-3, 3, _WEIGHTS)):
             table = np.zeros(shape)
-            for place in range(max(shape)):
-                table[place % shape[0], (place + shift) % shape[1]] = uneven ** (place % 2)
+            for position in range(max(shape)):
+                table[position % shape[0], (position + shift) % shape[1]] = uneven ** (position % 2)
             fully.append(table.reshape(-1) / table.sum())
     drawn = np.random.default_rng(_SEED).dirichlet(np.full(cells, 0.3), _DIRECTIONS)
     return np.concatenate([np.array(fully), drawn])
@@ -116,8 +116,8 @@ def _dependent(shape: tuple[int, ...]) -> Floats:
 
 def _to_independence(table: Table, vectors: Floats, spread: Floats) -> Floats:
     """The direction of the independent table with the same row and column sums, and its opposite."""
-    held = table.held.reshape(table.shape)
-    away = np.outer(held.sum(axis=1), held.sum(axis=0)).reshape(-1) - table.value
+    shares = table.projected.reshape(table.shape)
+    away = np.outer(shares.sum(axis=1), shares.sum(axis=0)).reshape(-1) - table.value
     direction = (away @ vectors) / np.sqrt(spread)
     length = float(np.linalg.norm(direction))
     return np.stack([direction, -direction]) / length if length > 0 else np.zeros((0, spread.size))

@@ -37,5 +37,5 @@ def measured_information(table: Table) -> Information:
     """I of a measured table of two attributes, with its interval."""
     if len(table.shape) != 2:
         raise QueryError(f"mutual information needs two attributes, got {len(table.shape)}")
-    value, test = float(mutual_information(table.held.reshape(table.shape))), associate(table)
+    value, test = float(mutual_information(table.projected.reshape(table.shape))), associate(table)
     return Information(value, *interval(table, mutual_information, value, test), test)

@@ -47,8 +47,8 @@ class Known:
     def touching(self, code: Code, attributes: Attributes) -> "Known":
         """Only those that touch every one of these attributes."""
         kept = np.ones(self.masks.size, dtype=bool)
-        for place in attributes:
-            kept &= self.masks & np.uint64(((1 << code.bits[place]) - 1) << code.shifts[place]) != 0
+        for attribute in attributes:
+            kept &= self.masks & np.uint64(((1 << code.bits[attribute]) - 1) << code.shifts[attribute]) != 0
         return Known(self.masks[kept], self.theta[kept], self.variance[kept])
 
 
@@ -77,10 +77,10 @@ def joined(parts: list[Known]) -> Known:
         np.concatenate([part.theta for part in parts]),
         np.concatenate([1 / part.variance for part in parts]),
     )
-    unique, place = np.unique(masks, return_inverse=True)
-    total = np.bincount(place, weight)
+    unique, position = np.unique(masks, return_inverse=True)
+    total = np.bincount(position, weight)
     # The same measurement seen in several tables is not measured more often: the mean variance stays a safe choice.
-    return Known(unique, np.bincount(place, weight * theta) / total, np.bincount(place) / total)
+    return Known(unique, np.bincount(position, weight * theta) / total, np.bincount(position) / total)
 
 
 def fit(estimate: Measures, attributes: Attributes) -> Table:
@@ -99,8 +99,8 @@ def _signs(code: Code, attributes: Attributes, masks: Masks) -> Floats:
     """The sign of every character (columns) at every real cell (rows)."""
     digits = np.unravel_index(np.arange(code.cells(attributes)), code.shape(attributes))
     words = np.zeros(len(digits[0]), dtype=np.uint64)
-    for place, digit in zip(attributes, digits, strict=True):
-        words |= digit.astype(np.uint64) << np.uint64(code.shifts[place])
+    for attribute, digit in zip(attributes, digits, strict=True):
+        words |= digit.astype(np.uint64) << np.uint64(code.shifts[attribute])
     return 1.0 - 2.0 * parity(words[:, None] & masks[None, :]).astype(np.float64)
 
 

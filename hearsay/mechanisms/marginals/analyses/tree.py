@@ -49,17 +49,17 @@ class Tree:
     @cached_property
     def parents(self) -> tuple[int | None, ...]:
         """Every attribute's parent, with attribute 0 as the root."""
-        neighbours: dict[int, list[int]] = {place: [] for place in range(len(self.sizes))}
+        neighbours: dict[int, list[int]] = {attribute: [] for attribute in range(len(self.sizes))}
         for one, other in self.edges:
             neighbours[one].append(other)
             neighbours[other].append(one)
         parents: list[int | None] = [None] * len(self.sizes)
         seen, waiting = {0}, [0]
         while waiting:
-            place = waiting.pop()
-            for near in sorted(neighbours[place]):
+            attribute = waiting.pop()
+            for near in sorted(neighbours[attribute]):
                 if near not in seen:
-                    parents[near] = place
+                    parents[near] = attribute
                     seen.add(near)
                     waiting.append(near)
         return tuple(parents)
@@ -73,36 +73,38 @@ class Tree:
     @cached_property
     def factors(self) -> tuple[Floats, ...]:
         """p(child | parent), parent along the rows; for the root its own shares."""
-        found: list[Floats] = []
-        for place, parent in enumerate(self.parents):
+        factors: list[Floats] = []
+        for attribute, parent in enumerate(self.parents):
             if parent is None:
-                near = next(other if one == place else one for one, other in self.edges if place in (one, other))
-                found.append(self.pair(place, near).sum(axis=1))
+                near = next(
+                    other if one == attribute else one for one, other in self.edges if attribute in (one, other)
+                )
+                factors.append(self.pair(attribute, near).sum(axis=1))
                 continue
-            joint = self.pair(parent, place)
-            held = joint.sum(axis=1, keepdims=True)
+            joint = self.pair(parent, attribute)
+            sums = joint.sum(axis=1, keepdims=True)
             even = np.full(joint.shape, 1 / joint.shape[1])
-            found.append(np.where(held > 0, joint / np.where(held > 0, held, 1.0), even))
-        return tuple(found)
+            factors.append(np.where(sums > 0, joint / np.where(sums > 0, sums, 1.0), even))
+        return tuple(factors)
 
     def marginal(self, attributes: Attributes) -> Floats:
         """What the tree says about these attributes: its joint distribution summed over all others, row-major."""
         needed = set(attributes)
-        for place in attributes:
-            while (parent := self.parents[place]) is not None:
+        for attribute in attributes:
+            while (parent := self.parents[attribute]) is not None:
                 needed.add(parent)
-                place = parent
+                attribute = parent
         if len(needed) > 40:
             raise QueryError(f"a tree's marginal must involve at most 40 attributes, got {len(needed)}")
         letters = {
-            place: chr(ord("a") + number) if number < 26 else chr(ord("A") + number - 26)
-            for number, place in enumerate(sorted(needed))
+            attribute: chr(ord("a") + number) if number < 26 else chr(ord("A") + number - 26)
+            for number, attribute in enumerate(sorted(needed))
         }
         terms, factors = [], []
-        for place in sorted(needed):
-            parent = self.parents[place]
-            terms.append(letters[place] if parent is None else letters[parent] + letters[place])
-            factors.append(self.factors[place])
-        wanted = "".join(letters[place] for place in attributes)
+        for attribute in sorted(needed):
+            parent = self.parents[attribute]
+            terms.append(letters[attribute] if parent is None else letters[parent] + letters[attribute])
+            factors.append(self.factors[attribute])
+        wanted = "".join(letters[attribute] for attribute in attributes)
         joint: Floats = np.einsum(",".join(terms) + "->" + wanted, *factors, optimize="greedy")
         return joint.reshape(-1)

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 class Parts(NamedTuple):
-    """What ranges of cells are made of: by range and part the coefficient's place in the row, and its weight."""
+    """What ranges of cells are made of: by range and part the coefficient's position in the row, and its weight."""
 
-    places: Places
+    positions: Positions
     weights: Floats
 
 
@@ -39,50 +39,50 @@ class HaarAxis:
         return power_of_two_at_least(self.size).bit_length() - 1
 
     @cached_property
-    def nodes(self) -> Places:
+    def nodes(self) -> Positions:
         """Of depth 0..h."""
         return np.array([1, *(1 << depth for depth in range(self.height))])
 
     @cached_property
-    def starts(self) -> Places:
+    def starts(self) -> Positions:
         """Where the coefficients of depth 0..h begin in the row."""
         return np.array([0, *(1 << depth for depth in range(self.height))])
 
     @cached_property
-    def shifts(self) -> Places:
+    def shifts(self) -> Positions:
         """A cell v lies in node v >> shift, in its right half where the bit below is 1; at the root it never is."""
         return np.arange(self.height + 1, 0, -1)
 
     @cached_property
-    def firsts(self) -> Places:
+    def firsts(self) -> Positions:
         """Where the parts of depth 0..h begin: one at the root, one at the only node below, then one for either end."""
         return np.array([0, 1, *range(2, 2 * self.height, 2)])
 
-    def parts(self, x: Places, y: Places) -> Parts:
+    def parts(self, x: Positions, y: Positions) -> Parts:
         """The cells x..y-1: at every depth but the root the nodes that either end cuts, once where it is the same."""
         y = np.where(y == self.size, 1 << self.height, y)
-        places = np.zeros((x.size, self.height + 1, 2), dtype=np.int64)
+        positions = np.zeros((x.size, self.height + 1, 2), dtype=np.int64)
         weights = np.zeros((x.size, self.height + 1, 2))
         weights[:, 0, 0] = (y - x) / (1 << self.height)
         shifts, sizes = self.shifts[1:], 1 << self.shifts[1:]
         for cut, (end, sign) in enumerate(((x, -1.0), (y, 1.0))):
             inside = end[:, None] & (sizes - 1)
             weights[:, 1:, cut] = sign * np.minimum(inside, sizes - inside) / sizes
-            # The padded end is beyond the last node, and cuts nothing: any place will do.
-            places[:, 1:, cut] = np.minimum(end[:, None] >> shifts, self.nodes[1:] - 1) + self.starts[1:]
-        same = places[:, :, 0] == places[:, :, 1]
+            # The padded end is beyond the last node, and cuts nothing: any position will do.
+            positions[:, 1:, cut] = np.minimum(end[:, None] >> shifts, self.nodes[1:] - 1) + self.starts[1:]
+        same = positions[:, :, 0] == positions[:, :, 1]
         weights[:, :, 0] += np.where(same, weights[:, :, 1], 0.0)
         weights[:, :, 1] = np.where(same, 0.0, weights[:, :, 1])
         kept = [0, *range(2, 2 * self.height + 2)]  # the root has one part,
         kept.remove(3)  # and so has the only node below it
-        return Parts(places.reshape(x.size, -1)[:, kept], weights.reshape(x.size, -1)[:, kept])
+        return Parts(positions.reshape(x.size, -1)[:, kept], weights.reshape(x.size, -1)[:, kept])
 
     @cached_property
     def cells(self) -> Parts:
-        """Every cell has one coefficient a depth: by cell and depth its place and weight."""
+        """Every cell has one coefficient a depth: by cell and depth its position and weight."""
         cells = np.arange(self.size)
-        places, weights = self.parts(cells, cells + 1)
-        return Parts(places[:, self.firsts], weights[:, self.firsts])
+        positions, weights = self.parts(cells, cells + 1)
+        return Parts(positions[:, self.firsts], weights[:, self.firsts])
 
     def rebuild(self, rows: Floats, power: int = 1) -> Floats:
         """Cells (first axis) from rows of coefficients (first axis), by the weights to a power."""
@@ -93,8 +93,8 @@ class HaarAxis:
             np.add(cells, own, out=halves[0::2])
             np.add(cells, own * (-1) ** power, out=halves[1::2])
             cells = halves
-        places, weights = (table[-1] for table in self.cells)
-        cells[self.size - 1] = np.tensordot(weights**power, rows[places], axes=1)
+        positions, weights = (table[-1] for table in self.cells)
+        cells[self.size - 1] = np.tensordot(weights**power, rows[positions], axes=1)
         return cells[: self.size]
 
     def weigh(self, queries: Floats) -> Floats:
@@ -112,8 +112,8 @@ class HaarAxis:
         rows = np.zeros((1 << self.height, *values.shape[1:]))
         for start, shift, weight in zip(self.starts, self.shifts, weights, strict=True):
             weighted = weight.reshape(-1, *(1,) * (values.ndim - 1)) * values
-            found = np.add.reduceat(weighted, np.arange(0, self.size, 1 << shift), axis=0)
-            rows[start : start + len(found)] = found
+            sums = np.add.reduceat(weighted, np.arange(0, self.size, 1 << shift), axis=0)
+            rows[start : start + len(sums)] = sums
         return rows
 
     def by_depth(self, rows: Floats) -> Floats:

@@ -51,8 +51,8 @@ class HaarEstimate(RangeEstimate):
             explained += unit * (level.explained[0] if level.explained is not None else 0.0)
             if level.reports:
                 of_nodes = np.repeat(of_nodes, level.differences.size // of_nodes.size)
-                nodes, told = level.telling(correlation)
-                of_nodes[nodes] += unit / level.reports * told
+                nodes, part = level.telling(correlation)
+                of_nodes[nodes] += unit / level.reports * part
         cumulative = np.zeros(domain.size + 1)
         np.cumsum(shares[: domain.size], out=cumulative[1:])
         cumulative[-1] = 1.0
@@ -85,14 +85,14 @@ class HaarEstimate(RangeEstimate):
                 explained += squares * level.explained[0] + products * level.explained[left ^ right]
             elif level.reports:
                 mean = left_weight * level.differences[left] + right_weight * level.differences[right]
-                told = least_explained(mean**2 / np.maximum(own, 1e-300), level.reports, 1 / self.correlation**2)
-                explained += own * told / level.reports
+                part = least_explained(mean**2 / np.maximum(own, 1e-300), level.reports, 1 / self.correlation**2)
+                explained += own * part / level.reports
         # The coins make noise whatever the truth is, and no estimate explains it away.
         variance = coins - explained - _one_level_only(value, self.reports)
         return value, np.maximum(variance, (1 - self.correlation**2) * coins)
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         return max(level.noise for level in self.levels) * self.correlation**2 * MANY > 1
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
@@ -118,5 +118,5 @@ def _halve(shares: Floats, differences: Floats) -> Floats:
 
 
 def _one_level_only(share: Floats, reports: int) -> Floats:
-    held = np.clip(share, 0.0, 1.0)
-    return held * (1 - held) / max(reports, 1)
+    clipped = np.clip(share, 0.0, 1.0)
+    return clipped * (1 - clipped) / max(reports, 1)

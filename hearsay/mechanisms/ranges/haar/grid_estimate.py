@@ -46,15 +46,15 @@ class HaarGridEstimate(GridRanges):
         cells = made._along(lambda axis, rows: axis.rebuild(rows), coefficients)
         of_rows, reported = made._along(HaarAxis.to_row, noise), made._along(HaarAxis.to_row, counts)
         coins = made._along(lambda axis, rows: axis.rebuild(rows, power=2), of_rows)
-        told = made._told(coefficients**2, 1.0, reported)
-        explained = made._along(lambda axis, rows: axis.rebuild(rows, power=2), told) + spread(cells, reports)
+        by_estimate = made._explained(coefficients**2, 1.0, reported)
+        explained = made._along(lambda axis, rows: axis.rebuild(rows, power=2), by_estimate) + spread(cells, reports)
         return replace(made, estimate=cells, stderr=standard_error(made._at_least(coins, explained), reports))
 
-    def _told(self, squared_means: Floats, squares: Floats | float, counts: Floats) -> Floats:
+    def _explained(self, squared_means: Floats, squares: Floats | float, counts: Floats) -> Floats:
         """What of a tuple's variance its own estimate explains."""
         part = squared_means / np.maximum(squares, 1e-300)
-        told = squares * least_explained(part, counts, 1 / self.correlation**2) / np.maximum(counts, 1)
-        return np.where(counts > 0, told, 0.0)
+        explained = squares * least_explained(part, counts, 1 / self.correlation**2) / np.maximum(counts, 1)
+        return np.where(counts > 0, explained, 0.0)
 
     def _along(self, change: Callable[[HaarAxis, Floats], Floats], tensor: Floats) -> Floats:
         """The change made along every axis of the tensor."""
@@ -63,20 +63,20 @@ class HaarGridEstimate(GridRanges):
         return tensor
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         return False
 
     def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         count = len(low)
-        place, squares = np.zeros((count, 1), dtype=np.int64), np.ones((count, 1))
+        index, squares = np.zeros((count, 1), dtype=np.int64), np.ones((count, 1))
         weights = []
         for number, axis in enumerate(self.axes):
             parts = axis.parts(low[:, number], after[:, number])
-            along = place[:, :, None] * self.coefficients.shape[number] + parts.places[:, None, :]
+            along = index[:, :, None] * self.coefficients.shape[number] + parts.positions[:, None, :]
             square = squares[:, :, None] * np.add.reduceat(parts.weights**2, axis.firsts, axis=1)[:, None, :]
-            place, squares = along.reshape(count, -1), square.reshape(count, -1)
+            index, squares = along.reshape(count, -1), square.reshape(count, -1)
             weights.append(parts.weights)
-        means = self.coefficients.reshape(-1)[place].reshape(count, 1, -1)
+        means = self.coefficients.reshape(-1)[index].reshape(count, 1, -1)
         for axis, weight in zip(self.axes, weights, strict=True):
             # By the depths of the axes before, this axis' parts, and the parts of the axes behind.
             means = means.reshape(count, means.shape[1], weight.shape[1], -1) * weight[:, None, :, None]
@@ -84,8 +84,8 @@ class HaarGridEstimate(GridRanges):
         means = means[:, :, 0]
         coins = squares @ self.noise.reshape(-1)
         value = means.sum(axis=1)
-        told = self._told(means**2, squares, self.counts.reshape(-1)).sum(axis=1)
-        return value, self._at_least(coins, told + spread(value, self.reports)), np.zeros(count)
+        explained = self._explained(means**2, squares, self.counts.reshape(-1)).sum(axis=1)
+        return value, self._at_least(coins, explained + spread(value, self.reports)), np.zeros(count)
 
     def _at_least(self, coins: Floats, explained: Floats) -> Floats:
         """The coins' noise less what is explained, but for what no truth explains."""
@@ -98,5 +98,5 @@ class HaarGridEstimate(GridRanges):
         weights = self._along(HaarAxis.weigh, query)
         means = self._along(HaarAxis.by_depth, weights * self.coefficients)
         squares = self._along(HaarAxis.by_depth, weights**2)
-        coins, told = (squares * self.noise).sum(), self._told(means**2, squares, self.counts).sum()
-        return float(means.sum()), float(coins - told), float((1 - self.correlation**2) * coins)
+        coins, explained = (squares * self.noise).sum(), self._explained(means**2, squares, self.counts).sum()
+        return float(means.sum()), float(coins - explained), float((1 - self.correlation**2) * coins)

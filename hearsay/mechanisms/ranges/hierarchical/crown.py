@@ -75,8 +75,8 @@ class Crown:
         """The units' shares, from every partition's estimates and the z of the trees below."""
         information, covariance, _ = self._solved
         even = self.cells / self.cells.sum()
-        told = below / self.below + self.design.T @ (self.precisions * np.concatenate([np.zeros(0), *estimates]))
-        shares: Floats = even + covariance @ (told - information @ even)
+        right_side = below / self.below + self.design.T @ (self.precisions * np.concatenate([np.zeros(0), *estimates]))
+        shares: Floats = even + covariance @ (right_side - information @ even)
         return shares
 
 

@@ -49,7 +49,7 @@ class CrownVariance:
         return self.prefixes / self.crown.below[:, None]
 
     @cached_property
-    def held(self) -> Floats:
+    def projected(self) -> Floats:
         """The nearest shares there can be: what is below 0 must not take anything from a heavy unit."""
         return project(self.f)
 
@@ -58,7 +58,7 @@ class CrownVariance:
         """The table of the variance of all partitions' estimates."""
         crown = self.crown
         weights = crown.precisions[:, None] * (crown.design @ self.prefixes)
-        f = crown.design @ self.held
+        f = crown.design @ self.projected
         starts = np.cumsum([0, *crown.sizes])
         scale, a, b, c, d, mean, _ = (np.array(field)[:, None] for field in zip(*self.noise, strict=True))
         squares = np.repeat(scale * a, crown.sizes) + np.repeat(scale * b, crown.sizes) * f
@@ -82,7 +82,7 @@ class CrownVariance:
         if self.pairs is not None:
             numbers = np.arange(K.shape[0])
             paired = K.T @ self.pairs[numbers[:, None] ^ numbers[None, :]] @ K
-        return np.stack([self._of_windows, K.T @ K, (K.T * self.held) @ K, paired], axis=2)
+        return np.stack([self._of_windows, K.T @ K, (K.T * self.projected) @ K, paired], axis=2)
 
     @cached_property
     def lines(self) -> Floats:
@@ -101,15 +101,15 @@ class CrownVariance:
 
         A prefix holds all units before `node` and `part` of that one.
         """
-        found = _between(self.tables, node, part)
+        values = _between(self.tables, node, part)
         if self._unknown is not None:
-            found[0] = np.where(_between(self._unknown, node, part)[0] > _NOT_KNOWN, UNKNOWN, found[0])
-        return found
+            values[0] = np.where(_between(self._unknown, node, part)[0] > _NOT_KNOWN, UNKNOWN, values[0])
+        return values
 
     def linear(self, node: Nodes, part: Floats) -> Floats:
         """Sum K f and sum K, shape (2, ranges)."""
-        held: Floats = _on(self.lines, node, part[..., None])
-        return (held[1] - held[0]).T
+        lines: Floats = _on(self.lines, node, part[..., None])
+        return (lines[1] - lines[0]).T
 
     def coefficient(self, unit: Nodes | int, node: Nodes, part: Floats) -> Floats:
         """K on a unit for every range."""
@@ -128,8 +128,8 @@ class CrownVariance:
 
 def _on(table: Floats, node: Nodes, part: Floats) -> Floats:
     low = table[node]
-    held: Floats = low + part * (table[node + 1] - low)
-    return held
+    interpolated: Floats = low + part * (table[node + 1] - low)
+    return interpolated
 
 
 def _between(tables: Floats, node: Nodes, part: Floats) -> Floats:

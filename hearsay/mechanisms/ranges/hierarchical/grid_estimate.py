@@ -68,7 +68,7 @@ class GridEstimate(GridRanges):
         return replace(made, estimate=cells, stderr=standard_error(variance - spread(cells, reports), reports))
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         return any(joint.noise.is_few() for joint in self.joints)
 
     def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
@@ -121,10 +121,10 @@ def _along(matrices: Sequence[Floats], tensor: Floats) -> Floats:
 def _each(rows: Sequence[Floats], tensor: Floats) -> Floats:
     """For every query the tensor contracted with that query's row along each axis."""
     count = len(rows[0])
-    held = rows[0] @ tensor.reshape(len(tensor), -1)
+    contracted = rows[0] @ tensor.reshape(len(tensor), -1)
     for row in rows[1:]:
-        held = np.einsum("qu,qur->qr", row, held.reshape(count, row.shape[1], -1))
-    return held.reshape(count)
+        contracted = np.einsum("qu,qur->qr", row, contracted.reshape(count, row.shape[1], -1))
+    return contracted.reshape(count)
 
 
 def _outer(vectors: Sequence[Floats]) -> Floats:

@@ -1,9 +1,9 @@
 """A plan of levels laid over a domain: which windows there are, which of them holds a cell, how all fit together.
 
 The levels of a plan make a tree. A level may have several **offsets**: its nodes are then also laid out shifted, around
-the end of the domain, by equal parts of a node's width, and a device of this level draws one of the layouts. So what a
-device reports at is a **place**: a level with a shift. Levels of at most `CROWN_UNITS` nodes are solved together
-(`crown`), and the last of them is made of the units that every shift is a multiple of.
+the end of the domain, by equal parts of a node's width, and a device of this level draws one of the layouts. So a
+device reports at a **shifted level**: a level with one of its shifts. Levels of at most `CROWN_UNITS` nodes are
+solved together (`crown`), and the last of them is made of the units that every shift is a multiple of.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from hearsay.mechanisms.ranges.hierarchical.tree import Inference, Tree
 CROWN_UNITS = 256
 
 
-class Place(NamedTuple):
+class ShiftedLevel(NamedTuple):
     """Where a device reports: a level of the tree (from 1), its nodes shifted by so many units."""
 
     level: int
@@ -76,36 +76,36 @@ class Hierarchy:
         return self.tree.spans[level] // self.tree.spans[self.depth]
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def shifted_levels(self) -> tuple[ShiftedLevel, ...]:
         """Level by level, and each level's shifts from 0 up."""
         return tuple(
-            Place(number, shift * self._width(number) // level.offsets)
+            ShiftedLevel(number, shift * self._width(number) // level.offsets)
             for number, level in enumerate(self.plan, start=1)
             for shift in range(level.offsets)
         )
 
     @property
     def shares(self) -> list[Fraction]:
-        """Parts of the devices at every place."""
-        levels = (self.plan[place.level - 1] for place in self.places)
+        """Parts of the devices at every shifted level."""
+        levels = (self.plan[shifted_level.level - 1] for shifted_level in self.shifted_levels)
         return [Fraction(level.parts, level.offsets) for level in levels]
 
-    def oracle(self, place: Place) -> str:
+    def oracle(self, shifted_level: ShiftedLevel) -> str:
         """The name of the oracle used there."""
-        return self.plan[place.level - 1].oracle
+        return self.plan[shifted_level.level - 1].oracle
 
-    def nodes(self, place: Place) -> int:
+    def nodes(self, shifted_level: ShiftedLevel) -> int:
         """How many nodes there are."""
-        return self.tree.nodes[place.level]
+        return self.tree.nodes[shifted_level.level]
 
-    def node(self, place: Place, cells: Indices) -> Indices:
+    def node(self, shifted_level: ShiftedLevel, cells: Indices) -> Indices:
         """The node of every cell."""
-        if not place.shift:
-            return self.tree.node(place.level, cells)
-        return self._window(place, cells // self.tree.spans[self.depth])
+        if not shifted_level.shift:
+            return self.tree.node(shifted_level.level, cells)
+        return self._window(shifted_level, cells // self.tree.spans[self.depth])
 
-    def _window(self, place: Place, units: Indices) -> Indices:
-        shifted: Indices = (units + place.shift) % self.units // self._width(place.level)
+    def _window(self, shifted_level: ShiftedLevel, units: Indices) -> Indices:
+        shifted: Indices = (units + shifted_level.shift) % self.units // self._width(shifted_level.level)
         return shifted
 
     @cached_property
@@ -113,11 +113,15 @@ class Hierarchy:
         """The window of every unit, for each level down to the units and each of its shifts."""
         units = np.arange(self.units)
         return tuple(
-            tuple(self._window(place, units) for place in self.places if place.level == level)
+            tuple(
+                self._window(shifted_level, units)
+                for shifted_level in self.shifted_levels
+                if shifted_level.level == level
+            )
             for level in range(1, self.depth + 1)
         )
 
     def inference(self, variances: Sequence[float]) -> Inference:
-        """Least squares, given the variance of a node's estimate at every place."""
+        """Least squares, given the variance of a node's estimate at every shifted level."""
         windows = tuple(chain.from_iterable(self.windows))
         return Inference(self.below, tuple(variances[len(windows) :]), windows, tuple(variances[: len(windows)]))

@@ -1,7 +1,7 @@
 """Choosing a hierarchy's levels, their oracles, offsets and how often each is asked, for a workload of ranges.
 
-For evenly spread devices the variance of a query is sum over places of (V/p) sum W^2: V the oracle's variance per
-report, p the place's probability, W the weights of its nodes. Averaged over the workload this is
+For evenly spread devices the variance of a query is sum over shifted levels of (V/p) sum W^2: V the oracle's variance
+per report, p the shifted level's probability, W the weights of its nodes. Averaged over the workload this is
 
     trace(C Omega) + sum over the levels below the units of kappa_l U_l
 

@@ -3,8 +3,8 @@
 Device    Draw a level of the tree, and one of its offsets, without looking at the value; report the value's node there
           by the level's oracle.
 Privacy   The oracle's: level and offset are independent of the value, and a device reports once.
-Estimate  The shares at every place from its own reports, made consistent by weighted least squares with the total known
-          to be 1 (`crown`, `tree`); a range is a difference of two cumulative shares.
+Estimate  The shares at every shifted level from its own reports, made consistent by weighted least squares with the
+          total known to be 1 (`crown`, `tree`); a range is a difference of two cumulative shares.
 Variance  exact for every range, `crown_variance` and `tree_variance`; without consistency, `tree_parts`.
                                                                                                     Kulkarni 5.3, 5.4
 """
@@ -51,8 +51,8 @@ class TreeEstimate(RangeEstimate):
         return cumulative[y] - cumulative[x], self.uncertainty.ranges(x, y)
 
     @property
-    def few(self) -> bool:
-        return self.uncertainty.few
+    def few_reports(self) -> bool:
+        return self.uncertainty.few_reports
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         slope = self.uncertainty.sensitivity(x, y)
@@ -97,7 +97,7 @@ class Hierarchical(LevelMechanism):
         if self._levels == "optimised" and not self.options["consistency"]:
             raise SpecificationError('options.consistency must be true with levels = "optimised", got false')
         self.hierarchy.check()
-        if not self.options["consistency"] and len(self.hierarchy.places) > len(self.plan):
+        if not self.options["consistency"] and len(self.hierarchy.shifted_levels) > len(self.plan):
             raise SpecificationError("options.consistency must be true where levels have offsets, got false")
 
     @property
@@ -131,22 +131,23 @@ class Hierarchical(LevelMechanism):
 
     @cached_property
     def levels(self) -> SampledLevels:
-        """The places, each as a level of its own."""
+        """The shifted levels, each as a level of its own."""
         hierarchy = self.hierarchy
         oracles = (
-            oracle_over(hierarchy.oracle(place), hierarchy.nodes(place), self.epsilon) for place in hierarchy.places
+            oracle_over(hierarchy.oracle(shifted_level), hierarchy.nodes(shifted_level), self.epsilon)
+            for shifted_level in hierarchy.shifted_levels
         )
         return SampledLevels(tuple(oracles), cumulative_thresholds(hierarchy.shares))
 
     def node(self, level: int, cells: Indices) -> Indices:
-        return self.hierarchy.node(self.hierarchy.places[level - 1], cells)
+        return self.hierarchy.node(self.hierarchy.shifted_levels[level - 1], cells)
 
     def estimate(self, state: State) -> CellEstimate:
         counts = self.levels.counts(state)
         noise = self._noise(counts)
         raw = [
-            level_shares(oracle, self.levels.state(state, place), own_counts)
-            for place, (oracle, own_counts) in enumerate(
+            level_shares(oracle, self.levels.state(state, shifted_level), own_counts)
+            for shifted_level, (oracle, own_counts) in enumerate(
                 zip(self.levels.oracles, self._own_counts, strict=True), start=1
             )
         ]
@@ -175,24 +176,27 @@ class Hierarchical(LevelMechanism):
         return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
 
     def _noise(self, counts: list[int]) -> tuple[LevelNoise, ...]:
-        places = zip(self.levels.oracles, counts, self._own_counts, strict=True)
-        return tuple(LevelNoise.of(oracle, count, own_counts) for oracle, count, own_counts in places)
+        pairs = zip(self.levels.oracles, counts, self._own_counts, strict=True)
+        return tuple(LevelNoise.of(oracle, count, own_counts) for oracle, count, own_counts in pairs)
 
     @cached_property
     def _own_counts(self) -> list[bool]:
-        """Whether a place's hashing oracle may divide by own counts: where its exact error can be told.
+        """Whether a shifted level's hashing oracle may divide by own counts: where its exact error can be told.
 
         That is everywhere in the crown, and below it where pairs of nodes line up with the characters (`xor_pairs`).
         """
         hierarchy, consistent = self.hierarchy, bool(self.options["consistency"])
         below = hierarchy.below
         aligned = all(fanout & (fanout - 1) == 0 for fanout in below.fanouts[1:]) and not below.last_ragged
-        return [consistent and (place.level <= hierarchy.depth or aligned) for place in hierarchy.places]
+        return [
+            consistent and (shifted_level.level <= hierarchy.depth or aligned)
+            for shifted_level in hierarchy.shifted_levels
+        ]
 
     def _variances(self, noise: tuple[LevelNoise, ...]) -> list[float]:
-        """Of a node's estimate at every place, as least squares weighs it."""
-        places = zip(noise, self.hierarchy.places, strict=True)
-        return [level.contrast_variance(self.hierarchy.nodes(place)) for level, place in places]
+        """Of a node's estimate at every shifted level, as least squares weighs it."""
+        pairs = zip(noise, self.hierarchy.shifted_levels, strict=True)
+        return [level.contrast_variance(self.hierarchy.nodes(shifted_level)) for level, shifted_level in pairs]
 
     @staticmethod
     def _pairs(

@@ -27,9 +27,9 @@ class PlannedLevel(NamedTuple):
     @classmethod
     def parse(cls, text: Any) -> "PlannedLevel":
         """The inverse of `str`."""
-        found = _PATTERN.fullmatch(text) if isinstance(text, str) else None
-        if found is not None:
-            fanout, oracle, parts, offsets = found.groups()
+        match = _PATTERN.fullmatch(text) if isinstance(text, str) else None
+        if match is not None:
+            fanout, oracle, parts, offsets = match.groups()
             made = cls(int(fanout), oracle, int(parts), int(offsets or 1))
             if made.fanout >= 2 and 1 <= made.parts <= PARTS and 1 <= made.offsets <= MOST_OFFSETS:
                 return made

@@ -158,8 +158,8 @@ class Inference:
         first_of_edge = (self.tree.nodes[level] - 1) * fanout
         own = z[first_of_edge:].copy() if ragged else None
         share = excess / fanout
-        for place in range(fanout):
-            part = z[place::fanout]
+        for position in range(fanout):
+            part = z[position::fanout]
             part += share[: part.size]
         if own is not None:
             weights = np.full(own.size, self.blended[level + 1])
@@ -172,7 +172,7 @@ class Inference:
 def sum_children(values: Floats, fanout: int, parents: int) -> Floats:
     """Sum every `fanout` neighbours; the last sum may have fewer."""
     total = np.zeros(parents)
-    for place in range(fanout):
-        part = values[place::fanout]
+    for position in range(fanout):
+        part = values[position::fanout]
         total[: part.size] += part
     return total

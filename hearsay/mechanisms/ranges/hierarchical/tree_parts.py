@@ -60,7 +60,7 @@ class PartsEstimate(RangeEstimate):
         return value, variance - self._one_level_only(value)
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         return any(level.is_few() for level in self.noise)
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
@@ -76,8 +76,8 @@ class PartsEstimate(RangeEstimate):
         return variance
 
     def _one_level_only(self, share: Floats) -> Floats:
-        held = np.clip(share, 0.0, 1.0)
-        return held * (1 - held) / max(self.reports, 1)
+        clipped = np.clip(share, 0.0, 1.0)
+        return clipped * (1 - clipped) / max(self.reports, 1)
 
     @cached_property
     def _prefix_values(self) -> Floats:

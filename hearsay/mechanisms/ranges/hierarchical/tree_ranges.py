@@ -22,7 +22,7 @@ Ends = NDArray[np.int64]
 
 
 def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, Floats]:
-    """Sum of all places' variances for cells x..y-1, 0 <= x <= y <= D, and the share f that they hold."""
+    """Sum of all shifted levels' variances for cells x..y-1, 0 <= x <= y <= D, and the share f that they hold."""
     tree = context.inference.tree
     node, part = _cuts(context, x, y)
     index = node.astype(np.int64)
@@ -34,10 +34,10 @@ def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, 
     share -= before
     mass = part * share
     mass += before
-    held = mass[:, 1] - mass[:, 0]
+    shares = mass[:, 1] - mass[:, 0]
     top = context.top.quadratic(cut, part[0])
     if tree.height == 1:
-        return top[0], held[-1]
+        return top[0], shares[-1]
     # The sums of q^2 and q^2 f are those of q and q f less q (1 - q) of the cut nodes.
     together = node[:, 0] == node[:, 1]
     lacking = 1 - part
@@ -48,11 +48,11 @@ def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, 
     fanouts = np.array(tree.fanouts[1:], dtype=np.float64)[:, None]
     np.subtract(fanouts * missing[:-1], missing[1:], out=square[1:])
     lacking *= share
-    missing = held - lacking[:, 0]
+    missing = shares - lacking[:, 0]
     missing -= lacking[:, 1]
     np.subtract(missing[1:], missing[:-1], out=square_f[1:])
-    np.subtract(held[1:], held[:-1], out=total_f[1:])
-    pulls = _pulls(context, node, _held(part, together), context.top.coefficient(cut, cut, part[0]))
+    np.subtract(shares[1:], shares[:-1], out=total_f[1:])
+    pulls = _pulls(context, node, _parts_of_cut_nodes(part, together), context.top.coefficient(cut, cut, part[0]))
     pulls *= mass[1:] - mass[:-1]
     square_f[1:] += 2 * (pulls[:, 1] - pulls[:, 0])
     square[0], square_f[0] = top[1], top[2]
@@ -66,14 +66,14 @@ def range_variances(context: "TreeVariance", x: Ends, y: Ends) -> tuple[Floats, 
         for level, pairs in enumerate(context.pairs, start=1):
             if pairs is not None:
                 sums.paired[level] = pairs.of_prefixes(index[level] - context.offsets[level] - 1, part[level])
-    return top[0] + sums.variance(context), held[-1]
+    return top[0] + sums.variance(context), shares[-1]
 
 
 def range_slopes(context: "TreeVariance", x: Ends, y: Ends) -> Floats:
     """How much the variance of the share of cells x..y-1 can change with it, at most."""
     node, part = _cuts(context, x, y)
     cut = node[0].astype(np.int64)
-    q = _held(part, node[:, 0] == node[:, 1])
+    q = _parts_of_cut_nodes(part, node[:, 0] == node[:, 1])
     pulls = _pulls(context, node, q, context.top.coefficient(cut, cut, part[0]))
     return context.slopes.of_ranges(node, part[0], q, pulls)
 
@@ -94,15 +94,15 @@ def _correct_parts(context: "TreeVariance", node: Floats, part: Floats) -> None:
     """On the edge, a prefix' q is the mean of the children's, weighted by their blended variances."""
     inference, tree = context.inference, context.inference.tree
     for level in range(tree.last_ragged, 0, -1):
-        child, place = node[level], node[level] - (tree.nodes[level] - 1) * tree.fanouts[level]
+        child, before = node[level], node[level] - (tree.nodes[level] - 1) * tree.fanouts[level]
         weight: Floats | float = inference.blended[level + 1]
         if level < tree.last_ragged:
             weight = np.where(child == tree.nodes[level + 1] - 1, inference.edge_blended[level + 1], weight)
-        held = (place * inference.blended[level + 1] + part[level] * weight) / inference.edge_below[level]
-        part[level - 1] = np.where(node[level - 1] == tree.nodes[level] - 1, held, part[level - 1])
+        part_of_edge = (before * inference.blended[level + 1] + part[level] * weight) / inference.edge_below[level]
+        part[level - 1] = np.where(node[level - 1] == tree.nodes[level] - 1, part_of_edge, part[level - 1])
 
 
-def _held(part: Floats, together: NDArray[np.bool_]) -> Floats:
+def _parts_of_cut_nodes(part: Floats, together: NDArray[np.bool_]) -> Floats:
     """q of the cut nodes: what the range holds of them."""
     q = part.copy()
     q[:, 0] = (1 - part[:, 0]) - together * (1 - part[:, 1])
@@ -180,8 +180,8 @@ def _correct_edge(context: "TreeVariance", sums: Sums, node: Floats, part: Float
     """The edge has another w and fewer children than the other nodes, whose q need not average to its own."""
     inference, tree = context.inference, context.inference.tree
     last = np.array(tree.nodes[1:], dtype=np.float64)[:, None, None] - 1
-    held = np.where(node == last, part, 0.0)
-    q = held[:, 1] - held[:, 0]
+    edge_parts = np.where(node == last, part, 0.0)
+    q = edge_parts[:, 1] - edge_parts[:, 0]
     totals = node + part
     whole = totals[:, 1] - totals[:, 0]
     sums.total, sums.edge = np.zeros(whole.shape), np.zeros(whole.shape)

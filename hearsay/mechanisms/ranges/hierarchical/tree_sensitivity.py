@@ -1,13 +1,13 @@
 """How much the variance of a range can change with its share: what one more at a cell adds, where that is most.
 
-With rate = scale max(b, ...) of a place's `level_noise`, somebody more at a cell adds at most
+With rate = scale max(b, ...) of a shifted level's `level_noise`, somebody more at a cell adds at most
 
-    sum over places of rate W^2, with W of the cell's node at each.
+    sum over shifted levels of rate W^2, with W of the cell's node at each.
 
 On the units this is the square of a norm of the query, looked up like everything in `crown_variance`: between cuts a
 norm is at most what lies between its values at the cuts. Below a unit that the range does not cut K only shrinks, which
-enters as one place more. Below a cut one, the path to the cut cell is followed: of the children of a cut node those
-outside the range have K = pull, those inside pull + 1 (`tree_ranges`), and below them it shrinks.
+enters as one shifted level more. Below a cut one, the path to the cut cell is followed: of the children of a cut node
+those outside the range have K = pull, those inside pull + 1 (`tree_ranges`), and below them it shrinks.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class TreeSensitivity:
 
     @cached_property
     def _rates(self) -> Floats:
-        """Of level 2..h, for K in the place of W."""
+        """Of level 2..h, for K instead of W."""
         return np.array([level.slope for level in self.noise]) * self._own[1:] ** 2
 
     @cached_property

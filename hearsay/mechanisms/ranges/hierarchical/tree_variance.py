@@ -92,7 +92,7 @@ class TreeVariance:
         return float(prefixes[-1] - prefixes[-2])
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         """Whether some place has few reports."""
         return any(level.is_few() for level in (*self.top.noise, *self.noise))
 
@@ -106,8 +106,8 @@ class TreeVariance:
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
         """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""
-        places, share = range_variances(self, x, y)
-        return places - self._one_place_only(share)
+        variance, share = range_variances(self, x, y)
+        return variance - self._one_place_only(share)
 
     def cells(self) -> Floats:
         """Variance of every single cell, in O(D)."""
@@ -171,8 +171,8 @@ class TreeVariance:
         The last term of docs/ranges.md: the sum over the places of W at a cell's nodes is 1 in the range and 0 outside,
         up to a constant.
         """
-        held = np.clip(share, 0.0, 1.0)
-        return held * (1 - held) / max(self.reports, 1)
+        clipped = np.clip(share, 0.0, 1.0)
+        return clipped * (1 - clipped) / max(self.reports, 1)
 
 
 class _Sums:

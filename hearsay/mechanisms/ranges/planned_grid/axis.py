@@ -41,8 +41,8 @@ class BinaryAxis:
         above = self.leaves // 2
         node = cells * above // self.size
         second = (cells > 0) & ((cells - 1) * above // self.size == node)
-        found: Indices = 2 * node + second
-        return found
+        leaf: Indices = 2 * node + second
+        return leaf
 
     def node(self, level: int, cells: Indices) -> Indices:
         """The node of a level that holds each cell."""
@@ -105,6 +105,6 @@ class BinaryAxis:
         shifts = np.arange(self.height, -1, -1)
         first = leaves[:, :, None] >> shifts << shifts
         end = first + (1 << shifts)
-        held = np.minimum(end, y[:, None, None]) - np.maximum(first, x[:, None, None])
-        averages = np.maximum(held, 0) / (1 << shifts)
+        covered = np.minimum(end, y[:, None, None]) - np.maximum(first, x[:, None, None])
+        averages = np.maximum(covered, 0) / (1 << shifts)
         return np.diff(averages, axis=2, prepend=0.0)

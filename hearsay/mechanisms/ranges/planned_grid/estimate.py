@@ -27,8 +27,8 @@ class PlannedGridEstimate(GridRanges):
     ) -> "PlannedGridEstimate":
         """Every cell with its standard error."""
         # The nearest shares there can be: what is below 0 must not take anything from a heavy cell.
-        held = project(cells.reshape(-1)).reshape(cells.shape)
-        uncertainty = TupleVariance(axes, inference, held)
+        shares = project(cells.reshape(-1)).reshape(cells.shape)
+        uncertainty = TupleVariance(axes, inference, shares)
         stderr = standard_error(uncertainty.cells() - spread(cells, reports), reports)
         return cls(domain, reports, cells, stderr, uncertainty)
 
@@ -37,7 +37,7 @@ class PlannedGridEstimate(GridRanges):
         return cumulative(self.estimate)
 
     @property
-    def few(self) -> bool:
+    def few_reports(self) -> bool:
         return any(noise.is_few() for noise in self.uncertainty.inference.noise)
 
     def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:

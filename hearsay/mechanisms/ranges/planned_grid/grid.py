@@ -94,7 +94,7 @@ class PlannedGrid(LevelMechanism):
         for number, own in enumerate(boxes, start=1):
             if len(own) != len(finest) or any(count > most for count, most in zip(own, finest, strict=False)):
                 raise SpecificationError(
-                    f"options.levels must have tuples of at most {_times(finest)} boxes, got {_times(own)} at place "
+                    f"options.levels must have tuples of at most {_times(finest)} boxes, got {_times(own)} as number "
                     f"{number}"
                 )
         if finest not in boxes or len(set(boxes)) < len(boxes):

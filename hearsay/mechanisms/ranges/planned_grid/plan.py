@@ -51,9 +51,9 @@ class PlannedTuple(NamedTuple):
     @classmethod
     def parse(cls, text: Any) -> "PlannedTuple":
         """The inverse of `str`."""
-        found = _PATTERN.fullmatch(text) if isinstance(text, str) else None
-        if found is not None:
-            boxes, oracle, parts = found.groups()
+        match = _PATTERN.fullmatch(text) if isinstance(text, str) else None
+        if match is not None:
+            boxes, oracle, parts = match.groups()
             made = cls(tuple(map(int, boxes.split("x"))), oracle, int(parts))
             powers = all(count > 0 and count & (count - 1) == 0 for count in made.boxes)
             known = oracle in ORACLES or NUMBERED_OLH.fullmatch(oracle)

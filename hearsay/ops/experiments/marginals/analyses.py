@@ -152,7 +152,9 @@ def trees(settings: Settings) -> Iterator[Result]:
                         for pair in combinations(range(10), 2)
                     }
                     estimate = survey(build(method, 10, 2, epsilon), people, settings.random, generator)
-                    noisy = {pair: float(mutual_information(estimate.table(pair).held.reshape(2, 2))) for pair in true}
+                    noisy = {
+                        pair: float(mutual_information(estimate.table(pair).projected.reshape(2, 2))) for pair in true
+                    }
                     total = sum(true[edge] for edge in spanning_tree(10, noisy))
                     most = sum(true[edge] for edge in spanning_tree(10, true))
                     totals.append(total)

@@ -19,7 +19,7 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.oracles.oracle import oracle_over
 from hearsay.mechanisms.ranges.haar.line import Haar
-from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy, Place
+from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy, ShiftedLevel
 from hearsay.mechanisms.ranges.hierarchical.level_plan import contrast_variance, expected_variance, spread
 from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan, PlannedLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
@@ -69,27 +69,27 @@ class TreeMethod:
     def _variances(self, reports: Floats) -> list[float]:
         hierarchy = self.hierarchy
         return [
-            _variance(hierarchy.oracle(place), hierarchy.nodes(place), self.epsilon) / count
-            for place, count in zip(hierarchy.places, reports, strict=True)
+            _variance(hierarchy.oracle(shifted_level), hierarchy.nodes(shifted_level), self.epsilon) / count
+            for shifted_level, count in zip(hierarchy.shifted_levels, reports, strict=True)
         ]
 
     def draw(self, devices: Counts, generator: np.random.Generator) -> Floats:
         """One estimate of every cell's share."""
         hierarchy, raw, reports = self.hierarchy, [], []
-        for place, share in zip(hierarchy.places, self.shares, strict=True):
-            here = generator.binomial(_devices_at(hierarchy, place, devices), share)
+        for shifted_level, share in zip(hierarchy.shifted_levels, self.shares, strict=True):
+            here = generator.binomial(_devices_at(hierarchy, shifted_level, devices), share)
             reports.append(int(here.sum()))
-            raw.append(_draw_shares(hierarchy.oracle(place), here, self.epsilon, generator))
+            raw.append(_draw_shares(hierarchy.oracle(shifted_level), here, self.epsilon, generator))
         inference = hierarchy.inference(self._variances(np.array(reports)))
         in_crown = len(inference.windows)
         return inference.leaves(raw[:in_crown], raw[in_crown:])
 
 
-def _devices_at(hierarchy: Hierarchy, place: Place, devices: Counts) -> Counts:
+def _devices_at(hierarchy: Hierarchy, shifted_level: ShiftedLevel, devices: Counts) -> Counts:
     """How many devices every node of a place holds."""
-    pieces = np.arange(0, devices.size, hierarchy.tree.spans[max(place.level, hierarchy.depth)])
-    held = np.add.reduceat(devices, pieces)
-    return np.bincount(hierarchy.node(place, pieces), weights=held).astype(np.int64)
+    pieces = np.arange(0, devices.size, hierarchy.tree.spans[max(shifted_level.level, hierarchy.depth)])
+    counts = np.add.reduceat(devices, pieces)
+    return np.bincount(hierarchy.node(shifted_level, pieces), weights=counts).astype(np.int64)
 
 
 def _variance(oracle: str, nodes: int, epsilon: float) -> float:

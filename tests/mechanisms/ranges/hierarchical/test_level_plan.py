@@ -32,8 +32,9 @@ def rmse(mechanism: Any, workload: str) -> float:
     """Predicted root mean squared error x 1000 for N devices."""
     hierarchy = mechanism.hierarchy
     variances = [
-        contrast_variance(hierarchy.oracle(place), hierarchy.nodes(place), mechanism.epsilon) / (N * share)
-        for place, share in zip(hierarchy.places, mechanism.levels.probabilities, strict=True)
+        contrast_variance(hierarchy.oracle(shifted_level), hierarchy.nodes(shifted_level), mechanism.epsilon)
+        / (N * share)
+        for shifted_level, share in zip(hierarchy.shifted_levels, mechanism.levels.probabilities, strict=True)
     ]
     found = expected_variance(hierarchy.inference(variances), spread(hierarchy.below, workload))
     return float(1000 * np.sqrt(found))
@@ -89,9 +90,12 @@ def test_no_other_shares_do_better() -> None:
     workload = spread(hierarchy.below, "all")
 
     def error(shares: np.ndarray) -> float:
-        of_places = [variance[place.level - 1] * levels[place.level - 1].offsets for place in hierarchy.places]
-        chances = [shares[place.level - 1] for place in hierarchy.places]
-        return expected_variance(hierarchy.inference(np.array(of_places) / chances), workload)
+        of_shifted_levels = [
+            variance[shifted_level.level - 1] * levels[shifted_level.level - 1].offsets
+            for shifted_level in hierarchy.shifted_levels
+        ]
+        chances = [shares[shifted_level.level - 1] for shifted_level in hierarchy.shifted_levels]
+        return expected_variance(hierarchy.inference(np.array(of_shifted_levels) / chances), workload)
 
     shares = best_shares(hierarchy, variance, workload, np.full(6, 1 / 6), rounds=400)
     least = error(shares)

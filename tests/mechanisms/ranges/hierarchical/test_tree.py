@@ -47,8 +47,10 @@ def place_matrices(hierarchy: Hierarchy) -> list[np.ndarray]:
     """1 where a node of a place holds a cell."""
     cells = np.arange(hierarchy.size)
     return [
-        (hierarchy.node(place, cells)[None, :] == np.arange(hierarchy.nodes(place))[:, None]).astype(float)
-        for place in hierarchy.places
+        (hierarchy.node(shifted_level, cells)[None, :] == np.arange(hierarchy.nodes(shifted_level))[:, None]).astype(
+            float
+        )
+        for shifted_level in hierarchy.shifted_levels
     ]
 
 
@@ -72,8 +74,10 @@ def leaves(hierarchy: Hierarchy, variances: list[float], raw: list[np.ndarray]) 
 
 def random_case(hierarchy: Hierarchy, seed: int) -> tuple[list[float], list[np.ndarray]]:
     generator = np.random.default_rng(seed)
-    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.places)))
-    return variances, [generator.normal(size=hierarchy.nodes(place)) for place in hierarchy.places]
+    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.shifted_levels)))
+    return variances, [
+        generator.normal(size=hierarchy.nodes(shifted_level)) for shifted_level in hierarchy.shifted_levels
+    ]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -112,7 +116,7 @@ def test_levels_without_reports_have_no_say(unknown: tuple[int, ...], units: int
 
 def dense_weights(hierarchy: Hierarchy, variances: list[float], query: np.ndarray) -> list[np.ndarray]:
     """The weights that the inference really gives every raw estimate, by place."""
-    nothing = [np.zeros(hierarchy.nodes(place)) for place in hierarchy.places]
+    nothing = [np.zeros(hierarchy.nodes(shifted_level)) for shifted_level in hierarchy.shifted_levels]
     constant = query @ leaves(hierarchy, variances, nothing)
     found = []
     for index, none in enumerate(nothing):
@@ -135,8 +139,8 @@ def dense_variance(
 ) -> float:
     """The formula of `level_noise` with those weights."""
     total = 0.0
-    of_places = zip(dense_weights(hierarchy, variances, query), place_matrices(hierarchy), noise, strict=True)
-    for w, matrix, own in of_places:
+    of_shifted_levels = zip(dense_weights(hierarchy, variances, query), place_matrices(hierarchy), noise, strict=True)
+    for w, matrix, own in of_shifted_levels:
         shares = matrix @ f
         numbers = np.arange(w.size)
         padded = np.zeros(1 << int(w.size - 1).bit_length())
@@ -153,9 +157,9 @@ def dense_variance(
 def check_variances(hierarchy: Hierarchy, seed: int, pairs: float) -> None:
     """Every range where there are few, else a sample; and every cell."""
     generator = np.random.default_rng(seed)
-    noise = tuple(LevelNoise(*generator.uniform(0.1, 2.0, 6), pairs=pairs) for _ in hierarchy.places)
+    noise = tuple(LevelNoise(*generator.uniform(0.1, 2.0, 6), pairs=pairs) for _ in hierarchy.shifted_levels)
     f = generator.dirichlet(np.full(hierarchy.size, 0.5))
-    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.places)))
+    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.shifted_levels)))
     inference = hierarchy.inference(variances)
     in_crown, tree = len(inference.windows), inference.tree
     matrices = place_matrices(hierarchy)
@@ -206,8 +210,8 @@ def test_pairs_of_characters_are_exact_where_fanouts_are_powers_of_two(shape: Sh
 def test_slopes_bound_what_one_more_at_any_cell_adds(shape: Shape) -> None:
     """And closely: where reports are few, intervals are as wide as the slope says."""
     hierarchy, generator = hierarchy_of(shape), np.random.default_rng(5)
-    noise = tuple(LevelNoise(*generator.uniform(0.1, 2.0, 6), pairs=0.0) for _ in hierarchy.places)
-    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.places)))
+    noise = tuple(LevelNoise(*generator.uniform(0.1, 2.0, 6), pairs=0.0) for _ in hierarchy.shifted_levels)
+    variances = list(generator.uniform(0.05, 3.0, len(hierarchy.shifted_levels)))
     inference = hierarchy.inference(variances)
     in_crown = len(inference.windows)
     even = np.full(inference.tree.nodes[1], 1 / inference.tree.nodes[1])
@@ -223,8 +227,12 @@ def test_slopes_bound_what_one_more_at_any_cell_adds(shape: Shape) -> None:
     cells = np.arange(hierarchy.size)
     for low, high, slope in zip(x, y, slopes, strict=True):
         query = ((cells >= low) & (cells < high)).astype(float)
-        of_places = zip(dense_weights(hierarchy, variances, query), hierarchy.places, noise, strict=True)
-        added = sum(own.slope * w[hierarchy.node(place, cells)] ** 2 for w, place, own in of_places)
+        of_shifted_levels = zip(
+            dense_weights(hierarchy, variances, query), hierarchy.shifted_levels, noise, strict=True
+        )
+        added = sum(
+            own.slope * w[hierarchy.node(shifted_level, cells)] ** 2 for w, shifted_level, own in of_shifted_levels
+        )
         ratios.append(slope / np.max(added))
     assert min(ratios) > 1 - 1e-9
     assert max(ratios) < 2.5
