@@ -49,7 +49,7 @@ class TestAnswers:
         assert "NaN" not in json.dumps([found.table() for found in answer(parse_text("frequencies"), unknown)])
 
     def test_fields_that_do_not_apply_are_absent(self) -> None:
-        assert set(one(FIVE, "range 1 3").table()) == {"query", "value", "stderr", "low", "high"}
+        assert set(one(FIVE, "range 1 3").table()) == {"query", "item", "value", "stderr", "low", "high"}
 
 
 class TestOneAxis:
@@ -194,7 +194,7 @@ class TestRefusals:
             (FIVE, "point \u0663", "must be an integer in 0..4, got"),
             (FIVE, "quantile nan", "above 0 and below 1"),
             (FIVE, "quantile x", "above 0 and below 1"),
-            (FIVE, "cdf 3", "takes no argument"),
+            (FIVE, "frequencies 3", "takes no argument"),
             (FIVE, "top 0", "whole number in 1..999999999"),
             (FIVE, "top -3", "whole number in 1..999999999"),
             (FIVE, "top 1 2", "takes one argument"),

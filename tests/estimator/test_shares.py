@@ -98,12 +98,12 @@ class TestPostprocessing:
     @pytest.mark.parametrize(
         ("estimate", "text", "method", "says"),
         [
-            (LINE, "quantile 0.5", "clip", "postprocess clip applies to point, range, prefix, cdf, frequencies, top"),
+            (LINE, "quantile 0.5", "clip", "postprocess clip applies to point, range, prefix, cdf, histogram, frequencies, top"),
             (LINE, "quantile 0.5", "simplex", "got quantile"),
             (GRID, "range 0:1 0:1", "isotonic", "needs one axis, this domain has 2"),
             (LINE, "cdf", "simplex", "postprocess simplex applies to point, frequencies, top, got cdf"),
             (LINE, "range 0 1", "norm-sub", "applies to point, frequencies, top, got range"),
-            (LINE, "frequencies", "isotonic", "applies to range, prefix, quantile, cdf, got frequencies"),
+            (LINE, "frequencies", "isotonic", "applies to range, prefix, quantile, cdf, histogram, got frequencies"),
             (
                 LINE,
                 "point 0",
@@ -204,7 +204,7 @@ class TestSimultaneous:
 
     @pytest.mark.parametrize("text", ["point 1", "range 0 1", "prefix 2", "quantile 0.5"])
     def test_single_answers_have_none(self, text: str) -> None:
-        with pytest.raises(QueryError, match="simultaneous applies to cdf, frequencies, top, got"):
+        with pytest.raises(QueryError, match="simultaneous applies to cdf, histogram, frequencies, top, got"):
             ask(LINE, text, simultaneous=True)
 
     def test_all_cells_are_covered_at_once(self) -> None:

@@ -63,9 +63,7 @@ class Cells(AxesDomain):
         return self.axes[0].item(index), None
 
     def covered(self, ends: Ends) -> Name:
-        """What a range covers, where rounding to whole bins may have changed it: (item, cell), else (None, None)."""
-        if not any(axis.continuous for axis in self.axes):
-            return None, None
+        """What a range covers, as answers name it: (item, None), or (None, cell) where there are several axes."""
         return self._stretches([axis.stretch(*end) for axis, end in zip(self.axes, ends, strict=True)])
 
     def _stretches(self, stretches: list[list[Any]]) -> Name:

@@ -6,6 +6,7 @@ QUERIES = {
     "prefix": "ranges:Prefix",
     "quantile": "quantiles:Quantile",
     "cdf": "ranges:Cdf",
+    "histogram": "histogram:Histogram",
     "frequencies": "cells:Frequencies",
     "top": "cells:Top",
     "weighted": "sums:WeightedRange",

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Points
 from hearsay.mechanisms.estimates.postprocess import METHODS, process
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.stretches import whole_number
 from hearsay.mechanisms.queries.view import View
 
-_MOST = 999_999_999  # more than any domain has cells
 _METHODS = frozenset(METHODS) - {"none"}
 
 
@@ -82,11 +81,7 @@ class Top(Query):
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        (text,) = words
-        wanted = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_MOST)) else 0
-        if wanted < 1:
-            raise QueryError(f"top must be a whole number in 1..{_MOST}, got {text}")
-        return cls(wanted)
+        return cls(whole_number(words[0], cls.NAME))
 
     def answers(self, domain: Domain) -> int:
         return min(self.wanted, domain.size)

@@ -21,6 +21,7 @@ from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, process
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.stretches import cut_points, whole_number
 from hearsay.mechanisms.queries.view import View
 
 _METHODS = frozenset({"clip", ISOTONIC})
@@ -98,25 +99,32 @@ class Prefix(Range):
 
 @dataclass(frozen=True)
 class Cdf(Query):
-    """The share up to every value."""
+    """The share up to every value, or up to `points` evenly spaced ones."""
 
-    NAME, GRAMMAR = "cdf", "cdf"
-    HELP = "the share up to and including every value"
-    NEEDS, MANY, METHODS = Ranges, True, _METHODS
+    points: int | None = None
+
+    NAME, GRAMMAR = "cdf", "cdf [N]"
+    HELP = "the share up to and including every value, or up to N evenly spaced ones"
+    NEEDS, MANY, METHODS, WORDS = Ranges, True, _METHODS, (0, 1)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
         return no_line(cls.NAME, domain)
 
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(min(whole_number(words[0], cls.NAME), domain.size) if words else None)
+
     def answers(self, domain: Domain) -> int:
-        return domain.size
+        return domain.size if self.points is None else self.points
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         (axis,) = estimate.domain.axes
+        last = cut_points(axis.size, axis.size if self.points is None else self.points)[1:] - 1
         # The item is the inclusive upper end: the integer or label itself, or the upper end of the bin.
-        items = (axis.units(i + 1) if axis.continuous else axis.item(i) for i in range(axis.size))
-        raw = estimate.cdf()
-        rising = estimate.rising if view.method == ISOTONIC else _cut(raw, view.method)
+        items = (axis.units(i + 1) if axis.continuous else axis.item(i) for i in last.tolist())
+        raw = estimate.cdf() if self.points is None else estimate.prefixes(last)
+        rising = estimate.rising[last] if view.method == ISOTONIC else _cut(raw, view.method)
         return view.show(raw, ((item, None) for item in items), rising)
 
 

@@ -81,7 +81,7 @@ def test_json_fields_appear_only_when_asked_for(tmp_path: Path, capsys: pytest.C
         ),
         (
             ["range", "1", "2", "--simultaneous"],
-            "simultaneous applies to cdf, frequencies, top, got range",
+            "simultaneous applies to cdf, histogram, frequencies, top, got range",
         ),
     ],
 )
