@@ -98,7 +98,7 @@ class TestPostprocessing:
     @pytest.mark.parametrize(
         ("estimate", "text", "method", "says"),
         [
-            (LINE, "quantile 0.5", "clip", "postprocess clip applies to point, range, prefix, cdf, histogram, frequencies, top"),
+            (LINE, "quantile 0.5", "clip", "applies to point, range, prefix, cdf, histogram, frequencies, top"),
             (LINE, "quantile 0.5", "simplex", "got quantile"),
             (GRID, "range 0:1 0:1", "isotonic", "needs one axis, this domain has 2"),
             (LINE, "cdf", "simplex", "postprocess simplex applies to point, frequencies, top, got cdf"),
