@@ -43,6 +43,24 @@ class RoundClosed(CollectorError):
         self.number, self.entries = number, entries
 
 
+class PublishRefused(CollectorError):
+    """Entries were not stored in time.
+
+    `cause`: backlog, memory, deltas or quarantine (pressure), server, disk, or stopped. The last `entries` ones are not
+    stored: publish them again after `retry_after_s` seconds, or give them up. The `unsure` ones before them were sent
+    without an answer: the writer settles them at its next call, so do not publish them again.
+    """
+
+    CODE = "pressure"
+    STOPPED = "stopped"
+    _CODES = {"server": "server", "disk": "server", STOPPED: STOPPED}
+
+    def __init__(self, message: str, cause: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message, code=self._CODES.get(cause, self.CODE))
+        self.cause, self.retry_after_s = cause, retry_after_s
+        self.entries, self.unsure = 0, 0
+
+
 class OfferRefused(CollectorError):
     """A device does not answer this round: another survey's, one answered before, one too many, or no round at all."""
 

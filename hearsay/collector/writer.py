@@ -5,6 +5,7 @@ the writer sends again what it still holds. On back-pressure it waits. A server 
 by time that it has watched go by, and says so: what was on its way then is given up rather than stored twice.
 """
 
+import math
 import secrets
 import threading
 import time
@@ -14,7 +15,7 @@ from contextlib import suppress
 
 import redis
 
-from hearsay.collector.errors import ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
+from hearsay.collector.errors import PublishRefused, ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
 from hearsay.collector.limits import PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
 from hearsay.collector.store.condition import is_disk_trouble
 from hearsay.collector.store.shard import Published, Shard
@@ -29,6 +30,8 @@ class _Batch:
     def __init__(self, number: int, entries: list[Entry], reports: int, round_number: int | None) -> None:
         self.number, self.entries, self.reports, self.round_number = number, entries, reports, round_number
         self.unsure = False  # it was sent and no answer came: the server may have it
+        self.unanswered = False  # some attempt got no answer: a late copy of it may still reach the server
+        self.abandoned = False  # whoever published it was told that nobody knows whether it is stored
         self.acknowledged = False  # the server had it, and can only lose it
         self.promised = False  # whoever published it was told that it is stored
         self.stored_at: float | None = None
@@ -72,12 +75,23 @@ class Writer:
             batch.number = self._number
             batch.reset()
 
-    def publish(self, entries: Sequence[Entry], reports: int, round_number: int | None = None) -> None:
+    def publish(
+        self,
+        entries: Sequence[Entry],
+        reports: int,
+        round_number: int | None = None,
+        deadline_s: float | None = None,
+    ) -> None:
         """Store entries of (field, payload) once; returns when they are stored. `reports` is how many they hold.
 
         Where the survey has rounds, all entries are of one. RoundClosed: it was closed before they were all stored, and
         those that were not are given up. A ReportsLost that names rounds is about earlier entries: these are stored.
+
+        `deadline_s`: how long to wait for a server that is away, full or under pressure; 0: one attempt, None: for
+        ever. PublishRefused then says why, when to try again, and which entries are not stored. A server that accepts
+        the connection and never answers counts as away after `REPLY_S` (limits).
         """
+        until = self._until(deadline_s)
         remaining = reports
         chunks = list(_chunks(entries))
         for position, chunk in enumerate(chunks):
@@ -85,33 +99,49 @@ class Writer:
             remaining -= share
             self._let_go()
             self._number += 1
-            self._held.append(_Batch(self._number, chunk, share, round_number))
+            batch = _Batch(self._number, chunk, share, round_number)
+            self._held.append(batch)
             try:
-                self._drain()
+                self._drain(until)
             except RoundClosed as closed:
                 closed.entries += sum(map(len, chunks[position + 1 :]))
                 raise
+            except PublishRefused as refusal:
+                self._withdraw(batch, refusal)
+                refusal.entries += sum(map(len, chunks[position + 1 :]))
+                raise
         self._tell_lost()
 
-    def _drain(self) -> None:
+    def _withdraw(self, batch: _Batch, refusal: PublishRefused) -> None:
+        """Take the newest batch back, which the server has not; one that it may have stays until that is settled."""
+        if batch.unsure or batch.unanswered:
+            batch.abandoned = True
+            refusal.unsure = len(batch.entries)
+            return
+        self._held.remove(batch)
+        self._number -= 1
+        refusal.entries = len(batch.entries)
+
+    def _drain(self, until: float | None) -> None:
         """Send every batch that is not stored yet, oldest first."""
         pause = FIRST_PAUSE_S
         while True:
-            batch = next((held for held in self._held if held.stored_at is None), None)
+            batch = next((each for each in self._held if each.stored_at is None), None)
             if batch is None:
                 break
             try:
                 answer = self._send(batch)
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
-                pause = self._wait("server", pause)
+                batch.unanswered |= batch.unsure
+                pause = self._wait("server", pause, until)
                 continue
             except redis.exceptions.OutOfMemoryError:
-                pause = self._wait("memory", pause)
+                pause = self._wait("memory", pause, until)
                 continue
             except redis.exceptions.ResponseError as error:
                 if not is_disk_trouble(error):
                     raise
-                pause = self._wait("disk", pause)  # the server cannot write its log: it takes nothing for now
+                pause = self._wait("disk", pause, until)  # the server cannot write its log: it takes nothing for now
                 continue
             match answer.status:
                 case "ok" | "duplicate":
@@ -122,7 +152,7 @@ class Writer:
                 case "forgotten":
                     self._begin_after_silence()
                 case "pressure":
-                    pause = self._wait(answer.cause, pause)
+                    pause = self._wait(answer.cause, pause, until)
                 case "closed" if answer.cause == "round" and batch.round_number is not None:
                     if late := self._give_up(batch.round_number):
                         raise RoundClosed(
@@ -171,7 +201,7 @@ class Writer:
 
     def _begin_after_silence(self) -> None:
         """The server forgot us. What was stored stays stored; what was on its way may be, and is not sent again."""
-        lost = [batch for batch in self._held if batch.unsure and not batch.acknowledged]
+        lost = [batch for batch in self._held if batch.unsure and not (batch.acknowledged or batch.abandoned)]
         self._held = deque(batch for batch in self._held if not batch.unsure and not batch.acknowledged)
         self._begin_anew()
         if lost:
@@ -204,31 +234,43 @@ class Writer:
                 self._number += 1
                 batch.number = self._number
         self._lost_with_round += sum(len(batch.entries) for batch in late if batch.promised)
-        return sum(len(batch.entries) for batch in late if not batch.promised)
+        return sum(len(batch.entries) for batch in late if not batch.promised and not batch.abandoned)
 
-    def check(self) -> None:
+    def check(self, deadline_s: float | None = None) -> None:
         """Ask whether the server still has everything sent lately, and repair it: for the end of a run.
 
         A batch number that is already stored answers `duplicate`; one that was lost answers `ok` or `gap`.
+        PublishRefused: that could not be settled before the deadline; the next call goes on with it.
         """
         if self._held:
             self._held[-1].stored_at = None
-            self._drain()
+            self._drain(self._until(deadline_s))
         self._tell_lost()
 
-    def close(self) -> None:
+    def close(self, deadline_s: float | None = None) -> None:
         """The end of a run: check, and let the server forget us soon instead of remembering us for a day."""
-        self.check()
+        self.check(deadline_s)
         with suppress(redis.exceptions.RedisError):  # then it remembers us for a day
             self.shard.leave(self.identity)
         self._held.clear()
         self._begin_anew()
 
-    def _wait(self, cause: str, pause: float) -> float:
+    def _until(self, deadline_s: float | None) -> float | None:
+        return None if deadline_s is None else self._clock() + deadline_s
+
+    def _wait(self, cause: str, pause: float, until: float | None) -> float:
+        """Pause before the next attempt; PublishRefused where told to stop, or where the deadline has passed."""
         self._on_wait(cause)
-        if self._stop.wait(pause):
-            raise KeyboardInterrupt
-        return min(2 * pause, LONGEST_PAUSE_S)
+        left = math.inf if until is None else until - self._clock()
+        longer = min(2 * pause, LONGEST_PAUSE_S)
+        name = self.shard.survey.name
+        if left <= 0:
+            raise PublishRefused(
+                f"survey {name} takes no reports now because of {cause}; try again in {longer:g} s", cause, longer
+            )
+        if self._stop.wait(min(pause, left)):
+            raise PublishRefused(f"the writer of survey {name} was stopped", PublishRefused.STOPPED)
+        return longer
 
 
 def _chunks(entries: Sequence[Entry]) -> list[list[Entry]]:

@@ -6,9 +6,10 @@ A fleet does what as many `Device`s would do, with the same code of the mechanis
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hearsay.collector.errors import RoundClosed, SurveyClosed
+from hearsay.collector.errors import PublishRefused, RoundClosed, SurveyClosed
 from hearsay.collector.limits import FRAME_BYTES
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
@@ -61,7 +62,6 @@ class Fleet:
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
-        self._take_part_in(None)
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
 
     def run_rounds(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -70,36 +70,34 @@ class Fleet:
         Who comes after a round was closed has missed it. Where a device takes part in one round only, the people are
         dealt out to the rounds in turn.
         """
-        kept: list[Any] = []
-        sent = 0
-        while not self._stop.is_set():
-            number, mechanism = self._round or 1, self._registered.survey.mechanism
-            groups = mechanism.rounds if mechanism.one_round_each else 1
-            mine = _Chosen(people, kept, groups, number)
-            sent += self._one_round(mine, devices, progress)
-            try:
-                self._take_part_in(number)
-            except (SurveyClosed, KeyboardInterrupt):
-                break
-        return sent
+        count = _Count(progress)
+        with _until_stopped():
+            self._take_part_in(None)
+            kept: list[Any] = []
+            while not self._stop.is_set():
+                number, mechanism = self._round or 1, self._registered.survey.mechanism
+                groups = mechanism.rounds if mechanism.one_round_each else 1
+                self._one_round(_Chosen(people, kept, groups, number), devices, count)
+                try:
+                    self._take_part_in(number)
+                except SurveyClosed:
+                    break
+        return count.sent
 
-    def _one_round(self, people: "_Chosen", devices: int, progress: Callable[[int], None]) -> int:
+    def _one_round(self, people: "_Chosen", devices: int, count: "_Count") -> None:
         """One report of each device that is asked in the open round, as far as it stays open."""
-        started, asked, sent, step = time.monotonic(), 0, 0, self._step()
+        started, asked, step = time.monotonic(), 0, self._step()
         self._is_over = False
         for batch in range(-(-devices // step)):
             if self._stop.is_set() or self._is_over:
                 break  # the next round asks them again
             values = people.batch(batch, min(step, devices - batch * step))
             for writer, mine in self._dealt(values):
-                stored = self._publish_in_round(writer, mine)
-                sent += stored
-                progress(stored)
+                count.add(self._publish_in_round(writer, mine))
             asked += len(values)
             self._keep_pace(started, asked)
         for writer in self._writers:
             writer.check()
-        return sent
 
     def _publish_in_round(self, writer: "Writer", values: Values) -> int:
         """How many of the reports the open round took; fewer where it was closed meanwhile."""
@@ -114,16 +112,18 @@ class Fleet:
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Publish one report for each of so many devices; answers how many, fewer only when stopped."""
-        started, sent, step = time.monotonic(), 0, self._step()
-        while sent < devices and not self._stop.is_set():
-            count = min(step, devices - sent)
-            self._publish(people.take(count))
-            sent += count
-            progress(count)
-            self._keep_pace(started, sent)
-        for writer in self._writers:
-            writer.close()
-        return sent
+        count = _Count(progress)
+        with _until_stopped():
+            self._take_part_in(None)
+            started, step = time.monotonic(), self._step()
+            while count.sent < devices and not self._stop.is_set():
+                number = min(step, devices - count.sent)
+                self._publish(people.take(number))
+                count.add(number)
+                self._keep_pace(started, count.sent)
+            for writer in self._writers:
+                writer.close()
+        return count.sent
 
     def _step(self) -> int:
         """How many devices report before the next look at the clock."""
@@ -146,15 +146,15 @@ class Fleet:
         """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
         survey, self._round = self._registered.survey, None
         if survey.windows.cumulative:
-            while not (held := self._registered.rounds).open or held.number == closed:
+            while not (rounds := self._registered.rounds).open or rounds.number == closed:
                 if self._registered.closed:
                     raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")
-                still = "still open" if held.open else "closed, the next one not open yet"
-                self._on_wait(f"round {held.number} is {still}")
+                still = "still open" if rounds.open else "closed, the next one not open yet"
+                self._on_wait(f"round {rounds.number} is {still}")
                 if self._stop.wait(ROUND_POLL_S):
-                    raise KeyboardInterrupt
-            self._round = held.number
-            survey = survey.in_round(held.history(held.number))
+                    raise PublishRefused(f"the fleet of survey {survey.name} was stopped", PublishRefused.STOPPED)
+            self._round = rounds.number
+            survey = survey.in_round(rounds.history(rounds.number))
         self._mechanism: DeviceSide = survey.mechanism
         self._codec = codec(self._mechanism)
 
@@ -177,6 +177,27 @@ class Fleet:
             return [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, values, self._random)], None
         made = list(frames(self._mechanism, self._codec, values, self._random, self._frame))
         return [(FIELD_FRAME, frame) for frame, _ in made], [count for _, count in made]
+
+
+class _Count:
+    """How many reports went out, shown as they do."""
+
+    def __init__(self, progress: Callable[[int], None]) -> None:
+        self.sent, self._progress = 0, progress
+
+    def add(self, reports: int) -> None:
+        self.sent += reports
+        self._progress(reports)
+
+
+@contextmanager
+def _until_stopped() -> Iterator[None]:
+    """A fleet that is told to stop ends here, wherever it waits; any other refusal is an error."""
+    try:
+        yield
+    except PublishRefused as refusal:
+        if refusal.cause != PublishRefused.STOPPED:
+            raise
 
 
 class _Chosen:

@@ -9,6 +9,7 @@ import redis
 
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.rounds import close_round
+from hearsay.collector.store.status import set_pressure
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE, decode
@@ -97,3 +98,19 @@ def test_rows_start_again_at_the_top() -> None:
     rows = Rows(np.array([[1, 2], [3, 4], [5, 6]]))
     assert rows.take(2).tolist() == [[1, 2], [3, 4]]
     assert rows.take(3).tolist() == [[5, 6], [1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("frame", [10, None])
+def test_a_fleet_under_pressure_can_be_stopped(registered: Registered, frame: int | None) -> None:
+    """It ends wherever it waits, and answers what it knows to be stored."""
+    stop, causes = threading.Event(), []
+
+    def waiting(cause: str) -> None:
+        causes.append(cause)
+        stop.set()
+
+    for store in registered.stores:
+        set_pressure(store, "memory")
+    assert Fleet(registered, seeded(1), frame=frame, stop=stop, on_wait=waiting).run(people(100), 100) == 0
+    assert causes == ["memory"]
+    assert [len(entries(registered, shard)) for shard in range(2)] == [0, 0]

@@ -7,6 +7,7 @@ line that the command line shows: `{"code": "unknown-survey", "error": "survey '
 import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 import redis
@@ -31,6 +32,7 @@ STATUS: dict[type[HearsayError], HTTPStatus] = {
     errors.SurveyClosed: HTTPStatus.GONE,
     errors.RoundClosed: HTTPStatus.GONE,
     errors.ServerError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.PublishRefused: HTTPStatus.SERVICE_UNAVAILABLE,
     HearsayError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 # Codes of refusals that HTTP itself makes, where nobody names a better one.
@@ -58,8 +60,7 @@ class Problem(HTTPException):
         headers: Mapping[str, str] | None = None,
         **fields: Any,
     ) -> None:
-        retry = {} if retry_after_s is None else {"Retry-After": str(max(1, -int(-retry_after_s // 1)))}
-        super().__init__(status, error, headers={**(headers or {}), **retry})
+        super().__init__(status, error, headers={**(headers or {}), **_retry_after(retry_after_s)})
         self.code, self.fields = code, fields
 
 
@@ -94,7 +95,12 @@ def _ours(request: Request, error: Exception) -> Response:
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         _LOG.error("request failed", extra={"path": request.url.path, "error": type(error).__name__}, exc_info=error)
-    return problem(status, error.code, str(error))
+    return problem(status, error.code, str(error), _retry_after(getattr(error, "retry_after_s", None)))
+
+
+def _retry_after(seconds: float | None) -> dict[str, str]:
+    """The header that says when to try again, in whole seconds and at least one."""
+    return {} if seconds is None else {"Retry-After": str(max(1, ceil(seconds)))}
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -9,6 +9,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from hearsay.collector.errors import ServerError
+from hearsay.collector.limits import REPLY_S
 
 Client: TypeAlias = Any  # a redis.Redis; its own types cannot say that every reply is bytes
 MINIMUM_VERSION = (6, 2)
@@ -24,7 +25,11 @@ def connect(url: str, timeout_s: float = 5.0, check: bool = True) -> Client:
     """A client that never repeats a command by itself: a lost reply must not become a second append."""
     try:
         client = redis.Redis.from_url(
-            url, retry=Retry(NoBackoff(), 0), socket_connect_timeout=timeout_s, health_check_interval=0
+            url,
+            retry=Retry(NoBackoff(), 0),
+            socket_connect_timeout=timeout_s,
+            socket_timeout=REPLY_S,
+            health_check_interval=0,
         )
         if check:
             check_server(client)
