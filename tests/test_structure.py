@@ -53,6 +53,24 @@ def test_asking_for_a_kind_is_seen() -> None:
     assert asks_for_a_kind('form = kind in form.kinds\nkind = table["kind"]\nsize == 3') == []
 
 
+def test_no_role_asks_which_mechanism_it_has() -> None:
+    """A mechanism, its guarantee and its domain answer for themselves, those of families from outside too."""
+    roles = [f"hearsay/{role}" for role in ("collector", "producer", "workers", "estimator")]
+    programs = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in code(*roles)}
+    assert {str(path): lines for path, program in programs.items() if (lines := asks_for_an_id(program))} == {}
+    assert asks_for_an_id('mechanism.ID in ("haar", "hierarchical")\nlabel = mechanism.ID\nID == "grr"') == [1, 3]
+
+
+def asks_for_an_id(program: str) -> list[int]:
+    """The lines that compare the ID of a mechanism."""
+    compared = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Compare)]
+    return sorted(
+        node.lineno
+        for node in compared
+        if any(re.search(r"\bID$", ast.unparse(part)) for part in (node.left, *node.comparators))
+    )
+
+
 def asks_for_a_kind(program: str) -> list[int]:
     """The lines that compare something called kind with words, or with a constant that lists kinds."""
     found = []

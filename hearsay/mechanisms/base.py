@@ -46,6 +46,8 @@ class Mechanism(ABC):
     ERROR_FLOOR: ClassVar[str] = ""
     # What takes long before a survey of a large domain is accepted, for people who wait; empty where nothing does.
     LONG_CHECK: ClassVar[str] = ""
+    # Under which name `survey show --json` has the lines of `picture()`.
+    PICTURE: ClassVar[str] = "picture"
     # What its estimate is, and so what can be asked, is known before any report.
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
@@ -112,6 +114,18 @@ class Mechanism(ABC):
     def choices(self) -> str:
         """In words, what the mechanism chose by itself and why; empty where it had no choice."""
         return ""
+
+    def advice(self, postprocess: str = "none") -> list[str]:
+        """Sentences for whoever designs the survey; `postprocess` is the method that the survey asks for."""
+        return []
+
+    def facts(self) -> dict[str, list[str]]:
+        """What `survey show` says of the mechanism itself, by name; lines under `warnings` are shown as warnings."""
+        return {}
+
+    def picture(self) -> list[str]:
+        """The mechanism as lines of text, such as a heat map; none where there is nothing to see."""
+        return []
 
     def asks_the_same(self, other: "Mechanism") -> bool:
         """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hearsay.collector.describe.protection import Protection, protection
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms import Mechanism, build
+from hearsay.mechanisms.guarantees.protection import Protection
 from hearsay.ops import cli
 from hearsay.ops.demo.scene import SURVEYS
 from tests.mechanisms.shared import CASES, Case
@@ -19,7 +19,7 @@ def mechanism(name: str, domain: dict[str, Any], **options: Any) -> Mechanism:
 
 
 def of(made: Mechanism) -> Protection:
-    found = protection(made)
+    found = made.guarantee.protection(made.domain)
     assert found is not None
     return found
 
@@ -66,7 +66,7 @@ def test_a_binary_question_with_one_harmless_answer() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_said_to_be_protected_is_in_the_promise(case: Case) -> None:
     made = case.build()
-    found, bound = protection(made), made.guarantee.matrix(made.domain)
+    found, bound = made.guarantee.protection(made.domain), made.guarantee.matrix(made.domain)
     exposed = np.isinf(bound).any()
     if found is None:
         assert not exposed, "a promise with exceptions must name them"

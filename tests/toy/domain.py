@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.domain import Domain, Indices, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from tests.toy.people import LOADED, loaded_throws
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,15 @@ class Dice(Domain):
         if not isinstance(values, Throws):
             raise ValueOutsideDomain(f"values must be throws, got {type(values).__name__}")
         return values
+
+    @classmethod
+    def shapes(cls) -> tuple[str, ...]:
+        return (*super().shapes(), LOADED)
+
+    def simulated(self, shape: str, count: int, generator: np.random.Generator) -> Any:
+        if shape != LOADED:
+            return super().simulated(shape, count, generator)
+        return Throws(loaded_throws(self.sides, count, generator), loaded_throws(self.sides, count, generator))
 
     def people(self, draw: Callable[[int], Indices]) -> Throws:
         return Throws(draw(self.sides), draw(self.sides))

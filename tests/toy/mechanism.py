@@ -27,6 +27,7 @@ from tests.toy.domain import Dice, Throws
 from tests.toy.estimate import DiceEstimate
 
 SUMS, FIRST = "r1/sums", "r2/first"
+MANY_SIDES = 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class TwoThrows(Mechanism):
     ID = "two-throws"
     SUMMARY = "the sum of two throws, then how the most common one came about; two rounds"
     OPTIONS = (choice("ties", "low", ("low", "high"), "which of several most common sums is taken"),)
+    PICTURE = "bars"
     ESTIMATE = DiceEstimate
     EXAMPLES = ({"epsilon": 2.0, "domain": {"kind": "dice", "sides": 6}},)
 
@@ -58,6 +60,21 @@ class TwoThrows(Mechanism):
     def check(self) -> None:
         if self.epsilon > 10:
             raise SpecificationError(f"epsilon must be at most 10 for mechanism {self.ID}, got {self.epsilon:g}")
+
+    def advice(self, postprocess: str = "none") -> list[str]:
+        if self.domain.sides <= MANY_SIDES:
+            return []
+        return [
+            f"Dice with {self.domain.sides} sides have {self.domain.size} sums, each with as much noise; roll fewer."
+        ]
+
+    def facts(self) -> dict[str, list[str]]:
+        return {"rounds": ["sums", "first"], "warnings": ["the second round asks about one sum only"]}
+
+    def picture(self) -> list[str]:
+        """A bar for every report of the first round, as long as it is likely when the lowest sum was thrown."""
+        chances = self._of_sums.channel()[0]
+        return [f"{number + 2:>3} {'#' * round(40 * chance)}" for number, chance in enumerate(chances.tolist())]
 
     @cached_property
     def _of_sums(self) -> GRR:

@@ -19,14 +19,14 @@ from hearsay import Device, load_snapshot
 from hearsay import simulate as simulate_in_python
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.survey.survey import load, parse
-from hearsay.mechanisms import build
+from hearsay.mechanisms import build, catalogue
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops import cli
 from hearsay.ops.pages import docs
 from hearsay.ops.pages.family import family_page
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
-from hearsay.producer.errors import ValuesError
+from hearsay.producer.errors import DistributionError, ValuesError
 from hearsay.producer.populations import Population
 from hearsay.producer.values import read
 from tests.plugged import plugged
@@ -48,6 +48,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "snapshot.schema.json").read_text())
 # Of four sides: 1+4, 2+3, 3+2 and 4+1 a fifth each, and 1+1 the last one.
 ROWS = [(1, 4), (2, 3), (3, 2), (4, 1), (1, 1)]
+GRR = {"mechanism": "grr", "epsilon": 1.0}
 Run = Callable[..., str]
 
 
@@ -149,6 +150,31 @@ def test_people_are_simulated_as_the_domain_says(survey: Path) -> None:
     people = Population("uniform", domain, np.random.default_rng(2)).take(16_000)
     (five,) = answer(parse_text("sum 5"), load(survey).mechanism.exact(people))
     assert five.value == pytest.approx(4 / 16, abs=0.02)
+
+
+def test_people_are_simulated_by_a_shape_of_its_own(survey: Path) -> None:
+    """`loaded` is known to the toy's folder only, and to the commands by the domain."""
+    assert "loaded" in catalogue.shapes()
+    domain = load(survey).mechanism.domain
+    people = Population("loaded", domain, np.random.default_rng(2)).take(16_000)
+    (eight,) = answer(parse_text("sum 8"), load(survey).mechanism.exact(people))
+    assert eight.value == pytest.approx(1 / 4, abs=0.02)
+    with pytest.raises(DistributionError, match="point for a domain of kind ordinal, got 'loaded'"):
+        Population("loaded", build({**GRR, "domain": {"kind": "ordinal", "size": 4}}).domain, np.random.default_rng(2))
+
+
+def test_survey_show_has_its_advice_its_facts_and_its_picture(survey: Path, tmp_path: Path, hearsay: Run) -> None:
+    many = tmp_path / "many.toml"
+    many.write_text(SURVEY.replace("sides = 4", "sides = 30"))
+    assert "advice" not in json.loads(hearsay("survey", "show", str(survey), "--json"))
+    shown = json.loads(hearsay("survey", "show", str(many), "--json"))
+    assert shown["advice"] == ["Dice with 30 sides have 59 sums, each with as much noise; roll fewer."]
+    assert shown["rounds"] == ["sums", "first"]
+    assert shown["warnings"] == ["the second round asks about one sum only"]
+    assert len(shown["bars"]) == 59
+    text = hearsay("survey", "show", str(many))
+    for line in (*shown["advice"], "Rounds: sums first.", shown["bars"][0], f"Warning: {shown['warnings'][0]}."):
+        assert line in " ".join(text.split()) or line in text
 
 
 def test_a_simulation_plays_every_round(survey: Path, throws: Path, tmp_path: Path, hearsay: Run) -> None:

@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from hearsay.collector.describe.advice import advice
-from hearsay.collector.describe.counts import matrix
-from hearsay.collector.describe.protection import protection
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
@@ -20,7 +17,8 @@ FRAME_REPORTS = 1_000
 def describe(survey: Survey) -> dict[str, Any]:
     """What `survey show` prints."""
     mechanism, wire = survey.mechanism, codec(survey.mechanism)
-    by_value = protection(mechanism)
+    by_value = mechanism.guarantee.protection(mechanism.domain)
+    advice, picture = mechanism.advice(survey.postprocess), mechanism.picture()
     return {
         "name": survey.name,
         "tag": survey.tag,
@@ -29,8 +27,9 @@ def describe(survey: Survey) -> dict[str, Any]:
         **({} if not mechanism.choices() else {"choices": mechanism.choices()}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
         **({} if by_value is None else {"protection": by_value.table()}),
-        **advice(mechanism, survey.postprocess),
-        **matrix(mechanism),
+        **({} if not advice else {"advice": advice}),
+        **mechanism.facts(),
+        **({} if not picture else {mechanism.PICTURE: picture}),
         "cells": mechanism.domain.size,
         "report_bytes": single_bytes(wire),
         "report_bytes_in_frames": ceil(100 * frame_bytes(wire, FRAME_REPORTS) / FRAME_REPORTS) / 100,

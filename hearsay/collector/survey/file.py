@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.domains.numbers import read_matrix
 
 _SHOWN = 600  # characters of a message: a survey may quote a value of any length
 
@@ -81,8 +82,6 @@ def checked(table: dict[str, Any]) -> File:
 
 def with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The table with every option that names a CSV file replaced by what the file holds."""
-    from hearsay.mechanisms.context_aware.channel import read_matrix
-
     options = table.get("options")
     if not isinstance(options, dict):
         return table

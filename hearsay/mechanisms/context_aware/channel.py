@@ -6,18 +6,16 @@ rounded, so a channel on the very edge of its promise may miss it by the last di
 its average row as is needed, at most one part in a million. A channel that says more is refused.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hearsay.mechanisms.base import EPSILON_LIMIT
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.mixtures import Mixtures, Weights
@@ -28,17 +26,6 @@ from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, broken_pair
 _MAXIMUM_ENTRIES = 1 << 20
 _MIXTURES = (None, *range(58, 19, -2))  # parts of 2^-58 and so on; none at first
 _CLEARLY = 1e-6  # far above what rounding can do to a loss
-
-
-def read_matrix(text: str) -> list[list[Any]]:
-    """A matrix from comma-separated text, as a file holds it: one row a line, numbers or inf."""
-    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
-    return [["inf" if cell == "inf" else _number(cell) for cell in row] for row in rows]
-
-
-def _number(cell: str) -> Any:
-    found = number(cell)
-    return cell if isnan(found) else found  # a text is refused by the option's check, which names the option
 
 
 def _matrix(name: str, infinite: bool, help: str) -> Option:

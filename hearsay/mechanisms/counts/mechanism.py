@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hearsay.mechanisms.base import Mechanism, State
-from hearsay.mechanisms.counts.design import Design
+from hearsay.mechanisms.counts.design import Design, facts
 from hearsay.mechanisms.counts.domain import Count
 from hearsay.mechanisms.counts.estimate import CountEstimate, Scores, inverse
+from hearsay.mechanisms.counts.heat_map import heat_map
 from hearsay.mechanisms.counts.integers import to_shares
 from hearsay.mechanisms.counts.packing import pack, unpack
 from hearsay.mechanisms.counts.promise import Table
@@ -44,6 +45,7 @@ class CountMechanism(FiniteChannel):
     domain: Count
 
     ESTIMATE: ClassVar[type[CountEstimate]] = CountEstimate
+    PICTURE = "heat_map"
 
     @cached_property
     def design(self) -> Design:
@@ -80,6 +82,13 @@ class CountMechanism(FiniteChannel):
     def canonical_options(self) -> dict[str, Any]:
         options = super().canonical_options()
         return {**options, MATRIX: pack(self.whole)} if self.design.solved else options
+
+    def facts(self) -> dict[str, list[str]]:
+        known = facts(self.design, self.whole)
+        return {"properties": list(known.properties), "warnings": list(known.warnings)}
+
+    def picture(self) -> list[str]:
+        return heat_map(self.channel().T)
 
     def asks_the_same(self, other: Mechanism) -> bool:
         """The same design, whichever machine solved it; a matrix that the survey brings along counts as asked for."""

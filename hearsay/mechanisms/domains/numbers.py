@@ -4,8 +4,9 @@ Python reads more: 1_5 as 15, which may have been 1,5 or 1.5, and the digits of 
 them by mistake (full-width, or pasted from elsewhere) should not smuggle in.
 """
 
+import csv
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,15 @@ def numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], 
         found[((letters == ord("_")) | (letters > _LAST_ASCII)).any(axis=-1)] = nan
     short = given.dtype.kind == "f" and given.dtype.itemsize < 8
     return found, given.dtype.type if short else np.float64
+
+
+def read_matrix(text: str) -> list[list[Any]]:
+    """A matrix from comma-separated text, as a file holds it: one row per line, numbers or inf.
+
+    What is no number stays text: the check of the option refuses it, and names the option.
+    """
+    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
+    return [["inf" if cell == "inf" else cell if isnan(number(cell)) else number(cell) for cell in row] for row in rows]
 
 
 def plain_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:

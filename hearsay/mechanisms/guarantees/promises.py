@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.guarantees.protection import LISTED, Protection, factor, labels, shortened
 
 
 class Guarantee(ABC):
@@ -29,6 +31,10 @@ class Guarantee(ABC):
     @abstractmethod
     def table(self) -> dict[str, Any]:
         """The promise as data, for snapshots and the command line."""
+
+    def protection(self, domain: Domain) -> Protection | None:
+        """Which values are protected and which are not; None: every pair is promised the same, or by its distance."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,21 @@ class BlockStructured(Guarantee):
     def table(self) -> dict[str, Any]:
         return {"kind": "blocks", "epsilon": self.epsilon, "blocks": len(self.blocks)}
 
+    def protection(self, domain: Domain) -> Protection | None:
+        if not isinstance(domain, Cells):
+            return None
+        several = [block for block in self.blocks if len(block) > 1]
+        alone = [block[0] for block in self.blocks if len(block) == 1]
+        hidden = [f"which of {labels(domain, block)} a device holds" for block in several[:LISTED]]
+        if len(several) > LISTED:
+            hidden.append(f"likewise within the other {len(several) - LISTED:,} blocks")
+        if hidden:
+            hidden[0] += f": any two of them explain a report within a factor of {factor(self.epsilon)}"
+        shown = [f"which of the {len(self.blocks):,} blocks a device's value is in: every report shows it"]
+        if alone:
+            shown.append(f"holding {labels(domain, alone)}: alone in its block, so every report shows it")
+        return Protection(hidden, shown)
+
 
 @dataclass(frozen=True)
 class HighLow(Guarantee):
@@ -173,6 +194,22 @@ class HighLow(Guarantee):
 
     def table(self) -> dict[str, Any]:
         return {"kind": "high-low", "epsilon": self.epsilon, "sensitive": len(self.sensitive)}
+
+    def protection(self, domain: Domain) -> Protection | None:
+        if not isinstance(domain, Cells):
+            return None
+        hidden = (
+            f"holding {labels(domain, self.sensitive)}: no report is more than {factor(self.epsilon)} "
+            "times likelier under such a value than under any other value"
+        )
+        others = sorted(set(range(domain.size)) - set(self.sensitive))
+        if not others:
+            return Protection([hidden], [])
+        shown = (
+            f"holding {labels(domain, others)}: a report may show which of them a device holds, "
+            "and so that it holds no sensitive value"
+        )
+        return Protection([hidden], [shown])
 
 
 _LISTED = 32  # a larger matrix is not spelled out in snapshots and tables
@@ -207,6 +244,21 @@ class EMatrix(Guarantee):
         if len(self.rows) <= _LISTED:
             table["matrix"] = [["inf" if isinf(entry) else entry for entry in row] for row in self.rows]
         return table
+
+    def protection(self, domain: Domain) -> Protection | None:
+        """A row without infinity bounds how much likelier a report may be under its value than under any other one."""
+        if not isinstance(domain, Cells):
+            return None
+        hidden, shown = [], []
+        for value, row in enumerate(self.rows):
+            name = labels(domain, [value])
+            open_to = [other for other, bound in enumerate(row) if isinf(bound)]
+            if open_to:
+                shown.append(f"holding {name} rather than {labels(domain, open_to)}: a report may show it")
+            else:
+                limit = f"no report is more than {factor(max(row))} times likelier than under any other value"
+                hidden.append(f"holding {name}: {limit}")
+        return Protection(shortened(hidden), shortened(shown))
 
 
 @dataclass(frozen=True)

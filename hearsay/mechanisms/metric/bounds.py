@@ -6,9 +6,11 @@ their proof takes correlated observations for independent ones, so with two or m
 
 from math import log, log2, sqrt, tanh
 
+from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.errors import QueryError
 
 MAXIMUM_BINS = 1 << 16
+_ADVISED_FOR = (10_000, 1_000_000)  # reports
 
 
 def cell_bound(correlation: float, axes: int) -> float:
@@ -58,3 +60,17 @@ def advised_bins(epsilon_per_unit: float, length: float, reports: int) -> int:
         here, next_one = (range_error(epsilon_per_unit, length, bins, reports) for bins in (middle, middle + 1))
         low, high = (low, middle) if here <= next_one else (middle + 1, high)
     return low
+
+
+def advice_on_bins(axis: Axis, epsilon: float) -> str:
+    """How many bins a continuous axis should have, `epsilon` being spent per bin as it is now."""
+    length, per_unit = axis.width * axis.size, epsilon / axis.width
+    options = []
+    for reports in _ADVISED_FOR:
+        bins = advised_bins(per_unit, length, reports)
+        best, now = (range_error(per_unit, length, number, reports) for number in (bins, axis.size))
+        options.append(f"{bins} bins at {reports:,} reports (error {best:.2g} instead of {now:.2g})")
+    return (
+        f"{axis.name} has {axis.size} bins of width {axis.width:g}. The error of a range, estimation and rounding "
+        f"to bins together, is expected to be least with {'; '.join(options)}."
+    )

@@ -31,6 +31,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import flip_threshold, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.layout import Layout, Reports, Vector, length_of
+from hearsay.mechanisms.metric.bounds import advice_on_bins
 from hearsay.mechanisms.metric.sign_estimate import AxisNoise, SignEstimate
 from hearsay.mechanisms.metric.sign_vectors import SignVectors
 from hearsay.mechanisms.options import choice, flag, number
@@ -88,6 +89,10 @@ class MetricL1Signs(CellMechanism):
     def value_domain(self) -> Cells:
         """The axes that ranges are asked about."""
         return self.domain
+
+    def advice(self, postprocess: str = "none") -> list[str]:
+        axes = zip(self.value_domain.axes, self.epsilon_per_cell, strict=False)
+        return [advice_on_bins(axis, epsilon) for axis, epsilon in axes if axis.low is not None]
 
     @property
     def anchored(self) -> bool:

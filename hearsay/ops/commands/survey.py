@@ -108,9 +108,11 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
     for line in description.get("advice", []):
         out.print(line, markup=False)
-    if "heat_map" in description:
-        out.print(f"Properties of the matrix: {' '.join(description['properties']) or 'none'}.", markup=False)
-        out.print("\n".join(description["heat_map"]), markup=False)
+    for title in survey.mechanism.facts():
+        if title != "warnings":
+            out.print(f"{title.capitalize()}: {' '.join(description[title]) or 'none'}.", markup=False)
+    if survey.mechanism.PICTURE in description:
+        out.print("\n".join(description[survey.mechanism.PICTURE]), markup=False)
     for line in description.get("warnings", []):
         out.print(f"Warning: {line}.", markup=False)
     alone = description["report_bytes"]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms import build
-from hearsay.mechanisms.context_aware.channel import Channel, read_matrix
+from hearsay.mechanisms.context_aware.channel import Channel
+from hearsay.mechanisms.domains.numbers import read_matrix
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import WORD, seeded
 from hearsay.mechanisms.guarantees.promises import EMatrix

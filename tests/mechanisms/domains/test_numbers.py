@@ -5,8 +5,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from hearsay.mechanisms.context_aware.channel import read_matrix
-from hearsay.mechanisms.domains.numbers import number, numbers, plain_numbers
+from hearsay.mechanisms.domains.numbers import number, numbers, plain_numbers, read_matrix
 
 PLAIN = {"3": 3.0, " 3.5 ": 3.5, "-2": -2.0, "+1e3": 1000.0}
 DOUBTFUL = ["1_5", "٣", "３", "३.5", "1\u00a0", "−2", "", "x", "3,5"]

@@ -131,7 +131,7 @@ def test_survey_show_has_properties_warnings_and_a_heat_map(tmp_path: Path, caps
     )
     assert cli.run(["survey", "show", str(file)]) == 0
     out = capsys.readouterr().out
-    assert "Properties of the matrix: RH RM S." in out
+    assert "Properties: RH RM S." in out
     assert "2 ██████████ 1.000" in out
     assert "0 ·········· 0.000" in out
     assert "Warning: never reports 0-1, 3-4" in out

@@ -32,6 +32,7 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
 from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM
+from hearsay.mechanisms.ranges.advice import isotonic_advice
 from hearsay.mechanisms.ranges.haar.estimate import NEGLIGIBLE, HaarEstimate, HaarLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
 from hearsay.mechanisms.ranges.levels import cumulative_thresholds, probabilities
@@ -49,6 +50,9 @@ class Haar(FlippedSign):
         {"epsilon": 0.6, "domain": {"kind": "ordinal", "size": 5}},
         {"epsilon": 2.0, "domain": {"kind": "ordinal", "low": -1.0, "high": 1.0, "bins": 16}},
     )
+
+    def advice(self, postprocess: str = "none") -> list[str]:
+        return isotonic_advice(self.domain, postprocess)
 
     @cached_property
     def height(self) -> int:

@@ -23,6 +23,7 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges, standard_error
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.oracles.oracle import oracle_over
+from hearsay.mechanisms.ranges.advice import isotonic_advice
 from hearsay.mechanisms.ranges.hierarchical.crown_variance import CrownVariance
 from hearsay.mechanisms.ranges.hierarchical.even_tree import EvenTreeVariance
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
@@ -99,6 +100,9 @@ class Hierarchical(LevelMechanism):
         self.hierarchy.check()
         if not self.options["consistency"] and len(self.hierarchy.shifted_levels) > len(self.plan):
             raise SpecificationError("options.consistency must be true where levels have offsets, got false")
+
+    def advice(self, postprocess: str = "none") -> list[str]:
+        return isotonic_advice(self.domain, postprocess)
 
     @property
     def _levels(self) -> Any:
