@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import (
     DECILES,
     Z95,
@@ -105,6 +106,9 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
 
     def headline(self) -> tuple[str, ...]:
         return ("mean", "frequencies" if self.domain.size <= _LISTED else DECILES)
+
+    def charts(self) -> tuple[Chart, ...]:
+        return (*super().charts(), Chart("table", "mean", "Mean count"))
 
     def points(self, cells: Ends) -> Measured:
         return self.sums(np.eye(self.domain.size)[cells])

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells
+from hearsay.mechanisms.estimates.charts import CDF, HISTOGRAM, MAP, Chart
 from hearsay.mechanisms.estimates.estimate import (
     DECILES,
     Averages,
@@ -20,6 +21,7 @@ from hearsay.mechanisms.estimates.estimate import (
 )
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, METHODS, Processed, process
 
+_LISTED = 32  # labels that are drawn one by one; of more, the most frequent
 LABEL = "label"  # an axis of this name makes a survey one of labelled scores
 
 
@@ -44,6 +46,17 @@ class CellEstimate(Estimate, Points):
             return (DECILES,)
         area = ("auc",) if any(axis.name == LABEL for axis in self.domain.axes) else ()
         return (*area, "top 10")
+
+    def charts(self) -> tuple[Chart, ...]:
+        """A histogram and the cumulative shares of a line, a map of two axes, else bars."""
+        ordered = isinstance(self, Ranges)
+        if ordered and self.domain.is_line:
+            return HISTOGRAM, CDF
+        if ordered and self.domain.ORDERED and len(self.domain.axes) == 2:
+            area = any(axis.name == LABEL for axis in self.domain.axes)
+            return (MAP, Chart("table", "auc", "Area under the curve")) if area else (MAP,)
+        listed = self.domain.size <= _LISTED
+        return (Chart("bars", "frequencies" if listed else f"top {_LISTED}", "Shares of the reports"),)
 
     def processed(self, method: str) -> Processed | None:
         if method not in METHODS or method == "none" or self.lacks(method) is not None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.inversion import Inversion, Quantiles, sampled_cells
 from hearsay.mechanisms.estimates.postprocess import Processed, isotonic
 
@@ -68,6 +69,10 @@ class Estimate(ABC):
     def headline(self) -> tuple[str, ...]:
         """The questions that every snapshot answers; those that cannot be answered are left out."""
         return self.HEADLINE
+
+    def charts(self) -> tuple[Chart, ...]:
+        """What it is drawn as, the most telling first; without a word from its family, tables of its headline."""
+        return tuple(Chart("table", question, question) for question in self.headline())
 
     def processed(self, method: str) -> Processed | None:
         """What a survey's post-processing makes of the stored values, where it is defined for them."""

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Ranges, Sums
 from hearsay.mechanisms.estimates.intervals import widened
 from hearsay.mechanisms.estimates.ranges import checked_ranges
@@ -40,6 +41,10 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
     def headline(self) -> tuple[str, ...]:
         """The survey's own workload, where it has one."""
         return super().headline() if self.workload is None else ("linear",)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """The survey's own workload, where it has one."""
+        return super().charts() if self.workload is None else (Chart("table", "linear", "The survey's workload"),)
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         """Sums of the cells, one per row of coefficients; refused where the strategy leaves one open."""

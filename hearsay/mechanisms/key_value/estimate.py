@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats, Measured, Points
 from hearsay.mechanisms.estimates.intervals import FAR_OFF, between
 from hearsay.mechanisms.key_value.domain import KeyValue
@@ -46,6 +47,16 @@ def first_questions(domain: KeyValue) -> tuple[str, ...]:
     return ("frequencies", "means") if domain.dimensions else ("frequencies",)
 
 
+def key_charts(domain: KeyValue) -> tuple[Chart, ...]:
+    """Shares of keys beside the means of their values; of many keys the most frequent."""
+    if domain.size > _FEW:
+        return (Chart("bars", f"top {_FEW}", "Devices that hold the key"),)
+    if domain.dimensions != 1:  # without values, or with several, whose means have names of their own
+        shares = Chart("bars", "frequencies", "Devices that hold the key")
+        return (shares, Chart("table", "means", "Means among holders")) if domain.dimensions else (shares,)
+    return (Chart("keys", "frequencies", "Devices that hold the key, and their mean value", also="means"),)
+
+
 @dataclass(frozen=True)
 class KeyEstimate(Estimate, Points, KeyMeans):
     """Shares (keys) and totals (keys x value dimensions), in the scale -1..1 of values."""
@@ -69,6 +80,9 @@ class KeyEstimate(Estimate, Points, KeyMeans):
 
     def headline(self) -> tuple[str, ...]:
         return first_questions(self.domain)
+
+    def charts(self) -> tuple[Chart, ...]:
+        return key_charts(self.domain)
 
     @property
     def cost(self) -> int:

@@ -24,6 +24,7 @@ from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Ordinal
 from hearsay.mechanisms.errors import QueryError, SpecificationError
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Estimate, Measured, Points
 from hearsay.mechanisms.estimates.intervals import Spread, between, score
 from hearsay.mechanisms.exact.randomness import Random
@@ -88,6 +89,9 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
 
     def headline(self) -> tuple[str, ...]:
         return ("top 10",)
+
+    def charts(self) -> tuple[Chart, ...]:
+        return (Chart("bars", "top 20", "Devices that hold the item"),)
 
     def item_range(self, low: int, high: int) -> Measured:
         if self.candidates is None:

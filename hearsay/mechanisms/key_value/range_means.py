@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured, Points
 from hearsay.mechanisms.estimates.intervals import leaning
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.mechanisms.key_value.estimate import first_questions, following, stored
+from hearsay.mechanisms.key_value.estimate import first_questions, following, key_charts, stored
 from hearsay.mechanisms.key_value.fieller import Ratio, hull
 from hearsay.mechanisms.key_value.padding import PADDING, PaddedSets, padded_signs, sample_padded
 from hearsay.mechanisms.key_value.queries import KeyMeans
@@ -131,6 +132,9 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
 
     def headline(self) -> tuple[str, ...]:
         return first_questions(self.domain)
+
+    def charts(self) -> tuple[Chart, ...]:
+        return key_charts(self.domain)
 
     def points(self, keys: Ends) -> Measured:
         """Shares of devices that hold single keys."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
 from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
 from hearsay.mechanisms.marginals.characters.code import Attributes, check_attributes
@@ -54,6 +55,20 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
         names = self.domain.columns
         few = 2 <= len(names) <= FEW_ATTRIBUTES and self.order >= 2
         return (*(shlex.join(("marginal", name)) for name in names[:FEW_ATTRIBUTES]), *(("tree",) if few else ()))
+
+    def charts(self) -> tuple[Chart, ...]:
+        """A table of attributes that the reader picks, the tree and the correlations where pairs were collected."""
+        names = self.domain.columns
+        pick = {"verb": "marginal", "from": list(names), "most": self.order}
+        first = shlex.join(("marginal", *names[: min(self.order, 2)]))
+        table = Chart("table", first, "Shares of combinations", choose=pick)
+        if len(names) < 2 or self.order < 2:
+            return (table,)
+        return (
+            Chart("tree", "tree", "Dependency tree (mutual information)"),
+            Chart("tree", "correlations", "Correlations"),
+            table,
+        )
 
     def table(self, attributes: Iterable[int]) -> Table:
         return self._table(check_attributes(tuple(attributes), self.order))
