@@ -2,7 +2,6 @@
 
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.offers import Offer
-from hearsay.collector.survey.windows import Rounds
 from hearsay.mechanisms.exact.randomness import Random
 
 
@@ -11,7 +10,7 @@ def open_offer(registered: Registered, random: Random) -> Offer | None:
     survey = registered.survey
     if registered.closed:
         return None
-    if not isinstance(survey.windows, Rounds):
+    if not survey.windows.in_rounds:
         return Offer.of(survey, random)
     rounds = registered.rounds
     return Offer.of(survey.in_round(rounds.history(rounds.number)), random) if rounds.open else None

@@ -50,7 +50,7 @@ class Device:
         once, in rising order, whatever the value; OfferRefused says why one is not. To send again, send the same bytes.
         """
         domain = self._mechanism.domain
-        if self.survey.mechanism.rounds == 1 and round is None:
+        if round is None and not self.survey.windows.in_rounds:
             return self._codec.encode_singles(self._mechanism.perturb(domain.one(value), self._random))[0]
         offer = Offer(self.survey.tag, 1, {}) if round is None else Offer.parse(round)
         mechanism: DeviceSide = offer.accepted(self.survey, self._answered).mechanism
@@ -69,4 +69,4 @@ class Device:
     def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
         """Report a value straight into the stream, where the device is trusted with it."""
         entry = (FIELD_SINGLE, self.report(value, round))
-        writer.publish([entry], 1, self._answered if self.survey.mechanism.rounds > 1 else None)
+        writer.publish([entry], 1, self._answered if self.survey.windows.in_rounds else None)

@@ -64,6 +64,11 @@ class Fleet:
         self._on_wait = on_wait or (lambda cause: None)
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
 
+    def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
+        """Let so many devices report as the survey asks them, once or in every round; answers all reports."""
+        in_rounds = self._registered.survey.windows.in_rounds
+        return (self.run_rounds if in_rounds else self.run)(people, devices, progress)
+
     def run_rounds(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Let the same people take part in one round after the other, until the survey is over; answers all reports.
 
@@ -145,7 +150,7 @@ class Fleet:
     def _take_part_in(self, closed: int | None) -> None:
         """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
         survey, self._round = self._registered.survey, None
-        if survey.windows.cumulative:
+        if survey.windows.in_rounds:
             while not (rounds := self._registered.rounds).open or rounds.number == closed:
                 if self._registered.closed:
                     raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")

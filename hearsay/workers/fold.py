@@ -52,7 +52,7 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
 def fold_entries(store: Shard, found: Range, entries: Entries, keep_payloads: bool) -> Commit:
     """What a range's entries add. Where the survey has rounds, they are read as the round that they stand in asks."""
     survey, place = store.survey, None
-    if survey.windows.cumulative:
+    if survey.windows.in_rounds:
         held = rounds_of(store)
         place = Place(found.window_number, opened=found.window_number <= held.number)
         survey = survey.in_round(held.history(found.window_number))

@@ -129,7 +129,7 @@ def parse(table: dict[str, Any]) -> Survey:
     if file.rounds is not None and mechanism.rounds == 1:
         raise SurveyError(f"rounds must be left out for mechanism {mechanism.ID}, which has none")
     if file.window is not None and (file.rounds is not None or mechanism.rounds > 1):
-        raise SurveyError("window and rounds exclude each other: a survey with rounds has a window a round")
+        raise SurveyError("window and rounds exclude each other: a survey with rounds has one window per round")
     return Survey(
         file.name,
         mechanism,

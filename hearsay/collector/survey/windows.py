@@ -1,11 +1,13 @@
 """Windows: what a survey's reports are counted apart by. One window, one per stretch of time, or one per round.
 
 Time is the server's append time, UTC, aligned to the epoch, half open. Windows are ordered by their number, never by
-their name: round 10 comes after round 2.
+their name: round 10 comes after round 2. Whatever depends on the kind of windows is a method here: nobody else asks
+which kind a survey has, only whether it is `in_rounds`, where the server and devices must know the open round.
 """
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -48,8 +50,13 @@ class Seen(Protocol):
 class Windows(ABC):
     """How a survey's reports fall into windows."""
 
-    # Whether a window's estimate stands on the windows before it.
-    cumulative = False
+    in_rounds = False  # whether entries carry the number of the round that they answer
+    selection = "all, last:N or a window"  # what a question may name
+
+    @property
+    def cumulative(self) -> bool:
+        """Whether a window's estimate stands on the windows before it."""
+        return self.in_rounds
 
     @abstractmethod
     def numbered(self, number: int) -> Window:
@@ -72,6 +79,43 @@ class Windows(ABC):
         """The length of a window in time; 0 where time makes none."""
         return 0
 
+    def may_begin_another(self, open: bool) -> bool:
+        """Whether further windows may begin in a survey that is open, or closed: then all of them are not final."""
+        return open
+
+    def kept(self, retain_s: int | None) -> int:
+        """How many windows hold a state at most, where each is kept for `retain_s` after its end."""
+        return 1
+
+    def is_due(self, reports: int, elapsed_s: float) -> bool:
+        """Whether the open round has enough reports, or has been open for long enough."""
+        return False
+
+    def up_to(self, window: Window, known: Sequence[Window]) -> list[Window]:
+        """The windows that a window's estimate needs, of all that hold something: here itself alone."""
+        return [window]
+
+    def choose(self, text: str, known: Sequence[Window]) -> list[Window]:
+        """The windows that a question names: `all`, the `last:N`, or one by its name; ValueError says what is allowed.
+
+        `known` are the windows that hold something, oldest first.
+        """
+        if text == ALL:
+            return list(known)
+        last = self._last(text)
+        if last:
+            return list(known[-last:])
+        for window in known:
+            if window.name == text:
+                return self.up_to(window, known)
+        newest = ", ".join(window.name for window in known[-3:]) or "none yet"
+        raise ValueError(f"window must be {self.selection} with reports (newest: {newest}), got {text}")
+
+    def _last(self, text: str) -> int:
+        """The number in `last:N`; 0: it is something else."""
+        last = re.fullmatch(r"last:([1-9]\d{0,8})", text, re.ASCII)
+        return int(last[1]) if last else 0
+
 
 @dataclass(frozen=True)
 class Whole(Windows):
@@ -91,10 +135,13 @@ class Whole(Windows):
     def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
         return not seen.open
 
+    def may_begin_another(self, open: bool) -> bool:
+        return False
+
 
 @dataclass(frozen=True)
 class Every(Windows):
-    """A window every so many seconds, named by its start; its number is that start in milliseconds."""
+    """One window every so many seconds, named by its start; its number is that start in milliseconds."""
 
     every_s: int
 
@@ -119,15 +166,19 @@ class Every(Windows):
     def every_ms(self) -> int:
         return 1_000 * self.every_s
 
+    def kept(self, retain_s: int | None) -> int:
+        return 1 if retain_s is None else 1 + retain_s // self.every_s
+
 
 @dataclass(frozen=True)
 class Rounds(Windows):
-    """A window a round, `r1`, `r2` and so on. Later rounds ask what earlier ones answered, so estimates need both."""
+    """One window per round, `r1`, `r2` and so on. A later round asks what earlier ones answered, so it needs them."""
 
     reports: int | None = None
     within_s: int | None = None
 
-    cumulative = True
+    in_rounds = True
+    selection = "all or a round"
 
     def numbered(self, number: int) -> Window:
         return Window(number, f"r{number}")
@@ -142,3 +193,13 @@ class Rounds(Windows):
 
     def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
         return not seen.open or window.number != seen.open_round
+
+    def is_due(self, reports: int, elapsed_s: float) -> bool:
+        enough = self.reports is not None and reports >= self.reports
+        return enough or (self.within_s is not None and elapsed_s >= self.within_s)
+
+    def up_to(self, window: Window, known: Sequence[Window]) -> list[Window]:
+        return [each for each in known if each <= window]
+
+    def _last(self, text: str) -> int:
+        return 0

@@ -75,7 +75,7 @@ def command(
     with stopping() as stop, reports_bar(f"devices of {name}", total * each) as bar:
         size = None if single else frame or FRAME
         fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
-        sent = (fleet.run_rounds if mechanism.rounds > 1 else fleet.run)(people, total, bar.advance)
+        sent = fleet.take_part(people, total, bar.advance)
     seconds = time.monotonic() - started
     if as_json:
         print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})

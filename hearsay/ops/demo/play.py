@@ -84,7 +84,7 @@ def _results(players: list[Act], pipeline: Pipeline, registry: Registry) -> list
     """The answers from the files that the estimator wrote, where there is one for all; from the server for windows."""
     rows = []
     for act in players:
-        if act.survey.every is None and act.survey.mechanism.rounds == 1:
+        if not act.survey.windows.may_begin_another(open=True):  # one window: its snapshot has all reports
             estimate = _final_snapshot(act, pipeline).estimate()
         else:
             estimate = live(registry.get(act.survey.name)).estimate()

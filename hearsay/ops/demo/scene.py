@@ -60,12 +60,11 @@ class Act:
 
     def _report(self, connect: Callable[[], Registry], stop: threading.Event) -> None:
         try:
-            registered, rounds = connect().get(self.survey.name), self.survey.mechanism.rounds
             # Rounds share the time, less what closing and opening them takes.
-            rate = len(self.people) / SECONDS * (1 if rounds == 1 else 1.6 * rounds)
-            fleet = Fleet(registered, secure(), frame=1_024, rate=rate, stop=stop)
-            run = fleet.run if rounds == 1 else fleet.run_rounds
-            run(Rows(self.people), len(self.people), self._count)
+            times = 1.6 * self.survey.mechanism.rounds if self.survey.windows.in_rounds else 1
+            rate = times * len(self.people) / SECONDS
+            fleet = Fleet(connect().get(self.survey.name), secure(), frame=1_024, rate=rate, stop=stop)
+            fleet.take_part(Rows(self.people), len(self.people), self._count)
         except BaseException as error:  # shown by the main thread, which has the screen
             self.error = error
 

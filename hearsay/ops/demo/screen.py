@@ -56,8 +56,9 @@ def screen() -> Iterator[Screen]:
 
 def progress_row(act: Act, number: int, folded: int, truth: Answer, found: Answer | None) -> list[Any]:
     """One survey's row of the live table; `number` is the round that it is in."""
-    rounds = act.survey.mechanism.rounds
-    name = act.survey.name if rounds == 1 else f"{act.survey.name} (round {number} of {rounds})"
+    name = act.survey.name
+    if act.survey.windows.in_rounds:
+        name += f" (round {number} of {act.survey.mechanism.rounds})"
     row: list[Any] = [name, act.published, folded, act.headline, truth.value]
     return [*row, *((None, None) if found is None else (found.value, (found.low, found.high)))]
 

@@ -29,7 +29,7 @@ def simulate(
         asked = survey.in_round(history)
         mechanism, wire = asked.mechanism, codec(asked.mechanism)
         part = slice(len(values) * (number - 1) // rounds, len(values) * number // rounds)
-        for payload, _ in frames(mechanism, wire, values[part] if rounds > 1 and once else values, random):
+        for payload, _ in frames(mechanism, wire, values[part] if once else values, random):
             decoded = decode(mechanism, [{b"f": payload}], wire)
             rejected += decoded.rejected
             if decoded.count:

@@ -110,3 +110,62 @@ def test_the_zone_of_the_machine_plays_no_part(zone: str, monkeypatch: pytest.Mo
         assert Every(3_600).named(window.name) == window
         assert (window.start_ms, window.end_ms) == (NOON, NOON + 3_600_000)
     time.tzset()
+
+
+KNOWN = {
+    Whole(): [Whole().numbered(0)],
+    Every(3_600): [Every(3_600).numbered(NOON + hour * 3_600_000) for hour in range(3)],
+    Rounds(): [Rounds().numbered(number) for number in (1, 2, 3)],
+}
+
+
+@pytest.mark.parametrize(
+    ("windows", "text", "positions"),
+    [
+        (Whole(), "all", [0]),
+        (Whole(), "last:2", [0]),
+        (Every(3_600), "all", [0, 1, 2]),
+        (Every(3_600), "last:2", [1, 2]),
+        (Every(3_600), "last:9", [0, 1, 2]),
+        (Every(3_600), "20250131T130000Z", [1]),
+        (Rounds(), "all", [0, 1, 2]),
+        (Rounds(), "r2", [0, 1]),
+    ],
+)
+def test_a_question_names_windows(windows: Windows, text: str, positions: list[int]) -> None:
+    known = KNOWN[windows]
+    assert windows.choose(text, known) == [known[position] for position in positions]
+
+
+@pytest.mark.parametrize(
+    ("windows", "text", "allowed"),
+    [
+        (Whole(), "last:0", r"all, last:N or a window with reports \(newest: all\)"),
+        (Every(3_600), "20250131T150000Z", "all, last:N or a window with reports"),
+        (Every(3_600), "last:٣", "all, last:N"),
+        (Rounds(), "last:2", r"all or a round with reports \(newest: r1, r2, r3\)"),
+        (Rounds(), "r4", "all or a round"),
+    ],
+)
+def test_windows_that_cannot_be_named(windows: Windows, text: str, allowed: str) -> None:
+    with pytest.raises(ValueError, match=f"window must be {allowed}.*, got {text}"):
+        windows.choose(text, KNOWN[windows])
+
+
+def test_only_one_window_is_complete_by_itself() -> None:
+    assert [windows.may_begin_another(open=True) for windows in KNOWN] == [False, True, True]
+    assert not any(windows.may_begin_another(open=False) for windows in KNOWN)
+
+
+def test_a_round_is_due_by_reports_or_by_time() -> None:
+    assert not Rounds().is_due(10**9, 10**9)
+    assert [Rounds(reports=5).is_due(reports, 10**9) for reports in (4, 5)] == [False, True]
+    assert [Rounds(within_s=60).is_due(10**9, elapsed_s) for elapsed_s in (59.9, 60)] == [False, True]
+    assert [Rounds(5, 60).is_due(*case) for case in ((4, 59), (5, 0), (0, 60))] == [False, True, True]
+    assert not Whole().is_due(10**9, 10**9)
+
+
+def test_windows_that_are_kept() -> None:
+    assert [windows.kept(7_200) for windows in KNOWN] == [1, 3, 1]
+    assert [windows.kept(None) for windows in KNOWN] == [1, 1, 1]
+    assert [windows.in_rounds for windows in KNOWN] == [False, False, True]

@@ -16,11 +16,11 @@ def estimate_after_rounds(mechanism: Mechanism, people: Any, generator: np.rando
     every run: who is in which round is part of the error.
     """
     state, asked, rounds = mechanism.empty(), mechanism, mechanism.rounds
-    once = rounds > 1 and mechanism.one_round_each
-    parts = np.array_split(generator.permutation(len(people)), rounds) if once else []
+    groups = rounds if mechanism.one_round_each else 1
+    parts = np.array_split(generator.permutation(len(people)), groups) if groups > 1 else [slice(None)] * rounds
     history: list[dict[str, Any]] = []
     for number in range(rounds):
-        merge(state, draw_values(asked, people[parts[number]] if once else people, generator))
+        merge(state, draw_values(asked, people[parts[number]], generator))
         public = asked.next_round(state)
         if public is None:
             break
