@@ -49,6 +49,23 @@ def troubles(registry: Registry) -> list[Trouble]:
     return sorted(every, key=lambda trouble: not trouble.holds_up)
 
 
+def holding_up(registry: Registry) -> list[Trouble]:
+    """The troubles for which reports wait."""
+    return [trouble for trouble in troubles(registry) if trouble.holds_up]
+
+
+def holding_all(registry: Registry) -> str | None:
+    """What holds up every survey, in one line; None: some survey goes on.
+
+    A survey that fails by itself is listed among the troubles, and takes no other one off the network.
+    """
+    holding = holding_up(registry)
+    surveys = {trouble.survey for trouble in holding}
+    if holding and (None in surveys or surveys >= {*registry.names()}):
+        return "; ".join(trouble.words for trouble in holding)
+    return None
+
+
 def _of_server(seen: Condition) -> list[Trouble]:
     """A server that is full, or that cannot write: everything waits for it, and nothing else would say why."""
     listed = []
@@ -68,9 +85,15 @@ def _of_server(seen: Condition) -> list[Trouble]:
 
 
 def _complaints(registry: Registry) -> list[Trouble]:
-    """What processes themselves say keeps them from their work."""
+    """What processes themselves say keeps them from their work, on one survey or on all of them."""
+    surveys = registry.names()
     return [
-        Trouble(complaint.role, None, f"{complaint.role}, {complaint.about}: {complaint.words}", True)
+        Trouble(
+            complaint.role,
+            complaint.about if complaint.about in surveys else None,
+            f"{complaint.role}, {complaint.about}: {complaint.words}",
+            True,
+        )
         for complaint in registry.complaints()
     ]
 

@@ -18,7 +18,7 @@ from hearsay.collector.survey.windows import Every, Rounds, Whole, Windows, seco
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import MechanismError
-from hearsay.mechanisms.estimates.postprocess import ISOTONIC
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC, unsuited
 
 WIRE_VERSION = 1
 
@@ -126,6 +126,9 @@ def parse(table: dict[str, Any]) -> Survey:
     domain = mechanism.domain
     if file.answers.postprocess == ISOTONIC and not (isinstance(domain, Cells) and domain.is_line):
         raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {domain.kind!r}")
+    reason_against = unsuited(file.answers.postprocess, domain)
+    if reason_against is not None:
+        raise SurveyError(f"answers.postprocess {reason_against}")
     if file.rounds is not None and mechanism.rounds == 1:
         raise SurveyError(f"rounds must be left out for mechanism {mechanism.ID}, which has none")
     if file.window is not None and (file.rounds is not None or mechanism.rounds > 1):

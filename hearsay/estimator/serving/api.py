@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hearsay.collector.health.loop import Health
-from hearsay.collector.health.troubles import troubles
+from hearsay.collector.health.troubles import holding_all, holding_up
 from hearsay.collector.http.checks import health_routes
 from hearsay.collector.http.problems import Problem, handlers
 from hearsay.collector.offers import open_offer
@@ -58,7 +58,7 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
     return Starlette(
         routes=[
             *(Route(path, endpoint) for path, endpoint in routes.items()),
-            *health_routes(health.alive, interface.trouble),
+            *health_routes(health.alive, interface.trouble, interface.troubles_of_surveys),
         ],
         exception_handlers=handlers(),
     )
@@ -77,11 +77,13 @@ class Interface:
         return Response(generate_latest(self._metrics), media_type=CONTENT_TYPE_LATEST)
 
     def trouble(self) -> str | None:
-        """Why answers are not up to date, in one line; None: they are."""
+        """Why no survey's answers are up to date, in one line; None: those of some are."""
         own = self._health.trouble()
-        if own is not None:
-            return own
-        return "; ".join(trouble.words for trouble in troubles(self._registry) if trouble.holds_up) or None
+        return own if own is not None else holding_all(self._registry)
+
+    def troubles_of_surveys(self) -> list[str]:
+        """What holds up single surveys while others go on."""
+        return [trouble.words for trouble in holding_up(self._registry)]
 
     def surveys(self, request: Request) -> Response:
         return JSONResponse([_summary(registered) for registered in self._registry.list()])

@@ -33,6 +33,7 @@ class Domain(ABC):
     KIND: ClassVar[str]
     KEYS: ClassVar[str]  # what a survey's `[domain]` table says of it, as the documentation writes it
     VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
+    EXCLUSIVE: ClassVar[bool] = True  # every device counts in exactly one cell, so that the true shares sum to one
 
     @property
     def kind(self) -> str:

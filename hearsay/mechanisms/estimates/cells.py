@@ -68,7 +68,7 @@ class CellEstimate(Estimate, Points):
             return f"postprocess {method} needs one axis, this domain has {len(self.domain.axes)}"
         if method != "clip" and not np.isfinite(self.estimate).all():
             return f"postprocess {method} needs a share for every cell, some are unknown yet"
-        return None
+        return super().lacks(method)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.inversion import Inversion, Quantiles, sampled_cells
-from hearsay.mechanisms.estimates.postprocess import Processed, isotonic
+from hearsay.mechanisms.estimates.postprocess import Processed, isotonic, unsuited
 
 Z95 = 1.96  # two-sided 95% point of the normal distribution
 Floats = NDArray[np.float64]
@@ -80,7 +80,8 @@ class Estimate(ABC):
 
     def lacks(self, method: str) -> str | None:
         """Why a post-processing method cannot be used here, beyond the kind of query; None: it can."""
-        return None
+        reason = unsuited(method, self.domain)
+        return None if reason is None else f"postprocess {reason}"
 
 
 class Points(ABC):

@@ -18,12 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 
 Floats = NDArray[np.float64]
 
 METHODS = ("none", "clip", "norm-sub", "simplex")  # of the shares of cells
 ISOTONIC = "isotonic"
+SUM_TO_ONE = ("norm-sub", "simplex")  # methods that make them so
 NAMES = (*METHODS, ISOTONIC)
 _OWN_UP_TO = 1 << 16
 _MANY_FALLS = 50  # runs are pooled together while one in so many neighbours falls
@@ -35,6 +37,16 @@ class Processed:
 
     method: str
     values: Floats
+
+
+def unsuited(method: str, domain: Domain) -> str | None:
+    """Why a method has no meaning on a domain, whatever the reports; None: it has."""
+    if method in SUM_TO_ONE and not domain.EXCLUSIVE:
+        return (
+            f"{method} makes shares sum to one, but a device of a {domain.kind} survey may hold several keys: "
+            "use clip or none"
+        )
+    return None
 
 
 def process(shares: Floats, method: str) -> Processed:
@@ -91,8 +103,13 @@ def project(shares: Floats, total: float = 1.0) -> Floats:
     """The nearest vector with entries >= 0 and the given sum.
 
     The shares that stay positive are the largest ones; with k of them the amount taken off is their excess over the
-    total, divided by k. The right k is the last for which its smallest share is above that amount.
+    total, divided by k. The right k is the last for which its smallest share is above that amount. Where a share is
+    unknown no other can be said.
     """
+    if not np.isfinite(shares).all():
+        return np.full_like(shares, np.nan)
+    if not shares.size:
+        return shares.copy()
     largest_first = np.sort(shares)[::-1]
     amounts = (np.cumsum(largest_first) - total) / np.arange(1, shares.size + 1)
     kept = int(np.flatnonzero(largest_first > amounts)[-1])

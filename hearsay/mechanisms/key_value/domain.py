@@ -69,6 +69,7 @@ class KeyValue(Domain):
     KIND: ClassVar[str] = "key-value"
     KEYS: ClassVar[str] = "`keys`; and, if wanted, `low`, `high`, `values`, `ordered`, `pairs`"
     VALUE: ClassVar[str] = "a set of keys, each with a number"
+    EXCLUSIVE: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:
