@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hearsay.collector.errors import OfferRefused
@@ -42,6 +43,7 @@ class Device:
             # Whoever kept it wrongly would answer a round twice, or none any more, and never be told.
             raise ValueError(f"answered must be an integer in 0..{last}, got {answered!r}")
         self._answered = answered
+        self._lock = Lock()
 
     def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values.
@@ -49,17 +51,24 @@ class Device:
         Where the survey has rounds, `round` is the offer that was handed out (none: the first round). Each is answered
         once, in rising order, whatever the value; OfferRefused says why one is not. To send again, send the same bytes.
         """
-        domain = self._mechanism.domain
+        return self._report(value, round)[0]
+
+    def _report(self, value: Any, round: Mapping[str, Any] | None) -> tuple[bytes, int | None]:
+        """The report, and the round that it answers where the survey has rounds."""
+        held = self._mechanism.domain.one(value)
         if round is None and not self.survey.windows.in_rounds:
-            return self._codec.encode_singles(self._mechanism.perturb(domain.one(value), self._random))[0]
+            return self._codec.encode_singles(self._mechanism.perturb(held, self._random))[0], None
         offer = Offer(self.survey.tag, 1, {}) if round is None else Offer.parse(round)
-        mechanism: DeviceSide = offer.accepted(self.survey, self._answered).mechanism
-        try:
-            reports = mechanism.perturb(domain.one(value), self._random)
-        except SpecificationError as error:
-            raise OfferRefused(str(error)) from None
-        self._answered = offer.number
-        return codec(mechanism).encode_singles(reports)[0]
+        with self._lock:  # of several threads with one offer only the first answers it
+            before = self._answered
+            mechanism: DeviceSide = offer.accepted(self.survey, before).mechanism
+            self._answered = offer.number  # recorded before anything is drawn, whatever stops the thread afterwards
+            try:
+                reports = mechanism.perturb(held, self._random)
+            except SpecificationError as error:  # parameters that no round has: nothing was answered
+                self._answered = before
+                raise OfferRefused(str(error)) from None
+        return codec(mechanism).encode_singles(reports)[0], offer.number
 
     @property
     def answered(self) -> int:
@@ -68,5 +77,5 @@ class Device:
 
     def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
         """Report a value straight into the stream, where the device is trusted with it."""
-        entry = (FIELD_SINGLE, self.report(value, round))
-        writer.publish([entry], 1, self._answered if self.survey.windows.in_rounds else None)
+        report, number = self._report(value, round)
+        writer.publish([(FIELD_SINGLE, report)], 1, number if self.survey.windows.in_rounds else None)

@@ -2,12 +2,16 @@
 
 import ast
 import inspect
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
 import redis
 
+from hearsay.collector.errors import OfferRefused
 from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
@@ -15,7 +19,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import decode
 from hearsay.collector.writer import Writer
 from hearsay.mechanisms.errors import ValueOutsideDomain
-from hearsay.mechanisms.exact.randomness import SecureRandom, seeded
+from hearsay.mechanisms.exact.randomness import SecureRandom, Words, seeded
 from hearsay.producer import Device
 from hearsay.producer import device as device_module
 from hearsay.workers.context import Context, set_current
@@ -105,3 +109,52 @@ def test_a_survey_of_one_round_takes_reports_that_name_it(client: redis.Redis, p
     device.publish("tea", writer)
     fold_all(store)
     assert read(store, "all").folded == 2
+
+
+class Slow(SecureRandom):
+    """Takes its time, so that every thread of a test is at the same step."""
+
+    def words(self, count: int) -> Words:
+        time.sleep(0.02)
+        return super().words(count)
+
+
+def test_row_4_threads_that_share_a_device_answer_a_round_once() -> None:
+    """Row 4 of an attacker's list: 299 of 400 devices answered a round several times."""
+    domain = {"kind": "key-value", "keys": 3}
+    survey = parse(
+        {"name": "films", "mechanism": "privkvm", "epsilon": 2.0, "domain": domain, "options": {"rounds": 2}}
+    )
+    threads = 8
+    barrier = Barrier(threads)
+
+    def answers(device: Device) -> bool:
+        barrier.wait()
+        try:
+            return bool(device.report({"0": 0.5}))
+        except OfferRefused:
+            return False
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(5):
+            device = Device(survey, Slow())
+            assert sum(pool.map(answers, [device] * threads)) == 1
+            assert device.answered == 1
+
+
+def test_row_4_a_round_is_recorded_before_anything_is_drawn() -> None:
+    """Row 4 of an attacker's list: whatever stops a device while it draws, the round counts as answered."""
+
+    class Stopped(SecureRandom):
+        def words(self, count: int) -> Words:
+            raise KeyboardInterrupt
+
+    domain = {"kind": "key-value", "keys": 3}
+    table = {"name": "films", "mechanism": "privkvm", "epsilon": 2.0, "domain": domain, "options": {"rounds": 2}}
+    device = Device(table, Stopped())
+    with pytest.raises(ValueOutsideDomain):
+        device.report({"9": 0.5})
+    assert device.answered == 0, "a value that is refused is no answer"
+    with pytest.raises(KeyboardInterrupt):
+        device.report({"0": 0.5})
+    assert device.answered == 1
