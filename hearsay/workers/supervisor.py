@@ -62,7 +62,8 @@ def _tend(slot: _Slot, settings: WorkerSettings) -> None:
 
 def start_worker(settings: WorkerSettings) -> subprocess.Popen[bytes]:
     """A worker at the other end of a line that breaks when this process ends, however it does."""
-    process = subprocess.Popen([sys.executable, "-m", "hearsay.workers.worker"], stdin=subprocess.PIPE)
+    # -P: without it `python -m` looks for every module in the current folder first, whoever may write there.
+    process = subprocess.Popen([sys.executable, "-P", "-m", "hearsay.workers.worker"], stdin=subprocess.PIPE)
     assert process.stdin is not None
     try:
         process.stdin.write(settings.line())

@@ -25,6 +25,7 @@ MECHANISMS = {"from-here": (Form(("categorical",), "mechanism:FromHere"),)}
 """,
     # A module beside the plug-in, imported by a part of it that its tables only name.
     "from_here/mechanism.py": """
+import fileinput  # of Python itself, not yet imported by anybody
 from beside_from_here import NAME
 from hearsay.mechanisms.oracles.grr import GRR
 class FromHere(GRR):
@@ -32,6 +33,8 @@ class FromHere(GRR):
 """,
     "beside_from_here.py": 'NAME = "from-here"\n',
     "json.py": 'raise RuntimeError("the folder is no place for other modules")\n',
+    "redis.py": 'raise RuntimeError("the folder is no place for other modules")\n',
+    "fileinput.py": 'raise RuntimeError("the folder is no place for other modules")\n',
     "colours.toml": """
 name = "colours"
 mechanism = "from-here"
@@ -61,7 +64,8 @@ def run(words: list[str], folder: Path, **settings: object) -> subprocess.Comple
 def test_the_script_and_the_module_find_it(folder: Path) -> None:
     done = run([*SCRIPT, "survey", "show", "colours.toml"], folder)
     assert (done.returncode, done.stderr) == (0, "")
-    (folder / "json.py").unlink()  # Python itself puts the folder first for `python -m`
+    for name in ("json.py", "redis.py", "fileinput.py"):
+        (folder / name).unlink()  # Python itself puts the folder first for `python -m`
     again = run([*MODULE, "survey", "show", "colours.toml"], folder)
     assert (again.returncode, again.stdout) == (0, done.stdout)
 
@@ -87,7 +91,7 @@ def services(folder: Path) -> Iterator[EmbeddedServer]:
 
 
 def test_collector_and_workers_find_it(folder: Path, services: EmbeddedServer) -> None:
-    (folder / "json.py").unlink()  # a worker is started by `python -m`
+    """Row 6 of an attacker's list: a `redis.py` in the current folder ran in every worker."""
     for words in (("survey", "add", "colours.toml"), ("produce", "colours", "--devices", str(DEVICES))):
         done = run([*SCRIPT, *words], folder, redis_url=services.url)
         assert (done.returncode, done.stderr) == (0, "")

@@ -130,7 +130,8 @@ def _fold_seconds(registry: Registry, above: float = -1.0) -> float:
 
 def _estimator(pipeline: Pipeline, registered: Registered) -> dict[str, Any]:
     """Merge, materialise and ask in a process that does nothing else."""
-    words = [sys.executable, "-m", "hearsay.ops.bench.large_estimator", pipeline.server.url, str(pipeline.snapshots)]
+    module = "hearsay.ops.bench.large_estimator"
+    words = [sys.executable, "-P", "-m", module, pipeline.server.url, str(pipeline.snapshots)]
     done = subprocess.run(
         [*words, registered.survey.name], capture_output=True, text=True, timeout=ESTIMATOR_S, check=False
     )

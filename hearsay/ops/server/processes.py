@@ -74,7 +74,7 @@ class Pipeline:
     def _start(self, command: str) -> None:
         with self._log(command).open("ab") as log:
             self._processes[command] = subprocess.Popen(
-                [sys.executable, "-m", "hearsay", command],
+                [sys.executable, "-P", "-m", "hearsay", command],  # -P: no modules from the current folder
                 env=self._environment,
                 stdout=log,
                 stderr=log,
