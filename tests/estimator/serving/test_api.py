@@ -129,7 +129,7 @@ class TestInterface:
             ("q=point+red&postprocess=round", "postprocess must be one of none, clip, norm-sub, simplex, isotonic"),
             (
                 "q=point+red&simultaneous=1",
-                "simultaneous applies to cdf, frequencies, top, got point",
+                "simultaneous applies to cdf, histogram, frequencies, top, got point",
             ),
             ("q=frequencies&simultaneous=yes", "simultaneous must be 0 or 1"),
             ("q=%27", "closed quotes"),
