@@ -21,7 +21,7 @@ class Exact(CellEstimate, Ranges):
             box = tuple(slice(a, b + 1) for a, b in zip(first, last, strict=True))
             values.append(self.estimate[box].sum())
             variances.append((self.stderr[box] ** 2).sum())
-        return Measured(np.array(values), np.sqrt(np.array(variances)))
+        return Measured.plain(np.array(values), np.sqrt(np.array(variances)))
 
 
 def exact(domain: dict[str, Any], shares: Any, stderr: float = 0.01, reports: int = 1000) -> Exact:

@@ -58,7 +58,7 @@ class DiceEstimate(Estimate, Sums, Splits):
         return sum(array.size for array in self.arrays().values())
 
     def shares_of(self, sums: Ends) -> Measured:
-        return Measured(self.sums.value[sums], self.sums.stderr[sums])
+        return self.sums.take(sums)
 
     def mean(self) -> Measured:
         return self.eyes

@@ -119,29 +119,33 @@ class TwoThrows(Mechanism):
     def estimate(self, state: State) -> DiceEstimate:
         shares = self._of_sums.estimate({"hist": state[SUMS]})
         found = DiceEstimate(
-            self.domain, self.reports(state), Measured(shares.estimate, shares.stderr), self._mean(state[SUMS])
+            self.domain, self.reports(state), Measured.plain(shares.estimate, shares.stderr), self._mean(state[SUMS])
         )
         if self.common is None or not state[FIRST].any():
             return found
         first = self._of_first.estimate({"hist": state[FIRST]})
-        return replace(found, common=self.common, first=Measured(first.estimate[:-1], first.stderr[:-1]))
+        return replace(found, common=self.common, first=Measured.plain(first.estimate[:-1], first.stderr[:-1]))
 
     def _mean(self, told: NDArray[np.int64]) -> Measured:
         _, _, truth = self._of_sums.hit_chances()
         eyes, n = np.arange(2, told.size + 2), max(int(told.sum()), 1)
         mean = (eyes * told).sum() / n
         spread = (told * (eyes - mean) ** 2).sum() / n
-        return Measured(np.array([(mean - (1 - truth) * eyes.mean()) / truth]), np.array([np.sqrt(spread / n) / truth]))
+        return Measured.plain(
+            np.array([(mean - (1 - truth) * eyes.mean()) / truth]), np.array([np.sqrt(spread / n) / truth])
+        )
 
     def exact(self, values: Values) -> DiceEstimate:
         throws, sides = self.domain.check(values), self.domain.sides
         shares = np.bincount(throws.sums, minlength=self.domain.size) / len(throws)
         zero, eyes = np.zeros(1), np.array([(throws.sums + 2).mean()])
-        found = DiceEstimate(self.domain, len(throws), Measured(shares, np.zeros_like(shares)), Measured(eyes, zero))
+        found = DiceEstimate(
+            self.domain, len(throws), Measured.plain(shares, np.zeros_like(shares)), Measured.plain(eyes, zero)
+        )
         if self.common is None:
             return found
         first = np.bincount(self._first_if_common(throws, self.common), minlength=sides + 1)[:-1] / len(throws)
-        return replace(found, common=self.common, first=Measured(first, np.zeros(sides)))
+        return replace(found, common=self.common, first=Measured.plain(first, np.zeros(sides)))
 
     def channel(self) -> NDArray[np.float64]:
         """One row for every pair of throws, the first one's eyes first."""

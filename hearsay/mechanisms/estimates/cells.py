@@ -35,7 +35,7 @@ class CellEstimate(Estimate, Points):
     stderr: Floats
 
     def points(self, cells: Ends) -> Measured:
-        return Measured(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells])
+        return Measured.plain(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"estimate": self.estimate, "stderr": self.stderr}
@@ -85,18 +85,18 @@ class ExactCells(CellEstimate, Ranges, Sums, Averages):
             tuple(slice(a, b + 1) for a, b in zip(first, last, strict=True))
             for first, last in zip(low, high, strict=True)
         ]
-        return Measured(np.array([self.estimate[box].sum() for box in boxes]), np.zeros(len(low)))
+        return Measured.plain(np.array([self.estimate[box].sum() for box in boxes]), np.zeros(len(low)))
 
     def prefix_values(self) -> Floats:
         return np.cumsum(self.estimate)
 
     def prefixes(self, ends: Ends) -> Measured:
         self._one_axis()
-        return Measured(self.prefix_values()[ends], np.zeros(ends.size))
+        return Measured.plain(self.prefix_values()[ends], np.zeros(ends.size))
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
         rows = np.eye(self.domain.size) if coefficients is None else coefficients
-        return Measured(rows @ self.estimate.reshape(-1), np.zeros(len(rows)))
+        return Measured.plain(rows @ self.estimate.reshape(-1), np.zeros(len(rows)))
 
     def average(self) -> Measured:
         (axis,) = self.domain.axes

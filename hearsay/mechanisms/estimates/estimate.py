@@ -5,7 +5,7 @@ first (`headline`). What else can be asked of it are capabilities, classes that 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,20 +25,64 @@ Ends = NDArray[np.int64]
 DECILES = "quantile 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9"
 
 
-class Measured(NamedTuple):
-    """Values with their standard errors, one each; `low` and `high` where the interval is not value +- 1.96 stderr."""
-
+class _Columns(NamedTuple):
     value: Floats
     stderr: Floats
-    low: Floats | None = None
-    high: Floats | None = None
+    low: Floats | None
+    high: Floats | None
+
+
+class Measured(_Columns):
+    """Values with their standard errors and 95% intervals, one each. Without an interval none can be built.
+
+    `Measured(value, stderr, low, high)` has intervals of its own. The other two say why there are none: in
+    `Measured.plain` the interval is value +- 1.96 stderr (`low` and `high` are None), in `Measured.without_error` no
+    error is known. To choose or reshape, use `take` and `each`, which change the interval too.
+
+    >>> Measured(np.array([0.2]), np.array([0.1]))
+    Traceback (most recent call last):
+    TypeError: Measured.__new__() missing 2 required positional arguments: 'low' and 'high'
+    >>> shares = Measured(np.array([0.0, 0.7]), np.array([0.1, 0.1]), np.array([-0.1, 0.5]), np.array([0.3, 0.9]))
+    >>> [column.tolist() for column in shares.take([1]).ends()]
+    [[0.5], [0.9]]
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: Floats, stderr: Floats, low: Floats, high: Floats) -> "Measured":
+        if low is None or high is None:
+            raise TypeError(
+                "Measured needs low and high; where the interval is value +- 1.96 stderr, use Measured.plain"
+            )
+        return tuple.__new__(cls, (value, stderr, low, high))
+
+    @classmethod
+    def plain(cls, value: Floats, stderr: Floats) -> "Measured":
+        """Values whose errors are normal with these standard errors, or that have none: value +- 1.96 stderr."""
+        return tuple.__new__(cls, (value, stderr, None, None))
+
+    @classmethod
+    def without_error(cls, value: Floats) -> "Measured":
+        """Values of a model, or of a method whose error nobody knows."""
+        unknown = np.full(value.shape, np.nan)
+        return cls(value, unknown, unknown, unknown)
+
+    def each(self, change: Callable[[Floats], Floats]) -> "Measured":
+        """The same change made to values, standard errors and intervals."""
+        if self.low is None or self.high is None:
+            return Measured.plain(change(self.value), change(self.stderr))
+        return Measured(change(self.value), change(self.stderr), change(self.low), change(self.high))
+
+    def take(self, chosen: Any) -> "Measured":
+        """The chosen ones, as an index of arrays has it."""
+        return self.each(lambda column: column[chosen])
 
     @classmethod
     def join(cls, parts: Sequence["Measured"]) -> "Measured":
         """Parts one after the other."""
-        value, stderr = (np.concatenate([part[column] for part in parts]) for column in (0, 1))
+        value, stderr = np.concatenate([part.value for part in parts]), np.concatenate([part.stderr for part in parts])
         if all(part.low is None for part in parts):
-            return cls(value, stderr)
+            return cls.plain(value, stderr)
         intervals = zip(*(part.ends() for part in parts), strict=True)
         return cls(value, stderr, *(np.concatenate(column) for column in intervals))
 

@@ -40,7 +40,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
         value, stderr, slope = self.plain(*checked_ranges(low, high, self.domain))
-        return leaning(value, stderr, slope, slope / 2) if self.few_reports else Measured(value, stderr)
+        return leaning(value, stderr, slope, slope / 2) if self.few_reports else Measured.plain(value, stderr)
 
     def plain(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         """Share of each range low..after-1, its standard error, and how much the variance can change with the share."""
@@ -75,7 +75,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
         scale = np.where(widths > 0, widths, 1.0)
         stderr = np.where(widths > 0, standard_error(variance / scale**2, self.reports), 0.0)
         if not self.few_reports:
-            return Measured(value, scale * stderr)
+            return Measured.plain(value, scale * stderr)
         # As shares: a sum whose coefficients reach from 0 to 1, like a range with cells that count in part.
         steep = [
             self.steepness(row.reshape(self.domain.shape) / width)

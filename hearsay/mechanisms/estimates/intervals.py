@@ -84,7 +84,7 @@ def between(value: Floats, stderr: Floats, low: Floats, high: Floats) -> Measure
     with np.errstate(invalid="ignore"):
         plain = ~unknown & (np.maximum(np.abs(low - least), np.abs(high - most)) <= _AS_GOOD * stderr)
     if plain.all():
-        return Measured(value, stderr)
+        return Measured.plain(value, stderr)
     low = np.where(unknown, 0.0, np.where(plain, least, np.minimum(low, value)))
     high = np.where(unknown, 1.0, np.where(plain, most, np.maximum(high, value)))
     half_width = (high - low) / (2 * Z95)

@@ -45,7 +45,7 @@ class RangeEstimate(CellEstimate, Ranges):
 
     def _with_interval(self, x: Ends, y: Ends, value: Floats, stderr: Floats) -> Measured:
         if self.domain.size == 1 or not self.few_reports:
-            return Measured(value, stderr)
+            return Measured.plain(value, stderr)
         slope, half_step = np.zeros(x.size), np.zeros(x.size)
         for start in range(0, x.size, _CHUNK):
             part = slice(start, start + _CHUNK)

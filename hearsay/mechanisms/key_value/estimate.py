@@ -76,7 +76,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     share_scores: KeyScores | None = None  # the same where it is known of shares only
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return stored(Measured(self.share, self.share_stderr), self.means, self.domain)
+        return stored(Measured.plain(self.share, self.share_stderr), self.means, self.domain)
 
     def headline(self) -> tuple[str, ...]:
         return first_questions(self.domain)
@@ -92,7 +92,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         """Shares of devices that hold the keys."""
         scores = self.scores or self.share_scores
         if scores is None:
-            return Measured(self.share[keys], self.share_stderr[keys])
+            return Measured.plain(self.share[keys], self.share_stderr[keys])
         stderr = np.where(scores.reports[keys] > 0, self.share_stderr[keys], np.inf)
         return between(self.share[keys], stderr, *(end[keys] for end in self.share_ends))
 

@@ -98,7 +98,7 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
             raise QueryError("ranges need the second round, which has not begun")
         first, last = np.searchsorted(self.candidates, [low, high + 1])
         if first == last:
-            return Measured(np.zeros(1), np.zeros(1))
+            return Measured.plain(np.zeros(1), np.zeros(1))
         return self._of_sets(self.tree.ranges(np.array([[first]]), np.array([[last - 1]])), float(last - first))
 
     def _of_sets(self, drawn: Measured, most: float) -> Measured:
@@ -127,7 +127,7 @@ class ExactItems(KeyEstimate, ItemRanges):
     """What devices really hold."""
 
     def item_range(self, low: int, high: int) -> Measured:
-        return Measured(self.share[low : high + 1].sum(keepdims=True), np.zeros(1))
+        return Measured.plain(self.share[low : high + 1].sum(keepdims=True), np.zeros(1))
 
 
 @dataclass(frozen=True)

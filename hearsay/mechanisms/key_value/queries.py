@@ -56,18 +56,18 @@ class ItemRanges(ABC):
         """How many of the heavy items in low..high a device holds on average."""
 
 
-def in_units(found: Measured, domain: KeyValue) -> Measured:
+def in_units(measured: Measured, domain: KeyValue) -> Measured:
     """From -1..1 to each dimension's own units; the last axis are the dimensions."""
     half = np.array([axis.half for axis in domain.values])
     start = np.array([axis.low for axis in domain.values])
-    ends = [None if end is None else start + (end + 1.0) * half for end in (found.value, found.low, found.high)]
-    value, low, high = ends
-    assert value is not None
-    return Measured(value, found.stderr * half, low, high)
+    value, stderr = start + (measured.value + 1.0) * half, measured.stderr * half
+    if measured.low is None or measured.high is None:
+        return Measured.plain(value, stderr)
+    return Measured(value, stderr, start + (measured.low + 1.0) * half, start + (measured.high + 1.0) * half)
 
 
-def _flat(found: Measured) -> Measured:
-    return Measured(*(part if part is None else part.reshape(-1) for part in found))  # type: ignore[arg-type]
+def _flat(measured: Measured) -> Measured:
+    return measured.each(lambda column: column.reshape(-1))
 
 
 def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] | None]]:
@@ -133,11 +133,10 @@ class MeanOfKeys(ValueQuery):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         if self.is_range:
-            found = estimate.range_means(self.low, self.high)
-            return view.show(in_units(found, estimate.domain), _names(estimate.domain, None))
-        value, stderr, low, high = estimate.means
-        found = Measured(value[self.low], stderr[self.low], low[self.low], high[self.low])
-        return view.show(in_units(found, estimate.domain), _names(estimate.domain, self.low))
+            means = estimate.range_means(self.low, self.high)
+            return view.show(in_units(means, estimate.domain), _names(estimate.domain, None))
+        means = estimate.means.take(self.low)
+        return view.show(in_units(means, estimate.domain), _names(estimate.domain, self.low))
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
             signs = np.stack([self.code.to_characters(attributes, row) for row in np.eye(table.value.size)])
             spread = np.einsum("xa,xy,ya->a", signs, table.conditional, signs, optimize=True)
             stderr[places[1:]] = np.sqrt(np.maximum(spread, 0.0))[1:]
-        return Measured(value, stderr)
+        return Measured.plain(value, stderr)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class CharacterEstimate(MarginalEstimate):
     @cached_property
     def measured_coefficients(self) -> Measured:
         stderr = spread_of_each(self.theta, self.subspaces.seen, self.reports, self.correlation, self.own)
-        return Measured(self.theta, stderr)
+        return Measured.plain(self.theta, stderr)
 
     def _table(self, attributes: Attributes) -> Table:
         places = self.subspaces.coefficients.of(attributes)

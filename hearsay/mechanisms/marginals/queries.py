@@ -131,8 +131,7 @@ class Marginal(AttributeQuery):
         return ((None, domain.cell(self.attributes, index)) for index in range(self.answers(domain)))
 
     def _unmeasured(self, domain: Any) -> Measured:
-        nothing = np.full(self.answers(domain), np.nan)
-        return Measured(nothing, nothing)
+        return Measured.without_error(np.full(self.answers(domain), np.nan))
 
     def _processed(self, estimate: Any, table: Table, method: str) -> Floats:
         if method in SHARES:
@@ -186,8 +185,7 @@ class Conditional(AttributeQuery):
         table: Table = estimate.table(places)
         found = conditional(table, tuple(range(len(self.attributes), len(places))))
         if table.model:
-            nothing = np.full(found.value.size, np.nan)
-            found = Measured(found.value, nothing, nothing, nothing)
+            found = Measured.without_error(found.value)
         return view.show(found, [(None, estimate.domain.cell(places, index)) for index in range(table.value.size)])
 
 

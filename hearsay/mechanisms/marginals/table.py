@@ -69,7 +69,7 @@ class Table:
             low, high = np.clip(self.value - reach, 0.0, 1.0), np.clip(self.value + reach, 0.0, 1.0)
             return Measured(self.value, self.stderr, low, high)
         if self.score is None:
-            return Measured(self.value, self.stderr)
+            return Measured.plain(self.value, self.stderr)
         n, (step, spread, slope) = max(self.reports, 1), self.score
         if spread is None:
             return leaning(self.value, self.stderr, slope / n, step / (2 * n))

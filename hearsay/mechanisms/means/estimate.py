@@ -27,5 +27,8 @@ class MeanEstimate(Estimate, OneMean):
         return {"estimate": np.array([self.value]), "stderr": np.array([self.stderr])}
 
     def mean(self) -> Measured:
-        found = np.array([self.value]), np.array([self.stderr])
-        return Measured(*found) if self.ends is None else Measured(*found, *(np.array([end]) for end in self.ends))
+        value, stderr = np.array([self.value]), np.array([self.stderr])
+        if self.ends is None:
+            return Measured.plain(value, stderr)
+        low, high = self.ends
+        return Measured(value, stderr, np.array([low]), np.array([high]))

@@ -45,7 +45,7 @@ class KeptReports:
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
         """Shares inside inclusive ranges, with standard errors from the spread of the reports' own scores."""
         answers = [self._range(first, last) for first, last in zip(low, high, strict=True)]
-        return Measured(np.array([value for value, _ in answers]), np.array([stderr for _, stderr in answers]))
+        return Measured.plain(np.array([value for value, _ in answers]), np.array([stderr for _, stderr in answers]))
 
     def _range(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[float, float]:
         score = np.ones(len(self.bits))

@@ -107,8 +107,8 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
     def plain_ranges(self, low: Indices, high: Indices) -> Measured:
         """With standard errors as they are plugged in, also where an interval of few reports is wider than they say."""
-        parts = self._in_steps(low, high, lambda *ends: Measured(*self._plugged_in(*ends)[:2]))
-        return Measured(parts.value, np.sqrt(parts.stderr / max(self.reports, 1)))
+        parts = self._in_steps(low, high, lambda *ends: Measured.plain(*self._plugged_in(*ends)[:2]))
+        return Measured.plain(parts.value, np.sqrt(parts.stderr / max(self.reports, 1)))
 
     def average(self) -> Measured:
         """The last value less the cumulative shares before it: every sign enters once, each with noise of its own."""

@@ -51,7 +51,7 @@ def area_under_curve(estimate: Any) -> Measured:
         raise QueryError("auc needs more reports: its error is not known yet")
     unsure = min(totals) < Z95 * sums.stderr[1]  # whoever holds a label cannot be told from nobody
     if sums.low is None and not unsure:
-        return Measured(np.array([value]), stderr)
+        return Measured.plain(np.array([value]), stderr)
     low, high = (value + end[:1] - sums.value[:1] for end in sums.ends())
     if unsure:
         low, high = np.zeros(1), np.ones(1)

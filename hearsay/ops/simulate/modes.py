@@ -78,9 +78,7 @@ def _single_frequencies(mechanism: MetricL1Signs, reports: list[Reports]) -> tup
     estimate, _ = _prefix_sums(mechanism, reports)
     kept = SingleFrequencies(estimate.estimate)
     # Sums of cells do not know how the cells' errors hang together.
-    return _as_estimate(
-        estimate, lambda low, high: Measured(kept.ranges(low, high), np.full(len(low), np.nan))
-    ), kept.shares.nbytes
+    return _as_estimate(estimate, lambda low, high: Measured.without_error(kept.ranges(low, high))), kept.shares.nbytes
 
 
 def _on_the_fly(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[CellEstimate, int]:

@@ -35,7 +35,7 @@ def test_all_cells_are_covered_together_as_often_as_promised(name: str) -> None:
     random, held = seeded(21), 0
     for _ in range(runs):
         result = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
-        low, high = intervals(Measured(result.estimate, result.stderr))
+        low, high = intervals(Measured.plain(result.estimate, result.stderr))
         held += bool(((low <= truth) & (truth <= high)).all())
     # 95% or more; five standard deviations of a share of 600 are 4.4%.
     assert held / runs > 0.95 - 0.045

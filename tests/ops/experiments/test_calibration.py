@@ -204,7 +204,7 @@ def test_a_wrong_interval_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain intervals around standard errors that are too small by half."""
     monkeypatch.setattr(
         "hearsay.mechanisms.estimates.intervals.ScoredCells.points",
-        lambda self, at: Measured(self.estimate.reshape(-1)[at], self.stderr.reshape(-1)[at] / 2),
+        lambda self, at: Measured.plain(self.estimate.reshape(-1)[at], self.stderr.reshape(-1)[at] / 2),
     )
     (result,) = results(("sue",), 12, True, SEED)
     assert any("sue, 1000 reports, heavy" in failure for failure in result.failures)

@@ -65,7 +65,7 @@ def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -
     class Noisier(KeptReports):
         def ranges(self, low: np.ndarray, high: np.ndarray) -> Measured:
             value, stderr, *_ = super().ranges(low, high)
-            return Measured(value + 0.5 * stderr, stderr)  # a quarter more squared error
+            return Measured.plain(value + 0.5 * stderr, stderr)  # a quarter more squared error
 
     monkeypatch.setattr(figures, "KeptReports", Noisier)
     failures = figure_2(4, True, seeded(2)).failures

@@ -49,7 +49,7 @@ class InpOLHEstimate(MarginalEstimate):
     @cached_property
     def measured_coefficients(self) -> Measured:
         seen = np.full(self.theta.size, self.mechanism.seen)
-        return Measured(
+        return Measured.plain(
             self.theta, spread_of_each(self.theta, seen, self.reports, self.mechanism.oracle.correlation, self.own)
         )
 

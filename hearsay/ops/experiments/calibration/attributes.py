@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from hearsay.mechanisms.domains.domain import Indices
-from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.marginals.analyses.conditional import conditional
 from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
 from hearsay.ops.experiments.calibration.cases import DATA, crossed
@@ -114,7 +113,7 @@ def measure(case: AttributeCase, runs: int, seed: int) -> Measurement:
             given = tuple(range(1, len(chosen)))
             shares = conditional(true, given).value
             held = np.isfinite(shares)
-            found = Measured(*(part[held] for part in conditional(table, given)))  # type: ignore[index]
+            found = conditional(table, given).take(held)
             result.tallies["conditional"].add(found, shares[held], _WHOLE)
         pair = tuple(sorted(generator.choice(case.shape[0], 2, replace=False).tolist()))
         _information(result.tallies["information"], estimate.table(pair), case.information(pair))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of
 from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed
 from hearsay.ops.experiments.calibration.rounds import estimate_after_rounds
@@ -137,7 +137,7 @@ def measure(case: PairCase, runs: int, seed: int) -> Measurement:
             _item_ranges(result, estimate, exact, generator, runs)
             continue
         held = np.concatenate([of_kind.get(kind, _NONE) for kind in ("heavy", "rare", "other")])
-        means = Measured(*(part[held, 0] for part in estimate.means))
+        means = estimate.means.take((held, 0))
         _tally(result, "mean", runs).add(means, exact.means.value[held, 0], _WHOLE)
         if case.mechanism == "privkv bins":
             _quantiles(result, estimate, exact, held, runs)
