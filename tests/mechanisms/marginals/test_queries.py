@@ -166,7 +166,7 @@ def test_refusals_are_one_line(estimate: Any, text: str, says: str) -> None:
 
 
 def test_methods_of_other_domains_are_named_with_their_queries(estimate: Any) -> None:
-    with pytest.raises(QueryError, match="isotonic applies to range, prefix, quantile, cdf, got marginal"):
+    with pytest.raises(QueryError, match="isotonic applies to range, prefix, quantile, cdf, histogram, got marginal"):
         ask(estimate, "marginal smokes", postprocess="isotonic")
 
 
