@@ -8,7 +8,8 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.sizes import frame_bytes, single_bytes
-from hearsay.mechanisms.guarantees.promises import in_sequence
+from hearsay.mechanisms.guarantees.promises import PureLDP, in_sequence
+from hearsay.mechanisms.guarantees.shuffling import shuffled_epsilon
 
 EXAMPLE_REPORTS = (10_000, 1_000_000)
 FRAME_REPORTS = 1_000
@@ -36,6 +37,22 @@ def describe(survey: Survey) -> dict[str, Any]:
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
         "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
     }
+
+
+def amplified(survey: Survey, reports: int, delta: float) -> dict[str, Any]:
+    """What one report is promised once it was shuffled among others; only a pure epsilon is amplified this way."""
+    guarantee = survey.mechanism.guarantee
+    if not isinstance(guarantee, PureLDP):
+        raise SurveyError(
+            f"shuffled needs pure local differential privacy; {survey.mechanism.ID} promises something else"
+        )
+    epsilon = shuffled_epsilon(guarantee.epsilon, reports, delta)
+    words = (
+        f"A report that was shuffled with {reports - 1:,} others has epsilon {epsilon:.4g} with delta {delta:g}. "
+        "Against readers of answers the others are all reports of a window; against readers of Redis only those of "
+        "one flush of the gateway."
+    )
+    return {"reports": reports, "delta": delta, "epsilon": epsilon, "words": words}
 
 
 def composed(surveys: Sequence[Survey]) -> dict[str, Any]:

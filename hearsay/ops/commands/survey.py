@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from hearsay.collector.describe.describe import FRAME_REPORTS, composed, describe, predicted_rows
+from hearsay.collector.describe.describe import FRAME_REPORTS, amplified, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey
@@ -73,9 +73,11 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
 
 @command.command()
 @click.argument("names", metavar="NAME|SURVEY.toml...", nargs=-1, required=True)
+@click.option("--shuffled", type=int, metavar="N", help="Also say what N reports that were shuffled together promise.")
+@click.option("--delta", type=float, default=1e-6, show_default=True, help="The delta of that promise.")
 @json_option
 @uses(*SERVER, "plugins")
-def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
+def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta: float, as_json: bool) -> None:
     """Show a survey: its canonical form, what is promised, what error to expect.
 
     A path that ends in .toml is read from the file and needs no server. Where some values are better protected than
@@ -90,6 +92,8 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
         return
     (survey,) = surveys
     description = describe(survey)
+    if shuffled is not None:
+        description["shuffled"] = amplified(survey, shuffled, delta)
     if as_json:
         print_json(description)
         return
@@ -103,6 +107,8 @@ def show(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
     out.print(description["guarantee"]["words"], markup=False)
     if (rounds := survey.mechanism.rounds) > 1:
         out.print(f"It holds for all that a device answers in up to {rounds} rounds together.", markup=False)
+    if shuffled is not None:
+        out.print(description["shuffled"]["words"], markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)

@@ -123,3 +123,19 @@ def test_no_report_is_longer_than_what_is_printed(size: int, write, capsys: pyte
     device = Device(load(name), seeded(1))
     lengths = [len(device.report(value)) for value in np.linspace(0, size - 1, 200).astype(int).tolist()]
     assert max(lengths) == int(said[1])
+
+
+def test_shuffled_reports(write: object, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("steps", 1.1, "size = 64\n", "haar")  # type: ignore[operator]
+    text, table = shown(capsys, path, "--shuffled", "10000")
+    assert table["shuffled"] == {**table["shuffled"], "reports": 10_000, "delta": 1e-6}
+    assert table["shuffled"]["epsilon"] == pytest.approx(0.0490, abs=1e-4)
+    assert "shuffled with 9,999 others has epsilon 0.049" in text
+
+
+def test_shuffled_needs_a_pure_epsilon(write: object, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("metres", 1.0, METRES)  # type: ignore[operator]
+    assert cli.run(["survey", "show", path, "--shuffled", "100"]) == 2
+    assert "metric-l1 promises something else" in capsys.readouterr().err
+    pure = write("pure", 1.0, "size = 64\n", "haar")  # type: ignore[operator]
+    assert cli.run(["survey", "show", pure, "--shuffled", "0"]) == 2
