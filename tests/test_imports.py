@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,14 @@ def test_the_package_itself_loads_nothing() -> None:
 
 
 def test_the_public_names_are_there_and_no_others() -> None:
-    assert set(hearsay.__all__) == {"Device", "Survey", "Writer", "simulate", "load_snapshot", "open_survey"}
-    assert set(hearsay.__all__) <= set(dir(hearsay))
+    errors = {
+        *("HearsayError", "SurveyError", "SpecificationError", "ValueOutsideDomain", "QueryError", "SnapshotError"),
+        *("OfferRefused", "UnknownSurvey", "SurveyClosed", "RoundClosed", "PublishRefused", "ReportsLost"),
+        "ServerError",
+    }
+    assert set(hearsay.__all__) == {"Device", "Survey", "Writer", "simulate", "load_snapshot", "open_survey", *errors}
+    assert {*hearsay.__all__, "__version__"} <= set(dir(hearsay))
+    assert hearsay.__version__ == version("hearsay-ldp")
     for name in hearsay.__all__:
         assert getattr(hearsay, name).__doc__, f"{name} has no documentation"
     with pytest.raises(AttributeError, match="no attribute 'Gadget'"):

@@ -10,9 +10,21 @@ class CollectorError(HearsayError):
 
 
 class SurveyError(CollectorError):
-    """A survey file that cannot be used: names the field, what is allowed and what was got."""
+    """A survey file that cannot be used: names the field, what is allowed and what was got.
+
+    >>> from hearsay import Survey
+    >>> try:
+    ...     Survey.of({"name": "likes", "mechanism": "hrr", "epsilon": -1.0, "domain": {"kind": "binary"}})
+    ... except SurveyError as error:
+    ...     error.code, error.what, error.expected, error.got
+    ('survey', 'epsilon', '> 0 and at most 50', '-1.0')
+    """
 
     CODE = "survey"
+
+    def within(self, where: str) -> "SurveyError":
+        """The same error, its text beginning with where it was met."""
+        return SurveyError(f"{where}: {self}", what=self.what, expected=self.expected, got=self.got)
 
 
 class UnknownSurvey(CollectorError):

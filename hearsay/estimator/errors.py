@@ -10,6 +10,14 @@ class EstimatorError(HearsayError):
 
 
 class SnapshotError(EstimatorError):
-    """A directory is missing, is not a snapshot, or was written by a newer version."""
+    """A directory is missing, is not a snapshot, or was written by a newer version.
+
+    >>> from hearsay import load_snapshot
+    >>> try:
+    ...     load_snapshot("nowhere")
+    ... except SnapshotError as error:
+    ...     error.code
+    'snapshot'
+    """
 
     CODE = "snapshot"

@@ -19,6 +19,12 @@ class ValueOutsideDomain(MechanismError):
     """A device was given a value outside the survey's domain; the message never shows the value.
 
     Of many values, `position` says which one, and `column` in which column, where that is known.
+
+    >>> from hearsay.mechanisms import build
+    >>> mechanism = build({"mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 4}})
+    >>> mechanism.domain.one(7)
+    Traceback (most recent call last):
+    hearsay.mechanisms.errors.ValueOutsideDomain: value must be an integer in 0..3
     """
 
     CODE = "value-outside-domain"

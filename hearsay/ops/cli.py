@@ -1,13 +1,4 @@
-"""The command `hearsay`: what happens around every command, above all how it ends.
-
-| exit code | meaning |
-|---|---|
-| 0 | done; also a service that was asked to stop by SIGTERM |
-| 1 | a check failed (audit, experiment, bench, demo, status --check), or survey delete left something |
-| 2 | bad input or environment: one line on stderr |
-| 3 | a bug: the traceback as a JSON log line, then one line |
-| 130 | interrupted |
-"""
+"""The command `hearsay`: what happens around every command, above all how it ends (`exits`)."""
 
 import logging
 import sys
@@ -16,10 +7,10 @@ from collections.abc import Callable, Sequence
 import click
 
 from hearsay.collector import logs
-from hearsay.ops.errors import CheckFailed, OperationError
+from hearsay.errors import HearsayError
+from hearsay.ops.errors import CheckFailed
+from hearsay.ops.exits import Exit
 from hearsay.ops.terminal.lazy import LazyGroup
-
-DONE, CHECK_FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 COMMANDS = {
     "survey": ("hearsay.ops.commands.survey", "Register, list, show, close and delete surveys."),
@@ -74,22 +65,22 @@ def ending(action: Callable[[], object]) -> int:
     try:
         result = action()
     except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
+        return Exit.INTERRUPTED
     except CheckFailed as failure:
-        return _end(CHECK_FAILED, *str(failure).splitlines())
+        return _end(Exit.CHECK_FAILED, *str(failure).splitlines())
     except click.UsageError as error:
-        return _end(BAD_INPUT, f"{error.format_message()} (see `{_path(error)} --help`)")
+        return _end(Exit.BAD_INPUT, f"{error.format_message()} (see `{_path(error)} --help`)")
     except click.ClickException as error:
-        return _end(BAD_INPUT, error.format_message())
+        return _end(Exit.BAD_INPUT, error.format_message())
     except BrokenPipeError:
         return _silence()
     except Exception as error:
         if _is_bad_input(error):
-            return _end(BAD_INPUT, _one_line(error))
+            return _end(Exit.BAD_INPUT, _one_line(error))
         logs.configure("hearsay")
         logging.getLogger("hearsay").critical("unexpected error", exc_info=error)
-        return _end(BUG, f"a bug in hearsay: {type(error).__name__}; the log line above has the details")
-    return result if isinstance(result, int) else DONE
+        return _end(Exit.BUG, f"a bug in hearsay: {type(error).__name__}; the log line above has the details")
+    return result if isinstance(result, int) else Exit.DONE
 
 
 def _path(error: click.UsageError) -> str:
@@ -98,18 +89,11 @@ def _path(error: click.UsageError) -> str:
 
 def _is_bad_input(error: Exception) -> bool:
     """Whether the person or the environment is to blame, not the program."""
-    # Imported here: numpy and redis would make `hearsay --help` slow.
-    import redis
-
-    from hearsay.collector.errors import CollectorError
-    from hearsay.estimator.errors import EstimatorError
-    from hearsay.mechanisms.errors import MechanismError
-    from hearsay.producer.errors import ProducerError
+    import redis  # imported here: it would make `hearsay --help` slow
 
     servers = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.OutOfMemoryError)
     permissions = (redis.exceptions.NoPermissionError, redis.exceptions.ReadOnlyError)
-    ours = (OperationError, MechanismError, CollectorError, ProducerError, EstimatorError)
-    return isinstance(error, (*ours, *servers, *permissions, OSError))
+    return isinstance(error, (HearsayError, *servers, *permissions, OSError))
 
 
 def _one_line(error: Exception) -> str:
@@ -127,4 +111,4 @@ def _end(code: int, *messages: str) -> int:
 def _silence() -> int:
     """The reader of our output went away: nothing to say, and Python must not complain when it flushes at exit."""
     sys.stdout = open("/dev/null", "w")  # noqa: SIM115
-    return DONE
+    return Exit.DONE

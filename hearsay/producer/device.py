@@ -41,7 +41,7 @@ class Device:
         last = self.survey.mechanism.rounds
         if type(answered) is not int or not 0 <= answered <= last:
             # Whoever kept it wrongly would answer a round twice, or none any more, and never be told.
-            raise ValueError(f"answered must be an integer in 0..{last}, got {answered!r}")
+            raise SpecificationError(f"answered must be an integer in 0..{last}, got {answered!r}")
         self._answered = answered
         self._lock = Lock()
 

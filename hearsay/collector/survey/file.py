@@ -75,7 +75,7 @@ def checked(table: dict[str, Any]) -> File:
         _check_integers(table, "")
         return File.model_validate(table)
     except ValidationError as error:
-        raise SurveyError(printable(_explain(error))) from None
+        raise _explain(error) from None
     except RecursionError:
         raise SurveyError("survey is nested deeper than any survey can be") from None
 
@@ -109,24 +109,27 @@ def _check_integers(value: Any, path: str) -> None:
         raise SurveyError(printable(f"{path} must be an integer of at most 64 bits, got {value.bit_length()} bits"))
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError) -> SurveyError:
     first = error.errors()[0]
     location, got = first["loc"], first["input"]
-    field = ".".join(str(part) for part in location)
+    field = printable(".".join(str(part) for part in location))
     match first["type"]:
         case "missing":
-            return f"{field} is missing"
+            return SurveyError(f"{field} is missing", what=field, expected="given")
         case "extra_forbidden":
-            holder, allowed = ("survey", File) if len(location) == 1 else (location[0], TABLES[str(location[0])])
-            return f"{holder} has the unknown key {location[-1]!r}; allowed: {', '.join(sorted(allowed.model_fields))}"
+            table, form = ("survey", File) if len(location) == 1 else (str(location[0]), TABLES[str(location[0])])
+            allowed, key = ", ".join(sorted(form.model_fields)), repr(location[-1])
+            text = printable(f"{table} has the unknown key {key}; allowed: {allowed}")
+            return SurveyError(text, what=table, expected=allowed, got=printable(key))
         case "string_pattern_mismatch":
-            return f"{field} must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"
+            words = f"must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"
         case "model_type":
-            return f"{field} must be a table, got {type(got).__name__}"
+            words = f"must be a table, got {type(got).__name__}"
         case "value_error":
-            return f"{field} {first['ctx']['error']}"
+            words = str(first["ctx"]["error"])
         case _:
-            return f"{field} must be {first['msg'].removeprefix('Input should be ')}, got {got!r}"
+            words = f"must be {first['msg'].removeprefix('Input should be ')}, got {got!r}"
+    return SurveyError(printable(f"{field} {words}"))
 
 
 def printable(text: str) -> str:

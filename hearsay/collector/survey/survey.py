@@ -159,7 +159,7 @@ def load(path: str | Path) -> Survey:
     try:
         return parse(with_matrices(table, Path(path).parent))
     except SurveyError as error:
-        raise SurveyError(f"survey file {path}: {error}") from None
+        raise error.within(f"survey file {path}") from None
 
 
 def _given(**values: Any) -> dict[str, Any]:

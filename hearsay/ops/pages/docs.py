@@ -7,6 +7,7 @@ import click
 
 from hearsay.ops.cli import cli
 from hearsay.ops.config import TABLE
+from hearsay.ops.exits import Exit
 from hearsay.ops.pages.queries import queries_page
 from hearsay.ops.pages.reference import survey_page, wire_page
 
@@ -42,11 +43,7 @@ def cli_page() -> str:
         "",
         "| exit code | meaning |",
         "|---|---|",
-        "| 0 | done; also a service that was asked to stop by SIGTERM |",
-        "| 1 | a check failed (audit, experiment, bench, demo, status --check), or survey delete left something |",
-        "| 2 | bad input or environment: one line on stderr |",
-        "| 3 | a bug: the traceback as a JSON log line, then one line |",
-        "| 130 | interrupted |",
+        *(f"| {code.value} | {code.meaning} |" for code in Exit),
         "",
         "```text",
         cli.get_help(root),
