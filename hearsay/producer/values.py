@@ -27,8 +27,8 @@ def read(path: str | Path, domain: Domain) -> Any:
             rows = csv.reader(file, strict=True)
             try:
                 header = next(rows, [])
-                places = _places(path, header, domain)
-                blocks = list(_blocks(path, _complete(path, rows, len(header)), places, domain))
+                columns = _column_numbers(path, header, domain)
+                blocks = list(_blocks(path, _complete(path, rows, len(header)), columns, domain))
             except csv.Error:
                 raise ValuesError(f"{path}: line {rows.line_num} is not valid CSV") from None
     except OSError as error:
@@ -56,18 +56,18 @@ class Rows:
         return self._values[chosen]
 
 
-def _places(path: str | Path, header: Row, domain: Domain) -> list[int]:
+def _column_numbers(path: str | Path, header: Row, domain: Domain) -> list[int]:
     """Where the domain's columns stand in the header."""
     names = [name.strip() for name in header]
-    places = []
+    numbers = []
     for column in domain.columns:
-        found = names.count(column)
-        if found != 1:
+        times = names.count(column)
+        if times != 1:
             needed = ", ".join(map(repr, domain.columns))
-            problem = "is missing" if found == 0 else "stands there twice"
+            problem = "is missing" if times == 0 else "stands there twice"
             raise ValuesError(f"{path}: the header must name the columns {needed}; {column!r} {problem}")
-        places.append(names.index(column))
-    return places
+        numbers.append(names.index(column))
+    return numbers
 
 
 def _complete(path: str | Path, rows: Iterator[Row], cells: int) -> Iterator[tuple[int, Row]]:
@@ -81,14 +81,16 @@ def _complete(path: str | Path, rows: Iterator[Row], cells: int) -> Iterator[tup
             raise ValuesError(f"{path}: line {line} must have {cells} cells like the header, got {len(row)}{commas}")
 
 
-def _blocks(path: str | Path, rows: Iterator[tuple[int, Row]], places: Sequence[int], domain: Domain) -> Iterator[Any]:
+def _blocks(path: str | Path, rows: Iterator[tuple[int, Row]], numbers: Sequence[int], domain: Domain) -> Iterator[Any]:
     """Values of block after block. The line of a row is looked up only when it is bad."""
     while block := list(islice(rows, BLOCK_ROWS)):
-        columns = {name: [row[place] for _, row in block] for name, place in zip(domain.columns, places, strict=True)}
+        columns = {
+            name: [row[number] for _, row in block] for name, number in zip(domain.columns, numbers, strict=True)
+        }
         try:
             yield domain.read(columns)
         except ValueOutsideDomain as error:
             if error.position is None or error.column is None:
                 raise
-            column = places[domain.columns.index(error.column)] + 1
+            column = numbers[domain.columns.index(error.column)] + 1
             raise ValuesError(f"{path}: line {block[error.position][0]}, column {column}: {error}") from None

@@ -62,7 +62,7 @@ class BlockHadamardResponse(PositionCoin):
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @cached_property
-    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def block_and_row(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Block and row number (from 1) of every cell."""
         block_of = np.empty(self.domain.size, dtype=np.int64)
         row_of = np.empty(self.domain.size, dtype=np.int64)
@@ -77,7 +77,7 @@ class BlockHadamardResponse(PositionCoin):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
-        block_of, row_of = self.places
+        block_of, row_of = self.block_and_row
         block = block_of[cells]
         sizes = self.sizes[block].astype(np.uint64)
         position = respond(row_of[cells].astype(np.uint64), sizes, self.keep, random) & (sizes - np.uint64(1))
@@ -86,7 +86,7 @@ class BlockHadamardResponse(PositionCoin):
 
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
-        block_of, row_of = self.places
+        block_of, row_of = self.block_and_row
         spectrum = np.empty(self.outputs)
         for size in np.unique(self.sizes):  # one transform for all blocks of a size
             outputs = self.starts[:-1][self.sizes == size][:, None] + np.arange(size)
@@ -102,7 +102,7 @@ class BlockHadamardResponse(PositionCoin):
         return scored_cells(self.domain, n, f, (spread,), np.where(known, 0.0, 2 / c), share)
 
     def channel(self) -> NDArray[np.float64]:
-        block_of, row_of = self.places
+        block_of, row_of = self.block_and_row
         table = np.zeros((self.domain.size, self.outputs))
         for cell, (block, row) in enumerate(zip(block_of, row_of, strict=True)):
             inside = slice(self.starts[block], self.starts[block + 1])

@@ -111,9 +111,9 @@ class Channel(FiniteChannel):
             )
         if len(matrix) != size:
             raise SpecificationError(f"options.matrix must have {size} rows, one per value, got {len(matrix)}")
-        for place, row in enumerate(matrix):
+        for row_number, row in enumerate(matrix):
             if abs(sum(row) - 1) > 1e-9:
-                raise SpecificationError(f"options.matrix row {place} must sum to 1, got {sum(row):.12g}")
+                raise SpecificationError(f"options.matrix row {row_number} must sum to 1, got {sum(row):.12g}")
         if privacy is not None:
             self._check_privacy(privacy)
         self.weights  # noqa: B018 - refuses a channel that breaks its promise

@@ -77,14 +77,14 @@ class HighLowHadamardResponse(PositionCoin):
         return positions(len(self.sensitive))
 
     @cached_property
-    def places(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def positions_of_values(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """For every cell: is it sensitive; its row number (from 1) if it is, else its own output."""
         hidden = np.zeros(self.domain.size, dtype=bool)
         hidden[list(self.sensitive)] = True
-        place = np.empty(self.domain.size, dtype=np.int64)
-        place[hidden] = np.arange(1, len(self.sensitive) + 1)
-        place[~hidden] = self.positions + np.arange(self.domain.size - len(self.sensitive))
-        return hidden, place
+        position = np.empty(self.domain.size, dtype=np.int64)
+        position[hidden] = np.arange(1, len(self.sensitive) + 1)
+        position[~hidden] = self.positions + np.arange(self.domain.size - len(self.sensitive))
+        return hidden, position
 
     @cached_property
     def outputs(self) -> int:
@@ -92,25 +92,25 @@ class HighLowHadamardResponse(PositionCoin):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
-        hidden, place = self.places
-        own, secret = place[cells], hidden[cells]
+        hidden, position = self.positions_of_values
+        own, secret = position[cells], hidden[cells]
         # All is drawn for every value and then chosen from: a device's time must not tell whether it has a secret.
         output = random.below(self.positions, cells.size).astype(np.int64)
         rows = np.where(secret, own, 1).astype(np.uint64)
         answer = respond(rows, self.positions, self.keep, random).astype(np.int64)
-        told = random.bernoulli(self.tell, cells.size)
-        output = np.where(secret, answer, np.where(told, own, output))
+        truthful = random.bernoulli(self.tell, cells.size)
+        output = np.where(secret, answer, np.where(truthful, own, output))
         return {"output": output.astype(smallest_unsigned(self.outputs))}
 
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
-        hidden, place = self.places
+        hidden, position = self.positions_of_values
         shares = state["hist"] / max(n, 1)
         spectrum = walsh_hadamard(shares[: self.positions])
         c, r = self.correlation, float(probability(self.tell))
         f = np.empty(self.domain.size)
-        f[hidden] = spectrum[place[hidden]] / c
-        f[~hidden] = shares[place[~hidden]] / r
+        f[hidden] = spectrum[position[hidden]] / c
+        f[~hidden] = shares[position[~hidden]] / r
         below = wilson_high(float(shares[: self.positions].sum()), n)
         observed = Spread(np.where(hidden, below / c**2, 0.0), np.where(hidden, -1.0, (1 - r) / r))
         # A sensitive value reports below S itself, and so does everybody else with probability 1 - r.
@@ -118,12 +118,12 @@ class HighLowHadamardResponse(PositionCoin):
         return scored_cells(self.domain, n, f, (observed, least), np.where(hidden, 2 / c, 1 / r))
 
     def channel(self) -> NDArray[np.float64]:
-        hidden, place = self.places
+        hidden, position = self.positions_of_values
         r = probability(self.tell)
         table = np.zeros((self.domain.size, self.outputs))
-        table[hidden, : self.positions] = chances(place[hidden], self.positions, self.keep)
+        table[hidden, : self.positions] = chances(position[hidden], self.positions, self.keep)
         table[~hidden, : self.positions] = float((1 - r) / self.positions)
-        table[np.flatnonzero(~hidden), place[~hidden]] = float(r)
+        table[np.flatnonzero(~hidden), position[~hidden]] = float(r)
         return table
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ from hearsay.mechanisms.counts.integers import to_integers, to_shares, uniform
 from hearsay.mechanisms.counts.objectives import Floats, Objective
 from hearsay.mechanisms.counts.program import TIME_LIMIT_S, Program, Tell
 from hearsay.mechanisms.counts.promise import Promise, Table, ratio_of
-from hearsay.mechanisms.counts.properties import SEVEN, derivable_from_gm, dishonest, found, gaps
+from hearsay.mechanisms.counts.properties import SEVEN, derivable_from_gm, dishonest, gaps, properties_of
 from hearsay.mechanisms.errors import SpecificationError
 
 DESIGNS = ("gm", "em", "um", "wm", "lp")
@@ -113,7 +113,7 @@ def facts(design: Design, whole: Table) -> Facts:
     if design.objective.workload:
         scores["workload"] = design.objective.score(shares, design.options.get("weights"))
     return Facts(
-        found(shares, design.promise.ratio),
+        properties_of(shares, design.promise.ratio),
         derivable_from_gm(shares, design.promise.ratio),
         float(((apart > 0) * shares).sum() / count.size),
         float((apart * shares).sum() / count.size),
@@ -125,22 +125,22 @@ def facts(design: Design, whole: Table) -> Facts:
 
 def warnings(shares: Floats) -> tuple[str, ...]:
     """The pathologies that unconstrained programs are known for (Kulkarni figure 6.1): gaps, and spikes elsewhere."""
-    told = []
+    texts = []
     missing = gaps(shares)
     if missing:
-        told.append(
+        texts.append(
             f"never reports {_listed(missing)}: ask for property WH, or for F or CH, which keep every output possible"
         )
     wrong = dishonest(shares)
     if wrong:
         worst = max(wrong, key=lambda given: float(shares[:, given].max() - shares[given, given]))
         likeliest = int(shares[:, worst].argmax())
-        told.append(
+        texts.append(
             f"for input {_listed(wrong)} some wrong output is likelier than the truth; worst for input {worst}: "
             f"output {likeliest} with {shares[likeliest, worst]:.2f} against {shares[worst, worst]:.2f}; "
             "property CH forbids it"
         )
-    return tuple(told)
+    return tuple(texts)
 
 
 def _listed(counts: list[int]) -> str:

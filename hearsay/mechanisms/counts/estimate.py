@@ -187,9 +187,9 @@ class _Noise(NamedTuple):
     more: Floats
 
 
-def _average(v: Floats, inside: Floats, held: Floats, more: Floats) -> Floats:
+def _average(v: Floats, inside: Floats, shares: Floats, more: Floats) -> Floats:
     """n Var of those inside, at most that of the noisiest of them; all alike where nobody is there."""
-    weight = inside @ held
+    weight = inside @ shares
     even = (v * inside).sum(axis=1) / np.maximum(inside.sum(axis=1), 1.0)
-    mean = np.where(weight > _NOBODY, (v * inside) @ held / np.maximum(weight, _NOBODY), even)
+    mean = np.where(weight > _NOBODY, (v * inside) @ shares / np.maximum(weight, _NOBODY), even)
     return np.asarray(np.minimum(mean + more, np.maximum((v * inside).max(axis=1), mean)))

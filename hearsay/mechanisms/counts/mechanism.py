@@ -24,7 +24,7 @@ from hearsay.mechanisms.counts.heat_map import heat_map
 from hearsay.mechanisms.counts.integers import to_shares
 from hearsay.mechanisms.counts.packing import pack, unpack
 from hearsay.mechanisms.counts.promise import Table
-from hearsay.mechanisms.counts.properties import found
+from hearsay.mechanisms.counts.properties import properties_of
 from hearsay.mechanisms.counts.settings import DESIGN, MATRIX, PACKED, TIE
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
@@ -73,7 +73,7 @@ class CountMechanism(FiniteChannel):
             return
         if not design.promise.kept(self.whole):
             raise SpecificationError(f"options.{MATRIX} must keep the promise for every pair of counts, and does not")
-        missing = design.asked - set(found(to_shares(self.whole), design.promise.ratio))
+        missing = design.asked - set(properties_of(to_shares(self.whole), design.promise.ratio))
         if missing:
             raise SpecificationError(
                 f"options.{MATRIX} must have the properties that are asked for, and lacks {', '.join(sorted(missing))}"

@@ -169,23 +169,23 @@ class _Model:
             bounds[-1, 1] = np.inf
         return bounds
 
-    def minimise(self, charges: Floats, held: _Held | None = None) -> Floats:
+    def minimise(self, charges: Floats, ceiling: _Held | None = None) -> Floats:
         """The best unknowns, among those that leave as it is what is held."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, vstack
 
         rows, sums = self._rows, self._sums()
         limits = np.zeros(rows.shape[0])
-        if held is not None:  # times the number of inputs: nothing is lost but a part of the solver's tolerance
-            rows = vstack([rows, csr_array(held.charges[None, :] * self.side)], format="csr")
-            limits = np.append(limits, held.most * self.side)
+        if ceiling is not None:  # times the number of inputs: nothing is lost but a part of the solver's tolerance
+            rows = vstack([rows, csr_array(ceiling.charges[None, :] * self.side)], format="csr")
+            limits = np.append(limits, ceiling.most * self.side)
         for method, tolerance in self.attempts:
             left = self.ends - monotonic()
             if left <= 0:
                 break
             if self.tell is not None:
                 self.tell(f"{self.size} unknowns, {rows.shape[0] + sums.shape[0]} conditions, at most {left:.0f} s")
-            found = linprog(
+            solution = linprog(
                 charges,
                 A_ub=rows,
                 b_ub=limits + tolerance * (limits > 0),
@@ -199,8 +199,8 @@ class _Model:
                     "dual_feasibility_tolerance": tolerance,
                 },
             )
-            if found.status == 0:
-                return np.asarray(found.x, dtype=np.float64)
+            if solution.status == 0:
+                return np.asarray(solution.x, dtype=np.float64)
         raise NotSolved(
             f"the linear program for counts 0..{self.program.largest} was not solved in its time "
             f"({self.size} unknowns, {rows.shape[0]} inequalities); give it more, or ask for fewer properties"

@@ -85,7 +85,7 @@ def has(matrix: Table, name: str, ratio: Fraction | None = None, tolerance: floa
     )
 
 
-def found(matrix: Table, ratio: Fraction | None = None, tolerance: float = TOLERANCE) -> tuple[str, ...]:
+def properties_of(matrix: Table, ratio: Fraction | None = None, tolerance: float = TOLERANCE) -> tuple[str, ...]:
     """Every property that a matrix of probabilities has; CDP is looked for where the ratio is given."""
     names = SEVEN if ratio is None else PROPERTIES
     return tuple(name for name in names if has(matrix, name, ratio, tolerance))

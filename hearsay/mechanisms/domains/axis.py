@@ -58,17 +58,17 @@ class Axis:
         """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
         if self.labels is not None:
             known = {label: index for index, label in enumerate(self.labels)}
-            places = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
-            self._refuse(places < 0)
-            return places
-        found, precision = numbers(values)
+            cells = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
+            self._refuse(cells < 0)
+            return cells
+        given, precision = numbers(values)
         with np.errstate(invalid="ignore"):
             if self.bins is None:
-                found = found - (self.first or 0)
-                self._refuse(~((found >= 0) & (found < self.size) & (found == np.floor(found))))
-                return found.astype(np.int64)
-            self._refuse(self.bins.outside(found, precision))
-        return np.minimum(self.bins.find(found, precision)[0], self.size - 1)
+                given = given - (self.first or 0)
+                self._refuse(~((given >= 0) & (given < self.size) & (given == np.floor(given))))
+                return given.astype(np.int64)
+            self._refuse(self.bins.outside(given, precision))
+        return np.minimum(self.bins.find(given, precision)[0], self.size - 1)
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():
@@ -121,12 +121,12 @@ class Axis:
         cell = self.locate(text)
         if self.bins is None:
             return cell
-        (found,), (on_edge,) = self.bins.find(np.array([float(text)]))
-        return max(int(found) - 1, 0) if on_edge else cell
+        (bin_above,), (on_edge,) = self.bins.find(np.array([float(text)]))
+        return max(int(bin_above) - 1, 0) if on_edge else cell
 
     def split_range(self, text: str) -> tuple[str, str]:
         """The two ends of `A:B`. A label may hold a colon itself: the split at which both sides are labels counts."""
-        splits = [(text[:place], text[place + 1 :]) for place, letter in enumerate(text) if letter == ":"]
+        splits = [(text[:colon], text[colon + 1 :]) for colon, letter in enumerate(text) if letter == ":"]
         if self.labels is not None and len(splits) > 1:
             splits = [split for split in splits if all(side in self.labels for side in split)]
         if len(splits) != 1 or not all(splits[0]):

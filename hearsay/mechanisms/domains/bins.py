@@ -54,9 +54,9 @@ class Bins:
         start, step, scale = self._ratio
         if max(abs(start), abs(start + step * self.size), step * self.size, scale) <= _EXACT_INTEGERS:
             return (start + step * bins) / np.float64(scale)
-        distinct, place = np.unique(bins, return_inverse=True)
-        found = [(start + step * number) / scale for number in distinct.tolist()]  # Python rounds a ratio once
-        return np.array(found, dtype=np.float64)[place.reshape(bins.shape)]
+        distinct, inverse = np.unique(bins, return_inverse=True)
+        edges = [(start + step * number) / scale for number in distinct.tolist()]  # Python rounds a ratio once
+        return np.array(edges, dtype=np.float64)[inverse.reshape(bins.shape)]
 
     def begin(self, index: float) -> float:
         """Where one bin begins, or a place inside of it."""
@@ -83,10 +83,10 @@ class Bins:
         largest = max(abs(self.low), abs(self.high))
         unsure = EDGE_SLACK + _ROUNDINGS * float(np.finfo(precision).eps) * largest / self.width
         close = np.flatnonzero(np.abs(position - nearest) <= min(unsure, 0.5))
-        found, on_edge = np.floor(position).astype(np.int64), np.zeros(numbers.shape, dtype=bool)
+        bins, on_edge = np.floor(position).astype(np.int64), np.zeros(numbers.shape, dtype=bool)
         edges = nearest[close].astype(np.int64)
         beyond = numbers[close] - self.begins(edges).astype(precision).astype(np.float64)
         slack = EDGE_SLACK * self.width
-        found[close] = edges - (beyond < -slack)
+        bins[close] = edges - (beyond < -slack)
         on_edge[close] = np.abs(beyond) <= slack
-        return np.clip(found, 0, self.size), on_edge
+        return np.clip(bins, 0, self.size), on_edge

@@ -34,16 +34,16 @@ def numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], 
     """
     try:
         given = np.ascontiguousarray(values)
-        found = None if given.dtype.kind in "OS" else given.astype(np.float64)
+        parsed = None if given.dtype.kind in "OS" else given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None:
+        parsed = None
+    if parsed is None:
         return np.array([number(value) for value in values], dtype=np.float64), np.float64
     if given.dtype.kind == "U":
         letters = given.view(np.uint32).reshape(*given.shape, -1)
-        found[((letters == ord("_")) | (letters > _LAST_ASCII)).any(axis=-1)] = nan
+        parsed[((letters == ord("_")) | (letters > _LAST_ASCII)).any(axis=-1)] = nan
     short = given.dtype.kind == "f" and given.dtype.itemsize < 8
-    return found, given.dtype.type if short else np.float64
+    return parsed, given.dtype.type if short else np.float64
 
 
 def read_matrix(text: str) -> list[list[Any]]:
@@ -57,5 +57,5 @@ def read_matrix(text: str) -> list[list[Any]]:
 
 def plain_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     """One double for each value; not a number where it is none."""
-    found, _ = numbers(values)
-    return found if found.ndim == 1 else np.full(len(found), nan)
+    parsed, _ = numbers(values)
+    return parsed if parsed.ndim == 1 else np.full(len(parsed), nan)

@@ -29,8 +29,8 @@ def span(offset: NDArray[np.uint32], vectors: Sequence[NDArray[np.uint32]]) -> N
     """`offset` xor every sum of some of the `vectors`, column by column: 2^len(vectors) rows, each one xor away."""
     rows = np.empty((1 << len(vectors), offset.size), dtype=np.intp)
     rows[0] = offset
-    for place, vector in enumerate(vectors):
-        np.bitwise_xor(rows[: 1 << place], vector.astype(np.intp), out=rows[1 << place : 2 << place])
+    for known, vector in enumerate(vectors):
+        np.bitwise_xor(rows[: 1 << known], vector.astype(np.intp), out=rows[1 << known : 2 << known])
     return rows
 
 
@@ -51,22 +51,22 @@ def add_signs(sums: Sequence[Counters], counts: Sequence[Counters], level: NDArr
     """
     sizes = [2 * total.size for total in sums]
     is_large = [size * _REPORTS_PER_SYMBOL > symbol.size for size in sizes]
-    large = [index for index, found in enumerate(is_large) if found]
-    small = [index for index, found in enumerate(is_large) if not found]
+    large = [index for index, large_level in enumerate(is_large) if large_level]
+    small = [index for index, large_level in enumerate(is_large) if not large_level]
     below, above = ([0, *accumulate(sizes[index] for index in part)] for part in (large, small))
     starts = np.empty(len(sizes), dtype=np.intp)  # large levels lie one after the other below 0, small ones from 0 up
     starts[large], starts[small] = np.array(below[:-1]) - below[-1], above[:-1]
-    places = starts[level]
-    places += symbol
+    symbols = starts[level]
+    symbols += symbol
     if large:
-        scattered = np.flatnonzero(places < 0)
-        rising = (places[scattered] + below[-1]).astype(np.min_scalar_type(below[-1]))
+        scattered = np.flatnonzero(symbols < 0)
+        rising = (symbols[scattered] + below[-1]).astype(np.min_scalar_type(below[-1]))
         rising.sort()
         bounds = np.searchsorted(rising, np.array(below, dtype=rising.dtype)).tolist()
         for index, start, (first, last) in zip(large, below[:-1], pairwise(bounds), strict=True):
             add_each(sums[index], counts[index], rising[first:last].astype(np.intp) - start)
-        places[scattered] = above[-1]  # counted behind the last level, where nobody looks
-    signs = np.bincount(places, minlength=above[-1])
+        symbols[scattered] = above[-1]  # counted behind the last level, where nobody looks
+    signs = np.bincount(symbols, minlength=above[-1])
     for index, (start, end) in zip(small, pairwise(above), strict=True):
         plus, minus = signs[start:end:2], signs[start + 1 : end : 2]
         sums[index] += plus - minus

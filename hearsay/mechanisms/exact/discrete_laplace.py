@@ -48,9 +48,9 @@ class DiscreteLaplace:
         """`count` independent values."""
         words = random.words(count)
         below = np.searchsorted(self._boundaries, words, side="right")
-        doubtful = np.flatnonzero((below > 0) & (self._boundaries[below - 1] == words))
-        for place in doubtful:
-            below[place] = self._settle(int(words[place]), random)
+        undecided = np.flatnonzero((below > 0) & (self._boundaries[below - 1] == words))
+        for number in undecided:
+            below[number] = self._settle(int(words[number]), random)
         return below.astype(np.int64) - self.limit
 
     @cached_property

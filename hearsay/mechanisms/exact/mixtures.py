@@ -56,11 +56,11 @@ class Mixtures:
     @cached_property
     def _fixed(self) -> list[tuple[list[int], list[bool]]]:
         """Entries over their row's sum in units of 2^-192, rounded down; and whether anything was cut off."""
-        found = []
+        rows = []
         for row, total in zip(self._rows, self._sums, strict=True):
             divided = [divmod(entry << _FIXED_BITS, total) for entry in row]
-            found.append(([quotient for quotient, _ in divided], [rest != 0 for _, rest in divided]))
-        return found
+            rows.append(([quotient for quotient, _ in divided], [rest != 0 for _, rest in divided]))
+        return rows
 
     @cached_property
     def _columns(self) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ def coefficients(seed: int, number: int) -> NDArray[np.uint64]:
     drawn = []
     for index in range(number):
         digest = hashlib.sha256(f"hearsay hash {seed} {index}".encode()).digest()
-        drawn.append([int.from_bytes(digest[8 * place : 8 * place + 8]) % _PRIME for place in range(3)])
+        drawn.append([int.from_bytes(digest[8 * part : 8 * part + 8]) % _PRIME for part in range(3)])
     return np.array(drawn, dtype=np.uint64)
 
 

@@ -51,23 +51,23 @@ def uniform_subsets(
         while (short := np.flatnonzero(lack)).size:
             rows = np.repeat(short, lack[short])
             cell = random.below(width, rows.size)
-            place = rows * words.shape[1] + (cell >> np.uint64(6)).astype(np.intp)
-            np.bitwise_or.at(words.reshape(-1), place, _ONE << (cell & np.uint64(63)))
+            word = rows * words.shape[1] + (cell >> np.uint64(6)).astype(np.intp)
+            np.bitwise_or.at(words.reshape(-1), word, _ONE << (cell & np.uint64(63)))
             lack[short] = missing(short)
     return np.ascontiguousarray(packed[:, :row_bytes]), _one_more(words, width, without, random)
 
 
 def _one_more(words: NDArray[np.uint64], width: int, without: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
     """For every row a uniform cell that is neither in it nor forbidden."""
-    found = random.below(width, len(words)).astype(np.int64)
+    added = random.below(width, len(words)).astype(np.int64)
     left = np.arange(len(words))
     while True:
-        cell = found[left]
+        cell = added[left]
         bit = words[left, cell >> 6] >> (cell & 63).astype(np.uint64) & _ONE
         left = left[(bit == _ONE) | (cell == without[left])]
         if not left.size:
-            return found
-        found[left] = random.below(width, left.size).astype(np.int64)
+            return added
+        added[left] = random.below(width, left.size).astype(np.int64)
 
 
 def _fill_words(

@@ -46,18 +46,18 @@ class BinEstimate(KeyEstimate, KeyQuantiles):
         value, stderr, low, high = (np.empty(len(ranks)) for _ in range(4))
         half_step = 1 / (2 * Z95 * gap * n)
         upto = np.tri(self.bins + 1, self.bins, -1)  # row b: the bins below edge b
-        for place, rank in enumerate(ranks):
+        for number, rank in enumerate(ranks):
             scores = np.hstack([np.zeros((self.bins + 1, 1)), upto - rank])
             mean = (scores @ shown - q * scores.sum(axis=1)) / gap
             # If the rank were reached at an edge, D would be 0 there and its mean square f u(1-u) beside the coin's.
             error = np.sqrt((q * (scores**2).sum(axis=1) + gap * most * rank * (1 - rank)) / n) / gap + half_step
             rising = pooled(mean)
-            value[place] = crossing(edges, rising)
-            at = int(np.clip(np.searchsorted(edges, value[place]), 1, self.bins))
+            value[number] = crossing(edges, rising)
+            at = int(np.clip(np.searchsorted(edges, value[number]), 1, self.bins))
             slope = (rising[at] - rising[at - 1]) / (edges[at] - edges[at - 1])
-            stderr[place] = error[at] / slope if slope > 0 else np.nan
-            low[place] = crossing(edges, np.maximum.accumulate(mean + Z95 * error))
-            high[place] = crossing(edges, np.minimum.accumulate((mean - Z95 * error)[::-1])[::-1])
+            stderr[number] = error[at] / slope if slope > 0 else np.nan
+            low[number] = crossing(edges, np.maximum.accumulate(mean + Z95 * error))
+            high[number] = crossing(edges, np.minimum.accumulate((mean - Z95 * error)[::-1])[::-1])
         # Inside a bin nothing is known, many values may be equal: the band takes whole bins.
         low = edges[np.clip(np.searchsorted(edges, np.minimum(low, value), side="right") - 1, 0, self.bins)]
         high = edges[np.clip(np.searchsorted(edges, np.maximum(high, value)), 0, self.bins)]
@@ -80,9 +80,9 @@ def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:
     pairs = domain.check(values)
     shown = np.zeros((domain.size, domain.dimensions, bins + 1))
     for dimension in range(domain.dimensions):
-        places = pairs.keys * bins + bins_of(pairs.values[:, dimension], bins)
-        held = np.bincount(places, minlength=domain.size * bins).reshape(-1, bins)
-        shown[:, dimension, 1:] = held / max(len(pairs), 1)
+        cells = pairs.keys * bins + bins_of(pairs.values[:, dimension], bins)
+        holders = np.bincount(cells, minlength=domain.size * bins).reshape(-1, bins)
+        shown[:, dimension, 1:] = holders / max(len(pairs), 1)
     shown[:, :, 0] = 1 - shown.sum(axis=2)
     endless = np.full(shown.shape[:2], np.inf)
     sums = exact_sums(domain, pairs)

@@ -157,8 +157,8 @@ class Collision(Mechanism):
             bucket = random.below_each(np.where(inside, count, self.buckets - count))
             chosen = np.flatnonzero(inside)
             free = bucket.copy()
-            for place in range(self.most):  # the covered ones rise: skip those at or below
-                free += free >= covered[:, place]
+            for column in range(self.most):  # the covered ones rise: skip those at or below
+                free += free >= covered[:, column]
             free[chosen] = covered[chosen, bucket[chosen]]
             return {
                 "hash": function.astype(smallest_unsigned(self.pool)),
@@ -185,8 +185,8 @@ class Collision(Mechanism):
         return table
 
     def fold(self, state: State, reports: Reports) -> State:
-        places = reports["hash"].astype(np.int64) * self.buckets + reports["bucket"]
-        count_into(state["counts"].reshape(-1), places)
+        counters = reports["hash"].astype(np.int64) * self.buckets + reports["bucket"]
+        count_into(state["counts"].reshape(-1), counters)
         return state
 
     def reports(self, state: State) -> int:
@@ -200,9 +200,9 @@ class Collision(Mechanism):
         seen = np.flatnonzero(state["counts"].any(axis=1))
         for start in range(0, seen.size, step):
             functions = seen[start : start + step, None]
-            places = hashed(self.options["seed"], functions, items, self.buckets)
-            places += functions * self.buckets
-            total += state["counts"].reshape(-1).take(places).sum(axis=0)
+            counters = hashed(self.options["seed"], functions, items, self.buckets)
+            counters += functions * self.buckets
+            total += state["counts"].reshape(-1).take(counters).sum(axis=0)
         return total.reshape(-1, self.signs)
 
     def estimate(self, state: State) -> KeyEstimate:
@@ -251,8 +251,8 @@ class Collision(Mechanism):
             for function in range(self.pool):
                 chances = np.zeros(self.buckets)
                 for kept in runs:
-                    places = hashed(self.options["seed"], np.array(function), kept, self.buckets)
-                    covered = np.isin(np.arange(self.buckets), places)
+                    buckets = hashed(self.options["seed"], np.array(function), kept, self.buckets)
+                    covered = np.isin(np.arange(self.buckets), buckets)
                     count = int(covered.sum())
                     chances += np.where(covered, float(inside[count]), float(outside[count])) / len(runs)
                 row.append(chances)
@@ -261,10 +261,10 @@ class Collision(Mechanism):
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         t, gap = self.buckets, float(self._exact()[0][-1]) - 1 / self.buckets
-        found = {"point": float(np.sqrt(self.signs / t / reports) / gap)}
+        errors = {"point": float(np.sqrt(self.signs / t / reports) / gap)}
         if self.domain.dimensions:
-            found["mean"] = float(np.sqrt((2 / t + 0.25 * gap) / reports) / gap / 0.25)
-        return found
+            errors["mean"] = float(np.sqrt((2 / t + 0.25 * gap) / reports) / gap / 0.25)
+        return errors
 
 
 def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:

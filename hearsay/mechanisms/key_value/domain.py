@@ -41,12 +41,12 @@ class ValueAxis:
 
     def scale(self, values: Any) -> NDArray[np.float64]:
         """To -1..1; refuses at the first that is outside."""
-        found = plain_numbers(values)
-        inside = (found >= self.low) & (found <= self.high)
+        numbers = plain_numbers(values)
+        inside = (numbers >= self.low) & (numbers <= self.high)
         if not inside.all():
             message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
             raise ValueOutsideDomain(message, int(np.argmin(inside)), self.name)
-        return np.clip((found - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
+        return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
 
     def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
         """Back to own units."""
@@ -131,16 +131,16 @@ class KeyValue(Domain):
             table = np.stack(values, axis=1) if values else np.zeros((len(rows), 0))
             pairs = Pairs.grouped(device[rows], self._flat(indices), table, len(names))
         except ValueOutsideDomain as error:
-            place = None if error.position is None else int(rows[error.position])
-            raise ValueOutsideDomain(str(error), place, error.column or self.keys[0].name) from None
+            row = None if error.position is None else int(rows[error.position])
+            raise ValueOutsideDomain(str(error), row, error.column or self.keys[0].name) from None
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
 
     def _says_nothing(self, columns: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
         """Rows of devices without any pair: all but the device is empty."""
         empty = np.ones(count, dtype=bool)
         for name in self.columns[1:]:
-            places = np.flatnonzero(empty)  # most rows end with the first column
-            empty[places] = [not str(columns[name][place]).strip() for place in places]
+            rows = np.flatnonzero(empty)  # most rows end with the first column
+            empty[rows] = [not str(columns[name][row]).strip() for row in rows]
         return empty
 
     def _flat(self, indices: Sequence[Indices]) -> Indices:
@@ -157,17 +157,17 @@ class KeyValue(Domain):
         With several key dimensions a key is a tuple, with several values a value is a sequence or a mapping by name.
         """
         if isinstance(value, Mapping) and self.values:
-            keys, held = list(value), list(value.values())
+            keys, numbers = list(value), list(value.values())
         elif not self.values and not isinstance(value, str) and isinstance(value, Sequence | set | frozenset):
-            keys, held = list(value), []
+            keys, numbers = list(value), []
         else:
             wanted = "a mapping from key to value" if self.values else "a collection of keys"
             raise ValueOutsideDomain(f"a device's pairs must be {wanted}, got {type(value).__name__}")
         columns: dict[str, list[Any]] = {DEVICE: ["self"] * max(len(keys), 1)}
-        for axes, wholes in ((self.keys, keys), (self.values, held)):
+        for axes, wholes in ((self.keys, keys), (self.values, numbers)):
             names = [axis.name for axis in axes]
             parts = [_parts(whole, names) for whole in wholes]
-            columns |= {name: [part[place] for part in parts] or [""] for place, name in enumerate(names)}
+            columns |= {name: [part[part_number] for part in parts] or [""] for part_number, name in enumerate(names)}
         pairs = self.read(columns)
         if len(pairs.keys) < len(keys):  # the keys of a device that has pairs are not empty
             raise ValueOutsideDomain(f"{self.keys[0].name} must not be empty", None, self.keys[0].name)
@@ -200,11 +200,11 @@ class KeyValue(Domain):
         fresh = np.ones(drawn.shape, dtype=bool)
         for nth in range(1, _PEOPLE_PAIRS):
             fresh[:, nth] = (drawn[:, :nth] != drawn[:, nth : nth + 1]).all(axis=1)
-        device, place = np.nonzero(fresh)
+        device, drawn_pair = np.nonzero(fresh)
         columns = [np.stack([draw(_VALUE_STEPS) for _ in range(_PEOPLE_PAIRS)], axis=1) for _ in self.values]
-        scaled = [column[device, place] * (2 / (_VALUE_STEPS - 1)) - 1.0 for column in columns]
+        scaled = [column[device, drawn_pair] * (2 / (_VALUE_STEPS - 1)) - 1.0 for column in columns]
         values = np.stack(scaled, axis=1) if scaled else np.zeros((len(device), 0))
-        return Pairs.grouped(device, drawn[device, place], values, len(drawn))
+        return Pairs.grouped(device, drawn[device, drawn_pair], values, len(drawn))
 
     def locate(self, words: Sequence[str]) -> int:
         """The key that a query names, one word a key dimension."""
@@ -226,8 +226,8 @@ class KeyValue(Domain):
         """A key as answers name it: (item, None), or (None, cell) where there are several dimensions."""
         if len(self.keys) == 1:
             return self.keys[0].item(index), None
-        places = np.unravel_index(index, self.key_shape)
-        return None, {axis.name: axis.item(int(place)) for axis, place in zip(self.keys, places, strict=True)}
+        coordinates = np.unravel_index(index, self.key_shape)
+        return None, {axis.name: axis.item(int(i)) for axis, i in zip(self.keys, coordinates, strict=True)}
 
     def every_set(self, bins: int) -> Pairs:
         """All sets of a small domain, each value one of `bins` representatives: what an exact channel has as rows."""

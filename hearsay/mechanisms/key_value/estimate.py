@@ -70,8 +70,8 @@ class KeyEstimate(Estimate, Points, KeyMeans):
     total_variance: Floats
     covariance: Floats
     hits: tuple[Floats, Floats] | None = None
-    told: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
-    told_stderr: Floats | None = None
+    biased_means: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
+    biased_stderr: Floats | None = None
     scores: KeyScores | None = None  # what intervals of few reports need; without it they are plain ones
     share_scores: KeyScores | None = None  # the same where it is known of shares only
 
@@ -123,8 +123,8 @@ class KeyEstimate(Estimate, Points, KeyMeans):
             )
         else:
             low, high = self.scores.mean_ends(self.share, self.total)
-        if self.told is not None and self.told_stderr is not None:
-            return Measured(self.told, self.told_stderr, low, high)
+        if self.biased_means is not None and self.biased_stderr is not None:
+            return Measured(self.biased_means, self.biased_stderr, low, high)
         stderr = following(self.ratio.stderr(), low, high)
         if self.scores is not None:  # of a key without reports nothing is known
             stderr = np.where(self.scores.value_reports > 0, stderr, np.inf)
@@ -175,8 +175,8 @@ def student(freedom: Floats) -> Floats:
 
 def following(stderr: Floats, low: Floats, high: Floats) -> Floats:
     """Standard errors of the delta method; where few reports make an interval far wider, as the interval says."""
-    told = (high - low) / (2 * Z95)
-    return np.where(told > FAR_OFF * stderr, told, stderr)
+    by_interval = (high - low) / (2 * Z95)
+    return np.where(by_interval > FAR_OFF * stderr, by_interval, stderr)
 
 
 def exact_keys(domain: KeyValue, values: Any) -> KeyEstimate:

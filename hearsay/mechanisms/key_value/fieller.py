@@ -166,10 +166,10 @@ class KeyScores:
         care = self._care((own.value[0] + own.value[1] * limits[1]) / per_value)
         variances: list[tuple[Floats, ...]] = []
         for end in limits:
-            held = np.clip(f.sum(), 0.0, count)
-            held = held + care * (end - held)
-            of_value = (own.value[0] + own.value[1] * held) * per_value
-            variances.append((of_value, own._tilt(held) * per, own._presence(held) * per))
+            holders = np.clip(f.sum(), 0.0, count)
+            holders = holders + care * (end - holders)
+            of_value = (own.value[0] + own.value[1] * holders) * per_value
+            variances.append((of_value, own._tilt(holders) * per, own._presence(holders) * per))
         # Keys with means of their own, told by many reports each, vary less than those that all have the range's.
         apart = np.maximum(1 - _FEW / each, 0.0) / each if self.apart else np.zeros_like(each)
         s_off, f_off = s - s.mean(axis=0), (f - f.mean())[:, None]
@@ -203,14 +203,14 @@ def _accepted(ratio: Ratio, half: Floats) -> Ends:
     """The least and the largest m of -1..1 with |s - m f| <= half + z se(s - m f): an end of -1..1, or a root."""
     square = Z95**2
     a = ratio.share**2 - square * ratio.share_variance
-    found = [np.full(ratio.total.shape, -1.0), np.full(ratio.total.shape, 1.0)]
+    candidates = [np.full(ratio.total.shape, -1.0), np.full(ratio.total.shape, 1.0)]
     with np.errstate(all="ignore"):
         for total in (ratio.total - half, ratio.total + half):
             b = ratio.share * total - square * ratio.covariance
             root = np.sqrt(b * b - a * (total**2 - square * ratio.total_variance))
             # No variance is left where m is beyond what the values allow: half a step alone decides.
-            found += [(b - root) / a, (b + root) / a, total / ratio.share]
-        m = np.stack(found)
+            candidates += [(b - root) / a, (b + root) / a, total / ratio.share]
+        m = np.stack(candidates)
         away = np.abs(ratio.total - m * ratio.share)
         allowed = half + Z95 * np.sqrt(np.maximum(ratio.variance_at(m), 0.0))
         accepted = (np.abs(m) <= 1) & (away <= allowed * (1 + _ROUNDING) + _ROUNDING)

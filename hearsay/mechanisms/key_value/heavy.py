@@ -55,11 +55,11 @@ def read_candidates(parameters: Mapping[str, Any], most: int, keys: int) -> NDAr
     return np.array(listed, dtype=np.int64)
 
 
-def places_of(keys: NDArray[np.int64], candidates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def indices_of(keys: NDArray[np.int64], candidates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Where keys stand among the candidates, and which stand there at all."""
-    place = np.searchsorted(candidates, keys)
-    place[place == len(candidates)] = 0
-    return place, candidates[place] == keys
+    index = np.searchsorted(candidates, keys)
+    index[index == len(candidates)] = 0
+    return index, candidates[index] == keys
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
         first = self.first.points(keys)
         if self.candidates is None:
             return first
-        place, heavy = places_of(keys, self.candidates)
+        index, heavy = indices_of(keys, self.candidates)
         columns = [part.copy() for part in (first.value, first.stderr, *first.ends())]
-        found = self._of_sets(self.tree.points(place[heavy]), 1.0)
-        for column, part in zip(columns, (found.value, found.stderr, *found.ends()), strict=True):
+        measured = self._of_sets(self.tree.points(index[heavy]), 1.0)
+        for column, part in zip(columns, (measured.value, measured.stderr, *measured.ends()), strict=True):
             column[heavy] = part
         return Measured(*columns)
 
@@ -114,12 +114,12 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
         low = drawn.value - np.hypot(drawn.value - low, share - below)
         high = drawn.value + np.hypot(high - drawn.value, above - share)
         stderr = np.sqrt(drawn.stderr**2 + share * (1 - share) / max(reports, 1))
-        found = between(drawn.value, stderr, low, high)
-        unknown = ~np.isfinite(found.stderr)
+        interval = between(drawn.value, stderr, low, high)
+        unknown = ~np.isfinite(interval.stderr)
         ends = [
-            np.where(unknown, whole, self.length * end) for whole, end in zip((0.0, most), found.ends(), strict=True)
+            np.where(unknown, whole, self.length * end) for whole, end in zip((0.0, most), interval.ends(), strict=True)
         ]
-        return Measured(self.length * found.value, self.length * found.stderr, *ends)
+        return Measured(self.length * interval.value, self.length * interval.stderr, *ends)
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,8 @@ class Heavy(InRounds):
 
     def _common(self, pairs: Pairs) -> Pairs:
         """What sets have in common with the candidates, by their places among these."""
-        place, kept = places_of(pairs.keys, self.candidates)
-        return Pairs.grouped(pairs.owners[kept], place[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
+        index, kept = indices_of(pairs.keys, self.candidates)
+        return Pairs.grouped(pairs.owners[kept], index[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
 
     def fold(self, state: State, reports: Reports) -> State:
         self.parts[self.number - 1].fold(self.part_state(state, self.number), reports)
@@ -261,5 +261,5 @@ class Heavy(InRounds):
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """With so many reports in round 2."""
-        found = self.second.predicted_stderr(reports)
-        return {name: self.length * value for name, value in found.items()}
+        errors = self.second.predicted_stderr(reports)
+        return {name: self.length * value for name, value in errors.items()}

@@ -38,20 +38,20 @@ def sample_padded(pairs: Pairs, length: int, keys: int, random: Random) -> tuple
     sizes = pairs.sizes
     drawn = random.below_each(np.maximum(sizes, length))
     real = drawn < sizes
-    place = np.where(real, pairs.starts[:-1] + drawn, -1)
+    pair = np.where(real, pairs.starts[:-1] + drawn, -1)
     key = keys + drawn - sizes
-    key[real] = pairs.keys[place[real]]
-    return key, place
+    key[real] = pairs.keys[pair[real]]
+    return key, pair
 
 
 def padded_signs(
-    pairs: Pairs, place: NDArray[np.int64], dimension: NDArray[Any] | int, random: Random
+    pairs: Pairs, pair: NDArray[np.int64], dimension: NDArray[Any] | int, random: Random
 ) -> NDArray[np.bool_]:
     """The sampled pairs' values rounded to signs (true: plus); a dummy's value is 0."""
-    values = np.zeros(len(place))
-    real = np.flatnonzero(place >= 0)
+    values = np.zeros(len(pair))
+    real = np.flatnonzero(pair >= 0)
     if pairs.values.shape[1]:
-        values[real] = pairs.values[place[real], dimension if isinstance(dimension, int) else dimension[real]]
+        values[real] = pairs.values[pair[real], dimension if isinstance(dimension, int) else dimension[real]]
     return plus_signs(values, random)
 
 
@@ -189,9 +189,9 @@ class Padded(PaddedSets):
         """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""
         a, b, p = self.chances()
         scale = self.length / (a - b)
-        found = {"point": float(scale * np.sqrt(b * (1 - b) / reports))}
+        errors = {"point": float(scale * np.sqrt(b * (1 - b) / reports))}
         if self.domain.dimensions:
             y = b + 0.25 / scale
             gain = self.length / (a * (2 * p - 1))
-            found["mean"] = float(gain * np.sqrt(y * self.dimensions / reports) / 0.25)
-        return found
+            errors["mean"] = float(gain * np.sqrt(y * self.dimensions / reports) / 0.25)
+        return errors

@@ -73,8 +73,8 @@ class Pairs:
         sizes = self.sizes[devices]
         starts = np.zeros(len(devices) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[devices] - starts[:-1], sizes)
-        return type(self)(starts, self.keys[places], self.values[places])
+        chosen_pairs = np.arange(starts[-1]) + np.repeat(self.starts[devices] - starts[:-1], sizes)
+        return type(self)(starts, self.keys[chosen_pairs], self.values[chosen_pairs])
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -96,8 +96,8 @@ class Pairs:
             middle = (low + high) >> 1
             right = (low < high) & (self.keys[np.minimum(middle, last)] < keys)
             low, high = np.where(right, middle + 1, low), np.where(right | (low >= high), high, middle)
-        found = (low < self.starts[1:]) & (self.keys[np.minimum(low, last)] == keys)
-        return np.where(found, low, -1)
+        has_key = (low < self.starts[1:]) & (self.keys[np.minimum(low, last)] == keys)
+        return np.where(has_key, low, -1)
 
 
 def plus_signs(values: NDArray[np.float64], random: Random) -> NDArray[np.bool_]:

@@ -86,12 +86,12 @@ class PckvGRR(KeyedCounts, Padded):
         def draw(pairs: Any) -> Reports:
             n = len(pairs)
             dimension: Any = random.narrow_below(self.dimensions, n) if self.dimensions > 1 else 0
-            key, place = sample_padded(pairs, self.length, self.domain.size, random)
+            key, pair = sample_padded(pairs, self.length, self.domain.size, random)
             kept = random.bernoulli(self.truth, n)
             key = np.where(kept, key, random.narrow_below(self.all_keys, n))
             if self.signs == 1:
                 return keyed_reports(self.layout, key, dimension, np.zeros(n))
-            plus = padded_signs(pairs, place, dimension, random)
+            plus = padded_signs(pairs, pair, dimension, random)
             plus = np.where(kept, plus == random.bernoulli(self.sign_keep, n), random.bernoulli(WORD // 2, n))
             return keyed_reports(self.layout, key, dimension, plus)
 

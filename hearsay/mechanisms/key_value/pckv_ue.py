@@ -82,9 +82,9 @@ class PckvUE(Padded):
         def draw(pairs: Any) -> Reports:
             n = len(pairs)
             dimension: Any = random.narrow_below(self.dimensions, n) if self.dimensions > 1 else 0
-            key, place = sample_padded(pairs, self.length, self.domain.size, random)
+            key, pair = sample_padded(pairs, self.length, self.domain.size, random)
             shows = random.bernoulli(WORD // 2, n)
-            plus = padded_signs(pairs, place, dimension, random) == random.bernoulli(self.sign_keep, n)
+            plus = padded_signs(pairs, pair, dimension, random) == random.bernoulli(self.sign_keep, n)
             symbols = self._noise(n, random)
             symbols[np.arange(n), key] = shows * (1 + (plus if self.signs == 2 else 0))
             return self._packed(dimension, symbols)
@@ -139,7 +139,7 @@ class PckvUE(Padded):
         noise = quiet[digits]
         every = noise.prod(axis=1)
         total = np.zeros(len(digits))
-        for place, chance in enumerate(sampled):
-            key, sign = divmod(place, self.signs)
+        for symbol, chance in enumerate(sampled):
+            key, sign = divmod(symbol, self.signs)
             total += chance * every / noise[:, key] * loud[sign][digits[:, key]]
         return total

@@ -102,14 +102,14 @@ class PrivKV(SampledOnce):
             pooled = reports.sum(axis=1)
             absent = counts[:, :, 0].sum(axis=1) / pooled
             share = 1 - (absent - q) / gap
-            held = np.clip(share, 0.0, 1.0)
+            clipped = np.clip(share, 0.0, 1.0)
             absent = np.clip(absent, q, p)
             share_variance = absent * (1 - absent) / (pooled * gap**2)
-            corrected = share_variance - held * (1 - held) / (self.domain.size * pooled)
+            corrected = share_variance - clipped * (1 - clipped) / (self.domain.size * pooled)
             balance = shown @ self.middles
             square = np.maximum(shown, q) @ self.middles**2
             total = balance / gap
-            limit = gap * held[:, None]
+            limit = gap * clipped[:, None]
             likely = np.clip(balance, -limit, limit)
             total_variance = (square - likely**2) / (reports * gap**2)
             covariance = absent[:, None] * likely / (pooled[:, None] * gap**2)
@@ -142,7 +142,7 @@ class PrivKV(SampledOnce):
         p, q, gap = self.coin.hit_chances()
         each = self.predicted_keys(reports)
         absent = q + gap * 0.75
-        found = {"point": float(np.sqrt(p * (1 - p) / each) / gap)}
+        errors = {"point": float(np.sqrt(p * (1 - p) / each) / gap)}
         if self.domain.dimensions:
-            found["mean"] = float(np.sqrt((1 - absent) * self.dimensions / each) / gap / 0.25)
-        return found
+            errors["mean"] = float(np.sqrt((1 - absent) * self.dimensions / each) / gap / 0.25)
+        return errors

@@ -37,9 +37,9 @@ def flip_signs(symbols: Symbols, keep: int, random: Random) -> Symbols:
     return np.where(random.bernoulli(keep, len(symbols)), symbols, 3 - symbols)
 
 
-def show_presence(held: NDArray[np.bool_], signs: Symbols, keep: int, random: Random) -> Symbols:
+def show_presence(has_key: NDArray[np.bool_], signs: Symbols, keep: int, random: Random) -> Symbols:
     """The sign where presence, told truthfully with the given chance, is seen; else 0."""
-    return np.where(held == random.bernoulli(keep, len(signs)), signs, 0)
+    return np.where(has_key == random.bernoulli(keep, len(signs)), signs, 0)
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,13 @@ class PrivKVSplit(SampledOnce):
         seen = Seen.of(*np.moveaxis(counts, 2, 0))
         pooled = Seen.of(*np.moveaxis(counts.sum(axis=1, keepdims=True), 2, 0))
         ratio = unbiased(seen, self.coins, pooled)
-        told: Any = (None, None)
+        biased: Any = (None, None)
         if self.options["estimator"] == "paper":
-            told = paper_mean(seen, self.coins)
+            biased = paper_mean(seen, self.coins)
         elif self.options["virtual"]:
-            told = virtual_mean(seen, self.coins, self.options["virtual"])
-        return replace(key_estimate(self, state, ratio, pooled.reports[:, 0], told), scores=self._scores(pooled, seen))
+            biased = virtual_mean(seen, self.coins, self.options["virtual"])
+        estimate = key_estimate(self, state, ratio, pooled.reports[:, 0], biased)
+        return replace(estimate, scores=self._scores(pooled, seen))
 
     def _scores(self, pooled: Seen, seen: Seen) -> KeyScores:
         p, gain, fake = self.coins.presence, self.coins.gain, float(self.coins.fake)
@@ -124,12 +125,12 @@ class PrivKVSplit(SampledOnce):
         }
 
 
-def key_estimate(mechanism: SampledKey, state: State, ratio: Any, per_key: Any, told: Any) -> KeyEstimate:
+def key_estimate(mechanism: SampledKey, state: State, ratio: Any, per_key: Any, biased: Any) -> KeyEstimate:
     """An estimate from the ratio of every key and dimension; the share's error knows the devices (no resampling)."""
     share, variance = ratio.share[:, 0], ratio.share_variance[:, 0]
-    held = np.clip(share, 0.0, 1.0)
+    clipped = np.clip(share, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        corrected = variance - held * (1 - held) / (mechanism.domain.size * per_key)
+        corrected = variance - clipped * (1 - clipped) / (mechanism.domain.size * per_key)
     return KeyEstimate(
         mechanism.domain,
         mechanism.reports(state),
@@ -139,6 +140,6 @@ def key_estimate(mechanism: SampledKey, state: State, ratio: Any, per_key: Any, 
         variance,
         ratio.total_variance,
         ratio.covariance,
-        told=told[0],
-        told_stderr=told[1],
+        biased_means=biased[0],
+        biased_stderr=biased[1],
     )

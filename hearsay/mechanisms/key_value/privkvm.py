@@ -162,11 +162,11 @@ class PrivKVM(SampledKey, InRounds):
 
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
 
-    def _sent(self, held: NDArray[np.bool_], signs: Symbols, random: Random) -> Symbols:
+    def _sent(self, has_key: NDArray[np.bool_], signs: Symbols, random: Random) -> Symbols:
         if self.number == 1:
-            return show_presence(held, signs, self.presence_keep, random)
+            return show_presence(has_key, signs, self.presence_keep, random)
         if self.shows_presence(self.number):
-            return show_presence(held, signs, WORD // 2, random)
+            return show_presence(has_key, signs, WORD // 2, random)
         return signs - 1
 
     def channel(self) -> NDArray[np.float64]:
@@ -208,22 +208,22 @@ class PrivKVM(SampledKey, InRounds):
         pooled = Seen.of(*np.moveaxis(first.sum(axis=1, keepdims=True), 2, 0))
         start = unbiased(self.seen(state, 1), self._coins(1), pooled)
         answered = [r for r in range(2, self.number + 1) if state[self.array(r)].any()]
-        told: Any = (None, None)
+        biased: Any = (None, None)
         if self.options["estimator"] == "paper":
             last = answered[-1] if answered else 1
-            told = paper_mean(self.seen(state, last), self._coins(last))
+            biased = paper_mean(self.seen(state, last), self._coins(last))
         ratio = self._combined(state, start, answered)
-        made = key_estimate(self, state, ratio, pooled.reports[:, 0], told)
+        made = key_estimate(self, state, ratio, pooled.reports[:, 0], biased)
         # Shares are of the devices of round 1; means of few reports have no better interval than a widened Fieller's.
         return replace(made, reports=int(first.sum()), share_scores=self._share_scores(pooled, self.seen(state, 1)))
 
     def _share_scores(self, pooled: Seen, seen: Seen) -> KeyScores:
         """What presence alone says in round 1."""
         keep = float(probability(self.presence_keep))
-        told = np.array([[keep, 1 - keep], [1 - keep, keep], [1 - keep, keep]])
+        presence = np.array([[keep, 1 - keep], [1 - keep, keep], [1 - keep, keep]])
         phi = (np.array([0.0, 1.0]) - 1 + keep) / (2 * keep - 1)
         known = {"certain": 1 / self.domain.size, "apart": True}
-        return KeyScores.of(told, phi, np.zeros(2), pooled.reports[:, 0], seen.reports, **known)
+        return KeyScores.of(presence, phi, np.zeros(2), pooled.reports[:, 0], seen.reports, **known)
 
     def _combined(self, state: State, start: Ratio, rounds: list[int]) -> Ratio:
         """Round r says s_r = a X_r + m0 f + const; its own noise a^2 Var X weighs it, and f's part they all share."""
@@ -266,12 +266,12 @@ class PrivKVM(SampledKey, InRounds):
 
     def announcement(self, state: State) -> dict[str, Any]:
         """What non-holders say next: the means found so far."""
-        return published(self.found_means(state))
+        return published(self.estimated_means(state))
 
-    def found_means(self, state: State) -> Floats:
+    def estimated_means(self, state: State) -> Floats:
         """By the estimator that the survey names; not a number where nothing is known."""
         estimate = self.estimate(state)
-        return estimate.told if estimate.told is not None else estimate.ratio.mean()
+        return estimate.biased_means if estimate.biased_means is not None else estimate.ratio.mean()
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """With so many reports in every round."""

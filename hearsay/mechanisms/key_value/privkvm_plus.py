@@ -52,7 +52,7 @@ class PrivKVMPlus(PrivKVM):
 
     def change(self, state: State) -> Floats:
         """How far every mean moved in this round."""
-        now = np.clip(np.nan_to_num(self.found_means(state), nan=0.0), -1.0, 1.0)
+        now = np.clip(np.nan_to_num(self.estimated_means(state), nan=0.0), -1.0, 1.0)
         before = self.fakes(self.number) if self.number > 1 else np.full_like(now, self.options["initial"])
         return np.abs(now - before)
 

@@ -185,9 +185,10 @@ class KeyQuantile(ValueQuery):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         ranks, names = np.array(self.ranks), _names(estimate.domain, self.key)
-        parts = [estimate.quantiles(ranks, self.key, place) for place in range(estimate.domain.dimensions)]
-        found = in_units(Measured(*(np.stack(column, axis=1) for column in zip(*parts, strict=True))), estimate.domain)
-        shown = view.show(_flat(found), names * len(ranks))
+        parts = [estimate.quantiles(ranks, self.key, dimension) for dimension in range(estimate.domain.dimensions)]
+        stacked = Measured(*(np.stack(column, axis=1) for column in zip(*parts, strict=True)))
+        measured = in_units(stacked, estimate.domain)
+        shown = view.show(_flat(measured), names * len(ranks))
         texts = [f"quantile {rank:g}" for rank in self.ranks for _ in names]
         return [replace(answer, query=text) for answer, text in zip(shown, texts, strict=True)]
 

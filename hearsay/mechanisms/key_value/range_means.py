@@ -145,18 +145,18 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
         ratio, scale = parts.ratio, self.length
         stderr = np.sqrt(np.maximum(ratio.share_variance, 0.0)) / scale
         stderr = np.where(parts.known, np.maximum(stderr, 1 / max(self.reports, 1)), np.inf)
-        found = leaning(ratio.share / scale, stderr, parts.slope, parts.slope / 2)
+        interval = leaning(ratio.share / scale, stderr, parts.slope, parts.slope / 2)
         low, high = (
-            np.where(parts.known, scale * end, whole) for end, whole in zip(found.ends(), (0.0, 1.0), strict=True)
+            np.where(parts.known, scale * end, whole) for end, whole in zip(interval.ends(), (0.0, 1.0), strict=True)
         )
-        return Measured(ratio.share, scale * found.stderr, low, high)
+        return Measured(ratio.share, scale * interval.stderr, low, high)
 
     def _means(self, low: Ends, high: Ends) -> Measured:
         """Means of ranges of keys."""
         parts = self.parts(low, high)
         ratio, scale = parts.ratio, self.length
-        held = parts.slope * np.clip(self._shares(parts).ends()[1] / scale, 0.0, 1.0)
-        itself = (parts.noise + held, np.zeros(low.size), np.maximum(parts.noise + parts.skew - held, 0.0))
+        sampling = parts.slope * np.clip(self._shares(parts).ends()[1] / scale, 0.0, 1.0)
+        itself = (parts.noise + sampling, np.zeros(low.size), np.maximum(parts.noise + parts.skew - sampling, 0.0))
         ends = hull(
             ratio.share,
             ratio.total,
@@ -226,9 +226,9 @@ class RangeMeans(PaddedSets, ByLevel):
 
     def perturb(self, values: Any, random: Random) -> Reports:
         pairs = self.domain.check(values)
-        key, place = sample_padded(pairs, self.length, self.domain.size, random)
-        plus = padded_signs(pairs, place, 0, random)
-        return self.levels.perturb(np.where(place >= 0, 2 * key + plus, -1), self._cell, random)
+        key, pair = sample_padded(pairs, self.length, self.domain.size, random)
+        plus = padded_signs(pairs, pair, 0, random)
+        return self.levels.perturb(np.where(pair >= 0, 2 * key + plus, -1), self._cell, random)
 
     def estimate(self, state: State) -> RangeMeanEstimate:
         levels, counts = [], self.levels.counts(state)

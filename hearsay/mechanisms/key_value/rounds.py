@@ -75,10 +75,10 @@ def read(parameters: Mapping[str, Any], size: int) -> NDArray[np.int64]:
     raise SpecificationError("round must have exactly one of signs, means, got something else")
 
 
-def draw_plus(means: NDArray[np.int64], places: NDArray[Any], random: Random) -> NDArray[np.bool_]:
+def draw_plus(means: NDArray[np.int64], keys: NDArray[Any], random: Random) -> NDArray[np.bool_]:
     """A sign at each place, plus with probability (1 + mean)/2 exactly: 21 bits decide."""
-    drawn = random.lanes(32, len(places)) & np.uint32(2 * SCALE - 1)
-    return drawn < (means[places] + SCALE).astype(np.uint32)
+    drawn = random.lanes(32, len(keys)) & np.uint32(2 * SCALE - 1)
+    return drawn < (means[keys] + SCALE).astype(np.uint32)
 
 
 @lru_cache(maxsize=1024)

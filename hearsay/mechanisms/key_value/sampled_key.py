@@ -28,15 +28,15 @@ SUSPICIOUS = 1e-6  # honest devices look worse less than once in a million tests
 
 def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random) -> Symbols:
     """What an honest device would say about the sampled key: 0 absent, else 1 + the bin of its value."""
-    place = pairs.find(key)
-    held = place >= 0
+    pair = pairs.find(key)
+    has_key = pair >= 0
     if bins == 1:
-        return held.astype(np.int64)
+        return has_key.astype(np.int64)
     values = np.zeros(len(pairs))
-    values[held] = pairs.values[place[held], dimension if isinstance(dimension, int) else dimension[held]]
+    values[has_key] = pairs.values[pair[has_key], dimension if isinstance(dimension, int) else dimension[has_key]]
     # Who does not hold the key rounds a 0 and forgets it: the steps that a device takes must not tell.
     shown = plus_signs(values, random) if bins == 2 else bins_of(values, bins)
-    return np.where(held, 1 + shown.astype(np.int64), 0)
+    return np.where(has_key, 1 + shown.astype(np.int64), 0)
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> N
     sets = domain.every_set(bins)
     parts = []
     for key, dimension in np.ndindex(tables.shape[:2]):
-        place = sets.find(np.full(len(sets), key))
+        pair = sets.find(np.full(len(sets), key))
         true = np.zeros(len(sets), dtype=np.int64)
-        held = place >= 0
-        true[held] = 1 if bins == 1 else 1 + bins_of(sets.values[place[held], dimension], bins)
+        has_key = pair >= 0
+        true[has_key] = 1 if bins == 1 else 1 + bins_of(sets.values[pair[has_key], dimension], bins)
         parts.append(tables[key, dimension][true] / (tables.shape[0] * tables.shape[1]))
     return np.hstack(parts)
 
@@ -168,13 +168,13 @@ def keyed_reports(layout: Layout, key: Any, dimension: Any, symbol: Any, name: s
 def fold_keyed(counts: NDArray[np.int64], reports: Reports, name: str = "symbol") -> None:
     """Add 1 at (key, dimension, symbol) of every report."""
     _, dimensions, symbols = counts.shape
-    places = reports["key"].astype(np.intp)
+    counters = reports["key"].astype(np.intp)
     if dimensions > 1:
-        places *= dimensions
-        places += reports["dimension"]
-    places *= symbols
-    places += reports[name]
-    count_into(counts.reshape(-1), places)
+        counters *= dimensions
+        counters += reports["dimension"]
+    counters *= symbols
+    counters += reports[name]
+    count_into(counts.reshape(-1), counters)
 
 
 def uneven(counts: NDArray[np.int64], name: str, domain: KeyValue) -> str | None:

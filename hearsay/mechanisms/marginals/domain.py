@@ -88,7 +88,7 @@ class AttributeDomain(AxesDomain):
             kept += 1
         return replace(self, axes=self.axes[:kept], order=min(self.order, kept))
 
-    def place(self, name: str) -> int:
+    def attribute_number(self, name: str) -> int:
         """Which attribute a query names."""
         if name not in self.columns:
             raise QueryError(f"attribute must be one of {', '.join(self.columns)}, got {name}")
@@ -96,11 +96,11 @@ class AttributeDomain(AxesDomain):
 
     def cell(self, attributes: Attributes, index: int) -> dict[str, Any]:
         """A cell of a marginal as people name it: attribute and label."""
-        shape = tuple(self.shape[place] for place in attributes)
+        shape = tuple(self.shape[attribute] for attribute in attributes)
         digits = np.unravel_index(index, shape)
         return {
-            self.axes[place].name: self.axes[place].item(int(digit))
-            for place, digit in zip(attributes, digits, strict=True)
+            self.axes[attribute].name: self.axes[attribute].item(int(digit))
+            for attribute, digit in zip(attributes, digits, strict=True)
         }
 
 

@@ -53,8 +53,8 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
     def headline(self) -> tuple[str, ...]:
         """The shares of the first attributes, and the tree where there are few enough of them to be shown."""
         names = self.domain.columns
-        few = 2 <= len(names) <= FEW_ATTRIBUTES and self.order >= 2
-        return (*(shlex.join(("marginal", name)) for name in names[:FEW_ATTRIBUTES]), *(("tree",) if few else ()))
+        has_tree = 2 <= len(names) <= FEW_ATTRIBUTES and self.order >= 2
+        return (*(shlex.join(("marginal", name)) for name in names[:FEW_ATTRIBUTES]), *(("tree",) if has_tree else ()))
 
     def charts(self) -> tuple[Chart, ...]:
         """A table of attributes that the reader picks, the tree and the correlations where pairs were collected."""
@@ -90,11 +90,11 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
         """theta of every character with its standard error, in the coefficients' order."""
         value, stderr = np.zeros(self.coefficients.count), np.zeros(self.coefficients.count)
         for attributes in self.sets(self.order):
-            table, places = self.table(attributes), self.coefficients.of(attributes)
-            value[places[1:]] = self.code.to_characters(attributes, table.value)[1:]
+            table, numbers = self.table(attributes), self.coefficients.of(attributes)
+            value[numbers[1:]] = self.code.to_characters(attributes, table.value)[1:]
             signs = np.stack([self.code.to_characters(attributes, row) for row in np.eye(table.value.size)])
             spread = np.einsum("xa,xy,ya->a", signs, table.conditional, signs, optimize=True)
-            stderr[places[1:]] = np.sqrt(np.maximum(spread, 0.0))[1:]
+            stderr[numbers[1:]] = np.sqrt(np.maximum(spread, 0.0))[1:]
         return Measured.plain(value, stderr)
 
 
@@ -113,13 +113,13 @@ class CharacterEstimate(MarginalEstimate):
         return Measured.plain(self.theta, stderr)
 
     def _table(self, attributes: Attributes) -> Table:
-        places = self.subspaces.coefficients.of(attributes)
+        numbers = self.subspaces.coefficients.of(attributes)
         return from_characters(
             self.code,
             attributes,
             self.reports,
-            np.where(places >= 0, self.theta[places], 1.0),
-            self.subspaces.together(places),
+            np.where(numbers >= 0, self.theta[numbers], 1.0),
+            self.subspaces.together(numbers),
             self.correlation,
             self.own,
             (1 << self.subspaces.t) - 1,
@@ -134,7 +134,7 @@ class ExactMarginals(MarginalEstimate):
 
     def _table(self, attributes: Attributes) -> Table:
         shape = self.code.shape(attributes)
-        cells = np.ravel_multi_index(tuple(self.values[:, place] for place in attributes), shape)
+        cells = np.ravel_multi_index(tuple(self.values[:, attribute] for attribute in attributes), shape)
         value = np.bincount(cells, minlength=self.code.cells(attributes)) / max(self.reports, 1)
         sampling = (np.diag(value) - np.outer(value, value)) / max(self.reports, 1)
         return Table(attributes, shape, self.reports, value, sampling)

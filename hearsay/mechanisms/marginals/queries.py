@@ -36,13 +36,13 @@ MODELS = ("maxent", "tree")
 Pair = tuple[int, int]
 
 
-def _places(words: Sequence[str], domain: Any) -> Attributes:
+def attribute_numbers(words: Sequence[str], domain: Any) -> Attributes:
     """The attributes that a question names, each once."""
-    places = tuple(domain.place(word) for word in words)
-    if len(set(places)) < len(places):
+    numbers = tuple(domain.attribute_number(word) for word in words)
+    if len(set(numbers)) < len(numbers):
         twice = next(word for word in words if words.count(word) > 1)
         raise QueryError(f"query must name every attribute once, got {twice} twice")
-    return places
+    return numbers
 
 
 def _pairs(domain: Any) -> list[Pair]:
@@ -105,10 +105,10 @@ class Marginal(AttributeQuery):
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls(_places(words, domain))
+        return cls(attribute_numbers(words, domain))
 
     def answers(self, domain: Any) -> int:
-        return prod(domain.shape[place] for place in self.attributes)
+        return prod(domain.shape[attribute] for attribute in self.attributes)
 
     def together(self, domain: Any) -> int:
         return self.answers(domain)
@@ -169,24 +169,24 @@ class Conditional(AttributeQuery):
         if words.count(GIVEN) != 1 or words[0] == GIVEN or words[-1] == GIVEN:
             raise QueryError(f"query conditional is asked as: {cls.GRAMMAR}")
         split = list(words).index(GIVEN)
-        places = _places([*words[:split], *words[split + 1 :]], domain)
-        if len(places) > domain.order:
+        numbers = attribute_numbers([*words[:split], *words[split + 1 :]], domain)
+        if len(numbers) > domain.order:
             raise QueryError(
                 f"query conditional takes at most {domain.order} attributes, as many as domain.order says, got "
-                f"{len(places)}"
+                f"{len(numbers)}"
             )
-        return cls(places[:split], places[split:])
+        return cls(numbers[:split], numbers[split:])
 
     def answers(self, domain: Any) -> int:
-        return prod(domain.shape[place] for place in (*self.attributes, *self.given))
+        return prod(domain.shape[attribute] for attribute in (*self.attributes, *self.given))
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
-        places = (*self.attributes, *self.given)
-        table: Table = estimate.table(places)
-        found = conditional(table, tuple(range(len(self.attributes), len(places))))
+        attributes = (*self.attributes, *self.given)
+        table: Table = estimate.table(attributes)
+        shares = conditional(table, tuple(range(len(self.attributes), len(attributes))))
         if table.model:
-            found = Measured.without_error(found.value)
-        return view.show(found, [(None, estimate.domain.cell(places, index)) for index in range(table.value.size)])
+            shares = Measured.without_error(shares.value)
+        return view.show(shares, [(None, estimate.domain.cell(attributes, index)) for index in range(table.value.size)])
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class AssociationQuery(AttributeQuery):
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        one, other = _places(words, domain)
+        one, other = attribute_numbers(words, domain)
         _needs_pairs(domain, cls.NAME)
         return cls((one, other))
 
@@ -219,16 +219,16 @@ class AssociationQuery(AttributeQuery):
                 Answer(view.text, None, None, "naive-p-value", interval=unknown),
                 Answer(view.text, value, None, "mutual-information", interval=unknown),
             ]
-        found = measured_information(table)
+        information = measured_information(table)
         return [
-            Answer(view.text, known(found.test.p_value), None, "p-value"),
-            Answer(view.text, known(found.test.naive_p_value), None, "naive-p-value"),
+            Answer(view.text, known(information.test.p_value), None, "p-value"),
+            Answer(view.text, known(information.test.naive_p_value), None, "naive-p-value"),
             Answer(
                 view.text,
-                known(found.value),
+                known(information.value),
                 None,
                 "mutual-information",
-                interval=(known(found.low), known(found.high)),
+                interval=(known(information.low), known(information.high)),
             ),
         ]
 
@@ -250,8 +250,8 @@ class Correlations(PairsQuery):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         pairs = _pairs(estimate.domain)
-        found = np.array([correlation(estimate.table(pair)) for pair in pairs])
-        return view.show(Measured(*found.T), [_named(estimate.domain, pair) for pair in pairs])
+        measured = np.array([correlation(estimate.table(pair)) for pair in pairs])
+        return view.show(Measured(*measured.T), [_named(estimate.domain, pair) for pair in pairs])
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class TreeQuery(PairsQuery):
             value = known(float(mutual_information(table.projected.reshape(table.shape))))
             interval: tuple[float | None, float | None] = (None, None)
             if not table.model:
-                found = measured_information(table)
-                interval = (known(found.low), known(found.high))
+                information = measured_information(table)
+                interval = (known(information.low), known(information.high))
             answers.append(Answer(view.text, value, None, cell=cell, interval=interval))
         return answers

@@ -50,12 +50,12 @@ class Number(Domain):
 
     def check(self, values: Any) -> Floats:
         """Numbers in own units, refused where they are outside."""
-        found = np.asarray(values, dtype=np.float64)
-        inside = (found >= self.low) & (found <= self.high)
-        if found.ndim != 1 or not inside.all():
-            place = int(np.argmin(inside)) if found.ndim == 1 else None
-            raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", place, "value")
-        return found
+        numbers = np.asarray(values, dtype=np.float64)
+        inside = (numbers >= self.low) & (numbers <= self.high)
+        if numbers.ndim != 1 or not inside.all():
+            row = int(np.argmin(inside)) if numbers.ndim == 1 else None
+            raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", row, "value")
+        return numbers
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:
         steps: Floats = draw(_STEPS).astype(np.float64)

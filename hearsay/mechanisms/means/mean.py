@@ -145,11 +145,11 @@ class MeanMechanism(Mechanism):
         spread = Spread((square - 1) / 4, 1.0, -1.0)
         share, width = np.array([(1 + mean) / 2]), self.domain.high - self.domain.low
         ends = score(share, [spread], n, float(np.abs(self.table.values).max()))
-        found = between(share, np.array([stderr / width]), *ends)
-        if found.low is None or found.high is None:
+        interval = between(share, np.array([stderr / width]), *ends)
+        if interval.low is None or interval.high is None:
             return value, stderr, None
-        low, high = (self.domain.low + width * float(end[0]) for end in (found.low, found.high))
-        return value, width * float(found.stderr[0]), (low, high)
+        low, high = (self.domain.low + width * float(end[0]) for end in (interval.low, interval.high))
+        return value, width * float(interval.stderr[0]), (low, high)
 
     def _of_few(self, value: float, half: float, most: float, n: int) -> tuple[float, float]:
         """Fewer than ten reports have no normal error: Bernstein's inequality with the largest variance there is."""

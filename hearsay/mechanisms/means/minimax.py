@@ -29,7 +29,7 @@ def from_half(half: Rows) -> Table:
     """The table whose first rows, up to the middle one, are given; the others mirror them."""
     rows = [*half, *(tuple(reversed(row)) for row in reversed(half[:-1]))]
     centre = (len(half[0]) - 1) // 2
-    return Table(tuple(rows), tuple(Fraction(place - centre) for place in range(len(half[0]))))
+    return Table(tuple(rows), tuple(Fraction(output - centre) for output in range(len(half[0]))))
 
 
 def solve(epsilon: float) -> Rows:
@@ -40,7 +40,7 @@ def solve(epsilon: float) -> Rows:
         )
     e = exp(epsilon / 2)
     solved = [_program(epsilon, reach * (e + 1) / (e - 1)) for reach in _REACHES]
-    chances = min((found for found in solved if found is not None), key=lambda found: found[0])[1]
+    chances = min((solution for solution in solved if solution is not None), key=lambda solution: solution[0])[1]
     half = min(_integers(chances, epsilon), _two_points(epsilon), key=lambda rows: from_half(rows).worst_variance())
     from_half(half).check(epsilon)
     return half
@@ -81,23 +81,23 @@ def _program(epsilon: float, reach: float) -> tuple[float, Floats] | None:
             entries: dict[int, float] = {unknowns - 1: -1.0}
             for part in parts:
                 for output in range(OUTPUTS):
-                    place = cell(part, output)
-                    entries[place] = entries.get(place, 0.0) + y[output] ** 2 / len(parts)
+                    column = cell(part, output)
+                    entries[column] = entries.get(column, 0.0) + y[output] ** 2 / len(parts)
             bounds.append(entries)
             limits.append(float(number**2))
     equal = [{cell(row, output): 1.0 for output in range(OUTPUTS)} for row in range(half)]
     equal += [{cell(row, output): float(y[output]) for output in range(OUTPUTS)} for row in range(half)]
 
     def matrix(entries: list[dict[int, float]]) -> Any:
-        places = [(number, column, value) for number, row in enumerate(entries) for column, value in row.items()]
-        rows, columns, values = zip(*places, strict=True)
+        triples = [(number, column, value) for number, row in enumerate(entries) for column, value in row.items()]
+        rows, columns, values = zip(*triples, strict=True)
         return sparse.csr_matrix((values, (rows, columns)), shape=(len(entries), unknowns))
 
     goal = np.zeros(unknowns)
     goal[-1] = 1.0
     wanted = np.concatenate([np.ones(half), t[:half]])
-    found: Any = linprog(goal, matrix(bounds), limits, matrix(equal), wanted, bounds=(0, None), method="highs")
-    return (float(found.fun), found.x[:cells].reshape(half, OUTPUTS)) if found.status == 0 else None
+    solution: Any = linprog(goal, matrix(bounds), limits, matrix(equal), wanted, bounds=(0, None), method="highs")
+    return (float(solution.fun), solution.x[:cells].reshape(half, OUTPUTS)) if solution.status == 0 else None
 
 
 def _integers(chances: Floats, epsilon: float) -> Rows:
@@ -123,14 +123,14 @@ def _filled(weights: list[int], low: list[int], high: list[int], middle: bool) -
     if middle and missing % 2:
         weights[centre] += 1 if weights[centre] < high[centre] else -1
         missing = WEIGHT - sum(weights)
-    for place in sorted(range(len(weights)), key=lambda at: -weights[at]):
-        twin = len(weights) - 1 - place
-        share = 2 if middle and place != twin else 1
-        if middle and (place == centre or place > twin):
+    for output in sorted(range(len(weights)), key=lambda at: -weights[at]):
+        twin = len(weights) - 1 - output
+        share = 2 if middle and output != twin else 1
+        if middle and (output == centre or output > twin):
             continue
-        room = high[place] - weights[place] if missing > 0 else low[place] - weights[place]
+        room = high[output] - weights[output] if missing > 0 else low[output] - weights[output]
         moved = max(min(room, missing // share), 0) if missing > 0 else min(max(room, -(-missing // share)), 0)
-        weights[place] += moved
+        weights[output] += moved
         if share == 2:
             weights[twin] += moved
         missing -= share * moved

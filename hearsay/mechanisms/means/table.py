@@ -115,7 +115,7 @@ class Table:
         """Cumulative weights of all outputs but the last with any weight (an end at 2^64 would not fit a word)."""
         ends = []
         for row in self.rows:
-            last = max(place for place, weight in enumerate(row) if weight)
+            last = max(output for output, weight in enumerate(row) if weight)
             sums, so_far = [], 0
             for weight in row[:last]:
                 so_far += weight
@@ -134,11 +134,11 @@ class Table:
     def worst_variance(self) -> float:
         """The largest n Var over -1..1, exact: between two rows a straight line less a parabola."""
         squares, worst = self.chances @ self.values**2, -inf
-        for place in range(len(self.rows) - 1):
-            a, b = self.numbers[place], self.numbers[place + 1]
-            slope = (squares[place + 1] - squares[place]) / (b - a)
+        for segment in range(len(self.rows) - 1):
+            a, b = self.numbers[segment], self.numbers[segment + 1]
+            slope = (squares[segment + 1] - squares[segment]) / (b - a)
             t = min(max(slope / 2, a), b)
-            worst = max(worst, float(squares[place] + slope * (t - a) - t * t))
+            worst = max(worst, float(squares[segment] + slope * (t - a) - t * t))
         return worst
 
     @cached_property

@@ -62,8 +62,8 @@ class KeptReports:
         signs = self.mechanism.signs
         if signs.anchored and position == signs.sizes[axis] - 1:
             return np.ones(len(self.bits))
-        place = signs.starts[axis] + position
-        bit = self.bits[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
+        bit_number = signs.starts[axis] + position
+        bit = self.bits[:, bit_number // 8] >> np.uint8(bit_number % 8) & np.uint8(1)
         return (2 * bit.astype(np.float64) - 1) / self.mechanism.correlations[axis]
 
 

@@ -270,8 +270,8 @@ class LaplaceRows(CellMechanism):
 
 def _ranges_gram(cells: int) -> Floats:
     """W'W of all ranges on one axis: how many ranges hold both of two cells."""
-    place = np.arange(cells)
-    first, last = np.minimum.outer(place, place), np.maximum.outer(place, place)
+    cell = np.arange(cells)
+    first, last = np.minimum.outer(cell, cell), np.maximum.outer(cell, cell)
     return ((first + 1) * (cells - last)).astype(np.float64)
 
 

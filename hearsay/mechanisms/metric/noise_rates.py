@@ -136,12 +136,12 @@ def spent(strategy: Integers, numerators: Integers) -> Integers:
 def allowed(epsilon: float, distances: Distances) -> Integers:
     """epsilon times each distance in multiples of 2^-40, rounded down; the largest integer where nothing is asked."""
     unlimited = np.iinfo(np.int64).max
-    values, places = np.unique(distances, return_inverse=True)
+    values, inverse = np.unique(distances, return_inverse=True)
     scaled = [
         min(int(Fraction(epsilon) * Fraction(value) * (1 << RATE_BITS)), unlimited) if np.isfinite(value) else unlimited
         for value in values
     ]
-    return np.array(scaled, dtype=np.int64)[places.reshape(distances.shape)]
+    return np.array(scaled, dtype=np.int64)[inverse.reshape(distances.shape)]
 
 
 def round_down(rates: Floats, strategy: Integers, epsilon: float, distances: Distances) -> Integers:

@@ -187,23 +187,23 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
     def corners(self, low: Indices, high: Indices) -> "RangeCorners":
         """What a range's value, its second moment and the limits of its variance are made of."""
-        found = RangeCorners([], [], *(np.ones(len(low)) for _ in range(4)))
+        corners = RangeCorners([], [], *(np.ones(len(low)) for _ in range(4)))
         everything = np.ones(len(low), dtype=bool)
         for axis, size in enumerate(self.signs.shape):
             first, end, last = low[:, axis], high[:, axis], size - 1
             v = self.noise[axis].pick(first, end, last)
             along = Corners.of(first, end, last)
-            found.value.append(along)
-            found.moment.append(along.with_last(v, last))
+            corners.value.append(along)
+            corners.moment.append(along.with_last(v, last))
             trivial = (first == 0) & (end == last)
             everything &= trivial
-            found.outside[:] *= v
-            found.least[:] *= np.where(trivial, 1 + v, v)
-            found.most[:] *= 1 + v
-            found.step[:] *= self._step(axis, first, end)
-        found.least[:] -= everything
-        found.most[:] -= 1
-        return found
+            corners.outside[:] *= v
+            corners.least[:] *= np.where(trivial, 1 + v, v)
+            corners.most[:] *= 1 + v
+            corners.step[:] *= self._step(axis, first, end)
+        corners.least[:] -= everything
+        corners.most[:] -= 1
+        return corners
 
 
 class RangeCorners(NamedTuple):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.exact.bit_counting import Packed, count_bits
 
 # Byte with the bits from position i (0..8) on set.
-_BITS_FROM = np.array([0xFF << place & 0xFF for place in range(9)], dtype=np.uint8)
+_BITS_FROM = np.array([0xFF << bit & 0xFF for bit in range(9)], dtype=np.uint8)
 _CHUNK_BYTES = 1 << 18
 # The eight signs of a byte: much faster to look up than to unpack and convert.
 _SIGNS_OF_BYTE = (2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1).astype(
@@ -125,5 +125,5 @@ class _Factor:
 
 def _from(positions: NDArray[np.int64], row_bytes: int) -> Packed:
     """Packed rows with all bits from each position on set."""
-    places = positions.astype(np.int32)[:, None] - 8 * np.arange(row_bytes, dtype=np.int32)
-    return _BITS_FROM[np.clip(places, 0, 8, out=places)]
+    shift = positions.astype(np.int32)[:, None] - 8 * np.arange(row_bytes, dtype=np.int32)
+    return _BITS_FROM[np.clip(shift, 0, 8, out=shift)]

@@ -90,10 +90,10 @@ class CountMeanSketch(FlippedSign):
     def fold(self, state: State, reports: Reports) -> State:
         size = self.hashes * self.width
         signs = np.zeros(2 * size, dtype=np.int64)
-        place = reports["row"].astype(np.int64) * self.width + reports["character"]
-        count_into(signs, place + size * reports["sign"].astype(np.int64))
+        counter = reports["row"].astype(np.int64) * self.width + reports["character"]
+        count_into(signs, counter + size * reports["sign"].astype(np.int64))
         state["sum"] += (signs[:size] - signs[size:]).reshape(self.hashes, self.width)
-        state["reports"] += len(place)
+        state["reports"] += len(counter)
         return state
 
     def reports(self, state: State) -> int:
@@ -112,8 +112,8 @@ class CountMeanSketch(FlippedSign):
 
     def _variance(self, f: Floats, reports: int) -> Floats:
         """n Var, with the floor over a random choice of hashes; for given ones it is the size of a bias that stays."""
-        held, m = np.clip(f, 0.0, 1.0), self.width
-        noise = (m / (m - 1)) ** 2 * (1 / self.correlation**2 - held)
+        share, m = np.clip(f, 0.0, 1.0), self.width
+        noise = (m / (m - 1)) ** 2 * (1 / self.correlation**2 - share)
         return noise + reports * others_squared(f, noise / max(reports, 1)) / (self.hashes * (m - 1))
 
     def channel(self) -> NDArray[np.float64]:

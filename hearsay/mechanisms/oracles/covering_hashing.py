@@ -95,13 +95,15 @@ class CoveringOLH(OLH):
         plain = min(self.wanted_t(), self.bits)
         if self.options["variant"] == "coefficients" or self._against_oue(plain, 1) <= TOLERATED:
             return plain, 1
-        found = {}
+        ratios = {}
         for t in range(1, min(WIDEST_T, self.bits) + 1):
             best = (1 << t) / (exp(self.epsilon) + 1)
             for w in {max(1, int(best)), min(max(1, int(best) + 1), 1 << t - 1)}:
-                found[t, w] = self._against_oue(t, w)
-        good = [each for each, ratio in found.items() if ratio <= TOLERATED]
-        return min(good, key=lambda each: (each[0], found[each])) if good else min(found, key=lambda each: found[each])
+                ratios[t, w] = self._against_oue(t, w)
+        good = [each for each, ratio in ratios.items() if ratio <= TOLERATED]
+        if not good:
+            return min(ratios, key=lambda each: ratios[each])
+        return min(good, key=lambda each: (each[0], ratios[each]))
 
     def _against_oue(self, t: int, w: int) -> float:
         """The variance of a cell as a multiple of oue's, for a rare cell or one of average share."""
@@ -179,8 +181,8 @@ class CoveringOLH(OLH):
 
     def hashed(self, a: NDArray[np.uint32], cells: NDArray[np.uint32]) -> NDArray[Any]:
         bucket = np.zeros(a.shape, dtype=smallest_unsigned(self.buckets))
-        for place, row in enumerate(self.rows(a)):
-            bucket |= parity(row & cells).astype(bucket.dtype) << bucket.dtype.type(place)
+        for bit, row in enumerate(self.rows(a)):
+            bucket |= parity(row & cells).astype(bucket.dtype) << bucket.dtype.type(bit)
         return bucket
 
     @cached_property
@@ -244,8 +246,8 @@ class CoveringOLH(OLH):
         if not self.counts_values:
             return super().shares(state, own_counts)
         p, q = self._hit_chances()
-        found: Floats = (state["named"][: self.domain.size] / max(self.reports(state), 1) - q) / (p - q)
-        return found
+        shares: Floats = (state["named"][: self.domain.size] / max(self.reports(state), 1) - q) / (p - q)
+        return shares
 
     def has_own_counts(self, reports: int) -> bool:
         """Values that are counted have no characters with counts of their own."""

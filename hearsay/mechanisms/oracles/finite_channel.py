@@ -59,16 +59,16 @@ def broken_pair(weights: Weights, bound: Floats) -> tuple[int, int] | None:
     """The first ordered pair of values for which the channel says more than the bound allows; None if all keep it."""
     logs = _logs(np.array(weights, dtype=np.float64))
     for one in range(len(weights)):
-        found = _losses_of(one, logs)
-        found[one] = -inf
-        others = np.flatnonzero(found > bound[one] - _CLOSE)
+        losses_of_one = _losses_of(one, logs)
+        losses_of_one[one] = -inf
+        others = np.flatnonzero(losses_of_one > bound[one] - _CLOSE)
         if not others.size:
             continue
         outputs = np.flatnonzero(logs[one] > -inf)
         # Only what is close to its bound, or beyond it, needs exact arithmetic.
         near = logs[one, outputs] - logs[np.ix_(others, outputs)] > (bound[one, others] - 2 * _CLOSE)[:, None]
-        for place, output in zip(*(axis.tolist() for axis in np.nonzero(near)), strict=True):
-            other, column = int(others[place]), int(outputs[output])
+        for row, output in zip(*(axis.tolist() for axis in np.nonzero(near)), strict=True):
+            other, column = int(others[row]), int(outputs[output])
             allowed, unit = _allowed(float(bound[one, other]))
             if weights[one][column] * unit > allowed * weights[other][column]:
                 return one, other
@@ -140,8 +140,8 @@ class FiniteChannel(OutputHistogram):
             columns = (column for column in zip(*self.weights, strict=True) if any(column))
             return log_ratio(max(Fraction(max(column), min(column)) for column in columns), Fraction(1))
         bound = self.guarantee.matrix(self.domain)
-        found = np.where(np.isinf(bound), 0.0, losses(np.array(self.weights, dtype=np.float64)))
-        one, other = np.unravel_index(np.argmax(found), found.shape)
+        finite = np.where(np.isinf(bound), 0.0, losses(np.array(self.weights, dtype=np.float64)))
+        one, other = np.unravel_index(np.argmax(finite), finite.shape)
         pairs = zip(self.weights[one], self.weights[other], strict=True)
         worst = max(Fraction(mine, theirs) for mine, theirs in pairs if theirs)
         return log_ratio(worst, Fraction(1))
@@ -207,11 +207,11 @@ class FiniteChannel(OutputHistogram):
 
     def _scored(self, reports: int, f: Floats) -> ScoredCells:
         """Unbiased shares: n Var of each, by its own share and that of the others together."""
-        held = project(f) if reports else np.full(f.shape, 1 / f.size)
-        own, every = np.diag(self.score_variances), self.score_variances @ held
-        rest = 1 - held
+        shares = project(f) if reports else np.full(f.shape, 1 / f.size)
+        own, every = np.diag(self.score_variances), self.score_variances @ shares
+        rest = 1 - shares
         even = (self.score_variances.sum(axis=1) - own) / max(f.size - 1, 1)
-        others = np.where(rest > _CLOSE, (every - own * held) / np.maximum(rest, _CLOSE), even)
+        others = np.where(rest > _CLOSE, (every - own * shares) / np.maximum(rest, _CLOSE), even)
         apart = self.even_inverse.max(axis=1) - self.even_inverse.min(axis=1)
         return scored_cells(self.domain, reports, f, (Spread(others, own - others),), apart)
 

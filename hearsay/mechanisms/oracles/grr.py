@@ -65,8 +65,8 @@ class GRR(OutputHistogram, HitOracle):
 
         def draw(cells: NDArray[np.int64]) -> Reports:
             drawn = random.narrow_below(size, cells.size)
-            told = np.where(random.bernoulli(self.truth, cells.size), cells.astype(drawn.dtype), drawn)
-            return {"value": told.astype(smallest_unsigned(size), copy=False)}
+            sent = np.where(random.bernoulli(self.truth, cells.size), cells.astype(drawn.dtype), drawn)
+            return {"value": sent.astype(smallest_unsigned(size), copy=False)}
 
         return by_parts(draw, self.domain.flatten(values))
 

@@ -85,9 +85,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
     def combinations(self) -> tuple[int, ...]:
         """Which sums of the a_i are read from a report, as masks: all but the empty one, or only the a_i themselves."""
         every = range(1, self.buckets)
-        return (
-            tuple(1 << place for place in range(self.t)) if self.options["variant"] == "coefficients" else tuple(every)
-        )
+        return tuple(1 << bit for bit in range(self.t)) if self.options["variant"] == "coefficients" else tuple(every)
 
     @cached_property
     def seen(self) -> int:
@@ -125,8 +123,8 @@ class LinearHashing(FrequencyOracle, BucketCoin):
     def hashed(self, a: NDArray[np.uint32], cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """The bucket of every cell under the hash of its vector a."""
         bucket = np.zeros(a.shape, dtype=np.uint8)
-        for place, row in enumerate(self.rows(a)):
-            bucket |= parity(row & cells) << np.uint8(place)
+        for bit, row in enumerate(self.rows(a)):
+            bucket |= parity(row & cells) << np.uint8(bit)
         return bucket
 
     def fold(self, state: State, reports: Reports) -> State:
@@ -154,7 +152,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
             rows = self.rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
             bucket = reports["bucket"][start : start + at_once]
             for combination in self.combinations:
-                chosen = [rows[place] for place in range(self.t) if combination >> place & 1]
+                chosen = [rows[bit] for bit in range(self.t) if combination >> bit & 1]
                 yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
 
     def _all_shown(self, reports: Reports) -> Iterator[NDArray[np.intp]]:
@@ -163,7 +161,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
         for start in range(0, len(reports["vector"]), at_once):
             rows = self.rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
             bucket = reports["bucket"][start : start + at_once].astype(np.uint32)
-            bits = [(bucket >> np.uint32(place) & np.uint32(1)) << np.uint32(self.bits) for place in range(self.t)]
+            bits = [(bucket >> np.uint32(bit) & np.uint32(1)) << np.uint32(self.bits) for bit in range(self.t)]
             signed = [row | bit for row, bit in zip(rows, bits, strict=True)]
             yield span(np.zeros(bucket.size, dtype=np.uint32), signed)[1:].reshape(-1)
 

@@ -108,5 +108,5 @@ def oracle_over(name: str, size: int, epsilon: float) -> FrequencyOracle:
     """The named oracle on plain cells, as a part of another mechanism; `olh-12` and `olh-4-3` say t and named too."""
     plain, *numbers = name.split("-")
     ((_, home, _),) = MECHANISMS[plain]
-    found: type[FrequencyOracle] = Home(__package__, home).load()
-    return found.over(size, epsilon, **dict(zip(("t", "named"), map(int, numbers), strict=False)))
+    oracle: type[FrequencyOracle] = Home(__package__, home).load()
+    return oracle.over(size, epsilon, **dict(zip(("t", "named"), map(int, numbers), strict=False)))

@@ -44,8 +44,8 @@ class BloomEstimate(CellEstimate):
     step: float
 
     def points(self, cells: NDArray[np.int64]) -> Measured:
-        found = super().points(cells)
-        return widened(found.value, found.stderr, self.step / 2)
+        measured = super().points(cells)
+        return widened(measured.value, measured.stderr, self.step / 2)
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ class RAPPOR(CellMechanism):
         hashes = int(self.options["hashes"])
         functions = coefficients(self.options["seed"], self.cohorts * hashes)
         cells = np.arange(self.domain.size, dtype=np.uint64)
-        places = hashed(functions[:, None, :], cells[None, :], self.bits)
+        hashes_of = hashed(functions[:, None, :], cells[None, :], self.bits)
         table = np.zeros((self.cohorts, self.domain.size, self.bits), dtype=bool)
-        for number, place in enumerate(places.astype(np.intp)):
-            table[number // hashes, cells.astype(np.intp), place] = True
+        for number, hash_of in enumerate(hashes_of.astype(np.intp)):
+            table[number // hashes, cells.astype(np.intp), hash_of] = True
         return table
 
     @cached_property
@@ -175,8 +175,8 @@ class RAPPOR(CellMechanism):
 
     def _cohort_variance(self, f: Floats) -> Floats:
         """n Var from who is in which cohort: mean_i [B_i^2 f - (B_i f)^2] - f(1-f), squares entry by entry."""
-        said = self._mixing @ f
-        return (self._mixing**2 @ f - said**2).mean(axis=0) - f * (1 - f)
+        seen = self._mixing @ f
+        return (self._mixing**2 @ f - seen**2).mean(axis=0) - f * (1 - f)
 
     def channel(self) -> NDArray[np.float64]:
         q = float(probability(self.flip))

@@ -62,8 +62,8 @@ class BitOracle(HitOracle):
 
 def set_bits(packed: NDArray[np.uint8], cells: NDArray[np.int64], values: NDArray[np.bool_]) -> None:
     """In every row, give the bit of that row's cell the value, in place."""
-    rows, places, bit = np.arange(len(cells)), cells >> 3, np.uint8(1) << (cells & 7).astype(np.uint8)
-    packed[rows, places] = (packed[rows, places] & ~bit) | np.where(values, bit, np.uint8(0))
+    rows, byte, bit = np.arange(len(cells)), cells >> 3, np.uint8(1) << (cells & 7).astype(np.uint8)
+    packed[rows, byte] = (packed[rows, byte] & ~bit) | np.where(values, bit, np.uint8(0))
 
 
 @dataclass(frozen=True)

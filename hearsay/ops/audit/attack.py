@@ -24,7 +24,7 @@ class Attack:
 
     def shown(self, one: int, other: int, tail: float) -> float:
         """The loss that is sure: of the look that promises most in the half to learn from."""
-        best, found = -np.inf, 0.0
+        best, loss = -np.inf, 0.0
         for look in self._looks:
             mine, theirs = look(one, other)
             event = best_event(mine[self._learn], theirs[self._learn], tail)
@@ -32,8 +32,8 @@ class Attack:
             tries = self._learn.stop
             promised = float(lower_loss(np.array([hits]), tries, np.array([other_hits]), tries, tail)[0])
             if promised > best:
-                best, found = promised, shown_loss(event, mine[self._judge], theirs[self._judge], tail)
-        return found
+                best, loss = promised, shown_loss(event, mine[self._judge], theirs[self._judge], tail)
+        return loss
 
 
 class Lengths:

@@ -34,13 +34,13 @@ class BitPairs:
 
     def classes(self, one: int, other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What the two bits show, as 0..3, that tell two values apart by most for sure; a bit with itself is one."""
-        best, place = -np.inf, 0
+        best, best_pair = -np.inf, 0
         for mine, theirs in zip(self._events[one], self._events[other], strict=True):
             sure = mine[0] - theirs[0] - _DEVIATIONS * np.sqrt(mine[1] + theirs[1])
             at = int(np.argmax(sure))
             if sure.flat[at] > best:
-                best, place = float(sure.flat[at]), at
-        first, second = np.unravel_index(place, self._together[one].shape)
+                best, best_pair = float(sure.flat[at]), at
+        first, second = np.unravel_index(best_pair, self._together[one].shape)
         pair = [self._bits(value)[:, [first, second]].astype(np.int64) for value in (one, other)]
         return 2 * pair[0][:, 0] + pair[0][:, 1], 2 * pair[1][:, 0] + pair[1][:, 1]
 

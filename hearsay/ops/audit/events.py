@@ -34,22 +34,25 @@ class Distinguisher:
         layout = self._mechanism.layout
         together = layout.concatenate([self._drawn[one], self._drawn[other]])
         ones = length_of(self._drawn[one])
-        few = layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start
-        if layout.has_vectors and not few:
+        seen_often = layout.outcomes * _SEEN_OFTEN <= self._learn.stop - self._learn.start
+        if layout.has_vectors and not seen_often:
             keys = _telling_positions(self._mechanism, together, ones, self._learn)
-        elif few or self._mechanism.listed_values() is not None:  # then no share of the estimate is a value's own
+        elif seen_often or self._mechanism.listed_values() is not None:
+            # Where the mechanism lists its values, no share of the estimate is a value's own.
             keys = _rows(together)
         else:
-            keys = np.concatenate([self._said[one], self._said[other]])[:, [self._places[one], self._places[other]]]
+            keys = np.concatenate([self._likelihoods[one], self._likelihoods[other]])[
+                :, [self._numbers[one], self._numbers[other]]
+            ]
         number = _numbered(keys)
         return number[:ones], number[ones:]
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        return {value: place for place, value in enumerate(self._drawn)}
+    def _numbers(self) -> dict[int, int]:
+        return {value: number for number, value in enumerate(self._drawn)}
 
     @cached_property
-    def _said(self) -> dict[int, NDArray[np.int64]]:
+    def _likelihoods(self) -> dict[int, NDArray[np.int64]]:
         """What each report, alone, makes the estimator say about every value attacked, to four significant digits.
 
         That is how like the estimate is to one without noise of a single device with that value: of cells the cell's
@@ -59,14 +62,14 @@ class Distinguisher:
         together = mechanism.layout.concatenate(list(self._drawn.values()))
         number = _numbered(_rows(together))
         first = np.unique(number, return_index=True)[1]
-        said = np.empty((first.size, len(self._drawn)))
+        likelihood = np.empty((first.size, len(self._drawn)))
         looks = [mechanism.exact(rows_of(mechanism, np.array([value]))) for value in self._drawn]
         pure = np.stack([look.arrays()["estimate"].reshape(-1) for look in looks])
-        for place, report in enumerate(first):
+        for row, report in enumerate(first):
             state = mechanism.fold(mechanism.empty(), select(together, slice(int(report), int(report) + 1)))
-            said[place] = pure @ np.nan_to_num(mechanism.estimate(state).arrays()["estimate"].reshape(-1))
-        scale = np.abs(said).max() or 1.0
-        rounded = np.round(said / scale * 10_000).astype(np.int64)[number]
+            likelihood[row] = pure @ np.nan_to_num(mechanism.estimate(state).arrays()["estimate"].reshape(-1))
+        scale = np.abs(likelihood).max() or 1.0
+        rounded = np.round(likelihood / scale * 10_000).astype(np.int64)[number]
         return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))
 
 

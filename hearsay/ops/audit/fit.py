@@ -48,8 +48,8 @@ def worst_fit(mechanism: Mechanism, values: int, draws: int, random: Random) -> 
     worst = Fit(0, _WAYS[0], 1.0)
     for value, chances in enumerate(channel):
         reports = mechanism.perturb(rows_of(mechanism, np.full(each, value)), random)
-        told = np.array([msgpack.unpackb(voice.report(value)) for _ in range(singles)], dtype=np.int64)
-        for way, numbers in zip(_WAYS, (_numbers(wire, reports), told), strict=True):
+        single_reports = np.array([msgpack.unpackb(voice.report(value)) for _ in range(singles)], dtype=np.int64)
+        for way, numbers in zip(_WAYS, (_numbers(wire, reports), single_reports), strict=True):
             chance = misfit(np.bincount(numbers, minlength=chances.size), chances)
             worst = min(worst, Fit(value, way, chance), key=lambda fit: fit.chance)
     return Fit(worst.value, worst.way, min(1.0, worst.chance * values * len(_WAYS)))

@@ -76,5 +76,5 @@ def _decoded(wire: Any, payloads: list[bytes]) -> Reports:
     parts = wire.decode_singles(payloads, lambda position, reason: refused.append(reason))
     if refused:
         raise OperationError(f"a device's report must be one that collectors take, but it was refused as {refused[0]}")
-    places = np.concatenate([positions for positions, _ in parts])
-    return select(wire.layout.concatenate([reports for _, reports in parts]), np.argsort(places))
+    order = np.concatenate([positions for positions, _ in parts])
+    return select(wire.layout.concatenate([reports for _, reports in parts]), np.argsort(order))

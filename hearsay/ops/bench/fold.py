@@ -16,7 +16,7 @@ from hearsay.producer.populations import Population
 REPORTS = 256 * 4_096  # a full job: 256 frames
 TARGET = 20e6
 SURVEYS = (("hrr", 1 << 10), ("haar", 1 << 10), ("haar", 1 << 20), ("haar", 1 << 22))
-ATTRIBUTES = {"kind": "attributes", "names": [f"a{place}" for place in range(32)], "order": 2}
+ATTRIBUTES = {"kind": "attributes", "names": [f"a{attribute}" for attribute in range(32)], "order": 2}
 CHARACTERS = ((1, 90e6), (2, 30e6))  # t of inp-ht, and reports/s that it should fold
 
 

@@ -77,9 +77,9 @@ def _p99(published_at: list[tuple[float, int]], visible_at: list[tuple[float, in
     visible_times, visible_counts = np.array(visible_at).T
     ages, weights = [], []
     for (_, before), (moment, count) in pairwise(published_at):
-        place = int(np.searchsorted(visible_counts, count))
+        first = int(np.searchsorted(visible_counts, count))
         if moment >= begin:
-            ages.append(visible_times[place] - moment if place < len(visible_times) else np.inf)
+            ages.append(visible_times[first] - moment if first < len(visible_times) else np.inf)
             weights.append(count - before)
     order = np.argsort(ages)
     cumulative = np.cumsum(np.array(weights)[order])

@@ -83,21 +83,21 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
         ceiling_name="the state as int64",
         note=f"{waiting.deltas} deltas, {waiting.delta_bytes / reports:.2g} bytes a report",
     )
-    found = _estimator(pipeline, registered)
-    yield Row(f"merge of {waiting.deltas} deltas, {title}", found["merge_s"], "s", MERGE_S, at_most=True)
+    measured = _estimator(pipeline, registered)
+    yield Row(f"merge of {waiting.deltas} deltas, {title}", measured["merge_s"], "s", MERGE_S, at_most=True)
     memory = registry.memory()
     yield Row(
         f"materialise (read, estimate, publish, write), {title}",
-        found["materialise_s"],
+        measured["materialise_s"],
         "s",
         MATERIALISE_S,
         at_most=True,
-        note=f"a new process' first pass {found['first_s']:.2g} s; estimate alone {found['estimate_s']:.2g} s, "
-        f"snapshot of {found['snapshot_mb']:.0f} MB; "
+        note=f"a new process' first pass {measured['first_s']:.2g} s; estimate alone {measured['estimate_s']:.2g} s, "
+        f"snapshot of {measured['snapshot_mb']:.0f} MB; "
         f"server up to {memory['used_memory_peak'] / 1e6:.0f} MB",
     )
-    yield Row(f"memory of that process, {title}", found["memory_mb"], "MB", MEMORY_MB, at_most=True)
-    yield Row(f"range query afterwards, {title}", found["query_ms"], "ms", QUERY_MS, at_most=True)
+    yield Row(f"memory of that process, {title}", measured["memory_mb"], "MB", MEMORY_MB, at_most=True)
+    yield Row(f"range query afterwards, {title}", measured["query_ms"], "ms", QUERY_MS, at_most=True)
     _check_identity(registered, drawn)
     estimate: Any = snapshot.load(pipeline.snapshots / survey.name / "all").estimate()
     ends = np.sort(np.random.default_rng(2).integers(0, cells, size=(2, queries, 1)), axis=0)
@@ -137,8 +137,8 @@ def _estimator(pipeline: Pipeline, registered: Registered) -> dict[str, Any]:
     )
     if done.returncode != 0:
         raise RuntimeError(f"the estimator's process ended with {done.returncode}: {done.stderr.strip()[-500:]}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return measured
 
 
 def _check_identity(registered: Registered, cells: Indices) -> None:
@@ -147,7 +147,7 @@ def _check_identity(registered: Registered, cells: Indices) -> None:
     expected = mechanism.empty()
     for start in range(0, len(cells), BATCH_REPORTS):  # as the fleet perturbed them
         mechanism.fold(expected, mechanism.perturb(cells[start : start + BATCH_REPORTS], random))
-    found = read(registered.store(0), "all").state
-    wrong = [name for name, array in expected.items() if not np.array_equal(array, found[name])]
+    state = read(registered.store(0), "all").state
+    wrong = [name for name, array in expected.items() if not np.array_equal(array, state[name])]
     if wrong:
         raise RuntimeError(f"the accumulator must equal a single fold of the same reports; {wrong[0]} does not")

@@ -30,18 +30,18 @@ def main(url: str, root: str, name: str) -> None:
     """
     registry = Registry(connect(url))
     registered = registry.get(name)
-    found = {"merge_s": _merge(registered)}
-    found["first_s"] = _materialise(registry, Path(root) / "first")
-    found["materialise_s"] = _materialise(registry, Path(root))
-    found["memory_mb"] = _peak_memory_mb()
-    found["estimate_s"] = _estimate(registered)
+    measured = {"merge_s": _merge(registered)}
+    measured["first_s"] = _materialise(registry, Path(root) / "first")
+    measured["materialise_s"] = _materialise(registry, Path(root))
+    measured["memory_mb"] = _peak_memory_mb()
+    measured["estimate_s"] = _estimate(registered)
     estimate = EstimateCache().get(registered, "all").estimate
     started = time.perf_counter()
     _ask(estimate)
-    found["query_ms"] = 1e3 * (time.perf_counter() - started) / QUERIES
+    measured["query_ms"] = 1e3 * (time.perf_counter() - started) / QUERIES
     files = (Path(root) / name / "all").resolve().iterdir()
-    found["snapshot_mb"] = sum(path.stat().st_size for path in files) / 1e6
-    print(json.dumps(found))
+    measured["snapshot_mb"] = sum(path.stat().st_size for path in files) / 1e6
+    print(json.dumps(measured))
 
 
 def _materialise(registry: Registry, root: Path) -> float:

@@ -67,10 +67,10 @@ def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> floa
     started = time.perf_counter()
     Fleet(registered, seeded(1), frame=frame).run(people, reports)
     wait_until_folded(registered, reports)
-    found = total_reports(registered)
+    folded = total_reports(registered)
     seconds = time.perf_counter() - started
-    if found != reports:
-        raise RuntimeError(f"the state must hold {reports} reports, got {found}")
+    if folded != reports:
+        raise RuntimeError(f"the state must hold {reports} reports, got {folded}")
     registry.delete(name)
     registry.disconnect()
     return reports / seconds

@@ -156,14 +156,16 @@ def command(
     They are needed for this only: pip install 'hearsay-ldp[peers]'. Times are of devices and server together.
     """
     _require()
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for size in sizes:
         for name in names or SHARED:
             for each in compare(name, size, reports, budget_s):
-                found.append(each)
+                comparisons.append(each)
                 notes().print(f"{name} on {size} cells: {each.times:.3g} times {each.library}", markup=False)
-    _print(found, reports, as_json)
-    missed = [f"{each.mechanism} on {each.cells} cells against {each.library}" for each in found if not each.holds]
+    _print(comparisons, reports, as_json)
+    missed = [
+        f"{each.mechanism} on {each.cells} cells against {each.library}" for each in comparisons if not each.holds
+    ]
     if check and missed:
         raise CheckFailed(f"targets missed: {', '.join(missed)}")
 
@@ -176,12 +178,12 @@ def _require() -> None:
             raise OperationError(f"{package} cannot be imported ({error}): pip install 'hearsay-ldp[peers]'") from None
 
 
-def _print(found: list[Comparison], reports: int, as_json: bool) -> None:
+def _print(comparisons: list[Comparison], reports: int, as_json: bool) -> None:
     if as_json:
-        print_json([dict(zip(_COLUMNS, each.row(), strict=True)) for each in found])
+        print_json([dict(zip(_COLUMNS, each.row(), strict=True)) for each in comparisons])
         return
     caption = (
         f"epsilon {EPSILON:g}, {reports:,} reports of Zipf values; errors are mean squares over 4e/(n(e-1)^2); "
         "of ceiling: bare secure coins over all that we do"
     )
-    print_table("peers", _COLUMNS, [each.row() for each in found], caption)
+    print_table("peers", _COLUMNS, [each.row() for each in comparisons], caption)

@@ -94,8 +94,8 @@ def command(
         survey, state = current.survey, current.state
         title = f"{survey.name} (window {current.window})"
         if current.left_out:
-            few = f"fewer than {survey.minimum_reports} reports each"
-            click.echo(f"hearsay: left out, with {few}: {', '.join(current.left_out)}", err=True)
+            reason = f"fewer than {survey.minimum_reports} reports each"
+            click.echo(f"hearsay: left out, with {reason}: {', '.join(current.left_out)}", err=True)
         waiting = waiting_reports(registered)
     verb = words[0] if words else ""
     if picture is not None and verb not in drawable():
@@ -119,8 +119,8 @@ def command(
 
 
 def _from_snapshot(directory: Path, window: str | None) -> tuple[Survey, State]:
-    found = snapshots.load(directory)
-    held = found.metadata["window"]
-    if window not in (None, held):
-        raise click.UsageError(f"--window: this snapshot holds the window {held}, got {window}")
-    return found.survey, found.state
+    snapshot = snapshots.load(directory)
+    written = snapshot.metadata["window"]
+    if window not in (None, written):
+        raise click.UsageError(f"--window: this snapshot holds the window {written}, got {window}")
+    return snapshot.survey, snapshot.state

@@ -107,13 +107,13 @@ def _design(mechanism: str, largest: int, epsilon: float, options: dict[str, Any
 
 def _options(mechanism: str, given: Sequence[str]) -> dict[str, Any]:
     """What `--option` said, as the mechanism's options take it: a TOML value, or words with commas between."""
-    found = {}
+    options = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise SpecificationError(f"--option must be K=V, got {text!r}")
-        found[name] = _value(name, value)
-    return complete(_OPTIONS.get(mechanism, ()), found)
+        options[name] = _value(name, value)
+    return complete(_OPTIONS.get(mechanism, ()), options)
 
 
 def _value(name: str, text: str) -> Any:

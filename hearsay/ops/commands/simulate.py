@@ -61,13 +61,13 @@ def _random(seed: int | None) -> Random:
     return secure() if seed is None else seeded(seed)
 
 
-def _by_mode(found: ModeAnswer, name: str, as_json: bool) -> None:
+def _by_mode(answer: ModeAnswer, name: str, as_json: bool) -> None:
     if as_json:
-        print_json(found.table())
+        print_json(answer.table())
         return
-    print_answers(f"{name}: {counted(found.reports, 'report')}, {found.mode}", found.answers)
+    print_answers(f"{name}: {counted(answer.reports, 'report')}, {answer.mode}", answer.answers)
     click.echo(
-        f"{found.kept_bytes:,} bytes kept, folded in {found.fold_s:.3g} s, answered in {1000 * found.query_s:.3g} ms"
+        f"{answer.kept_bytes:,} bytes kept, folded in {answer.fold_s:.3g} s, answered in {1000 * answer.query_s:.3g} ms"
     )
 
 

@@ -71,8 +71,8 @@ def _block(row: dict[str, Any]) -> list[str]:
         lines.append(f"             {counted(row['outstanding'], 'range')} out, for {row['oldest_range_s']:.0f} s")
     if row["quarantined"]:
         lines.append(f"             {counted(row['quarantined'], 'range')} put aside")
-    held = [counted(row["deltas"], "delta"), counted(row["stream_entries"], "entry", "entries")]
-    lines.append(f"  held       {', '.join(held)}, {counted(row['windows'], 'window')}")
+    stored = [counted(row["deltas"], "delta"), counted(row["stream_entries"], "entry", "entries")]
+    lines.append(f"  held       {', '.join(stored)}, {counted(row['windows'], 'window')}")
     for reason, counts in row["rejected"].items():
         refused = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
         lines.append(f"  rejected   {reason}: {refused}")

@@ -165,11 +165,11 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
         survey, birth = registered.survey, registered.birth
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
-    places = registry.places(name)
+    directories = registry.places(name)
     jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
     jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
-    left = remove_snapshots(name, settings.snapshots_dir, places, Owner.of(registry.deployment, birth))
+    left = remove_snapshots(name, settings.snapshots_dir, directories, Owner.of(registry.deployment, birth))
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
     if left:
         raise CheckFailed(
@@ -236,8 +236,8 @@ def next_round(settings: Settings, name: str, as_json: bool) -> None:
     The next one is opened as soon as all of the closed one is folded: here if it is already, else by the estimator.
     """
     registered = open_registry(settings).get(name)
-    held = registered.rounds
-    progress = drive(registered, close=held.number if held.open else None)
+    rounds = registered.rounds
+    progress = drive(registered, close=rounds.number if rounds.open else None)
     if progress is None:
         raise OperationError(f"survey {name} has no rounds")
     if as_json:

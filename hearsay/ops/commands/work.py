@@ -21,7 +21,7 @@ def command(settings: Settings) -> None:
     A worker that exits, for whatever reason, is replaced.
     """
     logs.configure("workers", settings.log_level)
-    told = WorkerSettings(
+    worker_settings = WorkerSettings(
         settings.redis_url,
         settings.queue_url,
         settings.prefix,
@@ -33,4 +33,4 @@ def command(settings: Settings) -> None:
         if open_registry_patiently(settings, stop) is None:
             return
         logging.getLogger(__name__).info("working", extra={"settings": settings.shown()})
-        supervise(told, settings.workers, stop)
+        supervise(worker_settings, settings.workers, stop)

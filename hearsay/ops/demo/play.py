@@ -67,9 +67,9 @@ def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: th
                     raise act.error
                 current = live(registry.get(act.survey.name))
                 folded = act.survey.mechanism.reports(current.state)
-                found = act.ask(current.estimate())[0] if folded >= act.survey.minimum_reports else None
+                answer = act.ask(current.estimate())[0] if folded >= act.survey.minimum_reports else None
                 number = len(current.survey.history) + 1
-                rows.append(progress_row(act, number, folded, truths[act.survey.name], found))
+                rows.append(progress_row(act, number, folded, truths[act.survey.name], answer))
                 missing += act.expected - folded
             shown.update(rows)
             if missing == 0:
@@ -98,9 +98,9 @@ def _final_snapshot(act: Act, pipeline: Pipeline) -> snapshot.Snapshot:
     while time.monotonic() < deadline:
         pipeline.check()
         if directory.exists():
-            found = snapshot.load(directory)
-            if found.metadata["reports"] == len(act.people):
-                return found
+            final = snapshot.load(directory)
+            if final.metadata["reports"] == len(act.people):
+                return final
         time.sleep(0.2)
     raise OperationError(f"no complete snapshot of {act.survey.name} came in time; the logs: {pipeline.directory}/")
 

@@ -45,7 +45,7 @@ class Act:
 
     def ask(self, estimate: Estimate) -> list[Answer]:
         """An estimate's answers to the questions."""
-        return [found for question in self.questions for found in answer(parse_text(question), estimate)]
+        return [each for question in self.questions for each in answer(parse_text(question), estimate)]
 
     def start(self, connect: Callable[[], Registry], stop: threading.Event) -> threading.Thread:
         """Let the devices report, in a thread with a connection of its own."""
@@ -107,9 +107,9 @@ def _habits(devices: int) -> Act:
     """Habits that go together: age says something about smoking, smoking about sport, sport about sleep."""
     generator = np.random.default_rng([SEED, devices])
 
-    def following(held: Indices, chances: list[list[float]]) -> Indices:
+    def following(parents: Indices, chances: list[list[float]]) -> Indices:
         """For each person a value, with the chances that go with what they hold."""
-        limits = np.cumsum(np.array(chances), axis=1)[held]
+        limits = np.cumsum(np.array(chances), axis=1)[parents]
         return (generator.random(devices)[:, None] > limits[:, :-1]).sum(axis=1).astype(np.int64)
 
     age = generator.choice(3, devices, p=[0.35, 0.4, 0.25])

@@ -54,19 +54,19 @@ def screen() -> Iterator[Screen]:
         yield Screen(out, None)
 
 
-def progress_row(act: Act, number: int, folded: int, truth: Answer, found: Answer | None) -> list[Any]:
+def progress_row(act: Act, number: int, folded: int, truth: Answer, answer: Answer | None) -> list[Any]:
     """One survey's row of the live table; `number` is the round that it is in."""
     name = act.survey.name
     if act.survey.windows.in_rounds:
         name += f" (round {number} of {act.survey.mechanism.rounds})"
     row: list[Any] = [name, act.published, folded, act.headline, truth.value]
-    return [*row, *((None, None) if found is None else (found.value, (found.low, found.high)))]
+    return [*row, *((None, None) if answer is None else (answer.value, (answer.low, answer.high)))]
 
 
-def comparison(act: Act, found: list[Answer]) -> list[dict[str, Any]]:
+def comparison(act: Act, answers: list[Answer]) -> list[dict[str, Any]]:
     """Truth and estimate side by side, question by question."""
     rows = []
-    for truth, answer in zip(act.truth(), found, strict=True):
+    for truth, answer in zip(act.truth(), answers, strict=True):
         low, high = answer.band if answer.band is not None else (answer.low, answer.high)
         assert truth.value is not None
         assert answer.value is not None
@@ -96,9 +96,9 @@ def comparison(act: Act, found: list[Answer]) -> list[dict[str, Any]]:
 
 def explain(rows: list[dict[str, Any]]) -> str:
     """How to read the final table."""
-    held = sum(row["holds"] for row in rows)
+    covered = sum(row["holds"] for row in rows)
     return (
-        f"{held} of {len(rows)} intervals hold the truth; 19 in 20 are meant to. `truth` is what the simulated people "
+        f"{covered} of {len(rows)} intervals hold the truth; 19 in 20 should. `truth` is what the simulated people "
         "really hold and nobody ever sent: each sent one randomised report. `estimate` is what the reports say "
         "together, `low` and `high` are its 95% interval (for a quantile the band of values whose rank may be the one "
         "asked for). Ranges, points and tables are shares, quantiles and "

@@ -15,19 +15,19 @@ def skip_backlog(registered: Registered) -> dict[str, int]:
 
 def skip_quarantined(registered: Registered, seq: int | None, retry: bool) -> dict[str, int]:
     """Give up (or retry) the quarantined ranges, or one of them."""
-    found = [
+    quarantined = [
         (shard, stretch)
         for shard in registered.stores
         for stretch in shard.ranges()
         if stretch.quarantined and seq in (None, stretch.seq)
     ]
-    if seq is not None and not found:
+    if seq is not None and not quarantined:
         raise OperationError(f"survey {registered.survey.name} has no quarantined range {seq}")
     if retry:
-        for shard, stretch in found:
+        for shard, stretch in quarantined:
             shard.reissue(stretch, lease_s=0.0, retry=True)
-        return {"ranges to be tried again": len(found)}
+        return {"ranges to be tried again": len(quarantined)}
     return {
-        "ranges skipped": len(found),
-        "entries skipped": sum(shard.skip_range(stretch) for shard, stretch in found),
+        "ranges skipped": len(quarantined),
+        "entries skipped": sum(shard.skip_range(stretch) for shard, stretch in quarantined),
     }

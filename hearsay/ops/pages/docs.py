@@ -18,14 +18,14 @@ HELP_WIDTH = 100
 def commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
     """Every command below a group with its path, groups before what they hold."""
     for name in group.list_commands(context):
-        found = group.get_command(context, name)
-        assert found is not None
+        command = group.get_command(context, name)
+        assert command is not None
         inner = click.Context(
-            found, parent=context, info_name=name, max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH
+            command, parent=context, info_name=name, max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH
         )
-        yield inner.command_path, found, inner
-        if isinstance(found, click.Group):
-            yield from commands(found, inner)
+        yield inner.command_path, command, inner
+        if isinstance(command, click.Group):
+            yield from commands(command, inner)
 
 
 def root_context() -> click.Context:
@@ -49,8 +49,8 @@ def cli_page() -> str:
         cli.get_help(root),
         "```",
     ]
-    for path, found, context in commands(cli, root):
-        lines += ["", f"{'#' * (path.count(' ') + 1)} {path}", "", "```text", found.get_help(context), "```"]
+    for path, command, context in commands(cli, root):
+        lines += ["", f"{'#' * (path.count(' ') + 1)} {path}", "", "```text", command.get_help(context), "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -15,11 +15,11 @@ def family_page(module: str) -> str:
     catalogue.add(module)
     family = import_module(module)
     mechanisms = sorted(getattr(family, "MECHANISMS", {}))
-    domains = [Home(module, place).load() for place in getattr(family, "DOMAINS", {}).values()]
-    queries = [Home(module, place).load() for place in getattr(family, "QUERIES", {}).values()]
+    domains = [Home(module, home).load() for home in getattr(family, "DOMAINS", {}).values()]
+    queries = [Home(module, home).load() for home in getattr(family, "QUERIES", {}).values()]
     lines = [f"# {module}", "", getdoc(family) or ""]
     if domains:
-        rows = [(f"`{found.KIND}`", _first_line(found), _columns(found.KIND, mechanisms)) for found in domains]
+        rows = [(f"`{domain.KIND}`", _first_line(domain), _columns(domain.KIND, mechanisms)) for domain in domains]
         lines += ["", "## Domains", "", domains_section(domains)]
         lines += ["", table(("kind", "what it is", "columns of a file of values"), rows)]
     if mechanisms:
@@ -29,8 +29,8 @@ def family_page(module: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _first_line(found: type) -> str:
-    return (getdoc(found) or "").partition("\n")[0]
+def _first_line(kind: type) -> str:
+    return (getdoc(kind) or "").partition("\n")[0]
 
 
 def _columns(kind: str, mechanisms: list[str]) -> str:

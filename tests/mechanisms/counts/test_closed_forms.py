@@ -8,7 +8,7 @@ import pytest
 from hearsay.mechanisms.counts.closed_forms import em, gm, truth, um
 from hearsay.mechanisms.counts.objectives import Objective
 from hearsay.mechanisms.counts.promise import upward
-from hearsay.mechanisms.counts.properties import SEVEN, derivable_from_gm, found, has
+from hearsay.mechanisms.counts.properties import SEVEN, derivable_from_gm, has, properties_of
 
 RATIOS = [upward(Fraction(*pair)) for pair in ((1, 20), (1, 2), (2, 3), (10, 11), (99, 100))]
 
@@ -54,8 +54,8 @@ def test_columns_sum_to_one_and_neighbours_keep_the_ratio(largest: int, ratio: F
 def test_the_table_of_properties(largest: int, ratio: Fraction) -> None:
     """Figure 6.5 with lemmas 13 and 14; lemma 14's inequality the right way round."""
     a = float(ratio)
-    assert found(em(largest, ratio)) == SEVEN
-    assert found(um(largest)) == SEVEN
+    assert properties_of(em(largest, ratio)) == SEVEN
+    assert properties_of(um(largest)) == SEVEN
     matrix = gm(largest, ratio)
     assert has(matrix, "S")
     assert has(matrix, "RM")

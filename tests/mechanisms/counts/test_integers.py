@@ -11,7 +11,7 @@ from hearsay.mechanisms.counts.integers import NotRepaired, to_integers, to_shar
 from hearsay.mechanisms.counts.objectives import Objective
 from hearsay.mechanisms.counts.program import Program
 from hearsay.mechanisms.counts.promise import Promise, Table, ratio_of, upward
-from hearsay.mechanisms.counts.properties import found
+from hearsay.mechanisms.counts.properties import properties_of
 from hearsay.mechanisms.exact.randomness import WORD
 from hearsay.mechanisms.exact.thresholds import exponential
 
@@ -48,7 +48,7 @@ def test_closed_forms_are_exactly_private(largest: int, epsilon: float) -> None:
         assert_exact(whole, promise)
         assert np.abs(to_shares(whole) - matrix.astype(float)).max() < 1e-12
         assert (whole == whole[::-1, ::-1]).all()
-        assert set(found(matrix)) <= set(found(to_shares(whole), tolerance=1e-7))
+        assert set(properties_of(matrix)) <= set(properties_of(to_shares(whole), tolerance=1e-7))
 
 
 def test_the_ratio_is_never_below_the_exponential() -> None:
@@ -67,7 +67,7 @@ def test_solutions_are_made_exactly_private(largest: int, ratio: float, properti
     whole = to_integers(matrix, promise)
     assert_exact(whole, promise)
     assert np.abs(to_shares(whole) - matrix).max() < 1e-8
-    assert properties <= set(found(to_shares(whole), tolerance=1e-7))
+    assert properties <= set(properties_of(to_shares(whole), tolerance=1e-7))
 
 
 @pytest.mark.parametrize("name", ["L1", "L2", "L0,1"])

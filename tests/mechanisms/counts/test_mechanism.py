@@ -12,7 +12,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import build
 from hearsay.mechanisms.counts.mechanism import CountMechanism
 from hearsay.mechanisms.counts.packing import pack
-from hearsay.mechanisms.counts.properties import found
+from hearsay.mechanisms.counts.properties import properties_of
 from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import WORD
 from hearsay.mechanisms.guarantees.promises import LimitedPrecision, MetricLp, PureLDP
@@ -45,7 +45,8 @@ def test_every_matrix_is_exactly_what_it_promises(name: str, options: dict[str, 
     assert all(sum(row) == WORD for row in mechanism.weights)
     assert broken_pair(mechanism.weights, mechanism.guarantee.matrix(mechanism.domain)) is None
     assert mechanism.design.promise.kept(mechanism.whole)
-    assert mechanism.design.asked <= set(found(mechanism.channel().T, mechanism.design.promise.ratio, tolerance=1e-7))
+    properties = properties_of(mechanism.channel().T, mechanism.design.promise.ratio, tolerance=1e-7)
+    assert mechanism.design.asked <= set(properties)
     assert mechanism.spent_epsilon <= 0.5
     if name != "um":
         assert mechanism.spent_epsilon > 0.5 * (1 - 1e-7)

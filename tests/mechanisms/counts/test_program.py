@@ -13,7 +13,7 @@ from hearsay.mechanisms.counts.design import WM_PROPERTIES
 from hearsay.mechanisms.counts.objectives import Objective
 from hearsay.mechanisms.counts.program import NotSolved, Program
 from hearsay.mechanisms.counts.promise import Promise, upward
-from hearsay.mechanisms.counts.properties import SEVEN, derivable_from_gm, found, has
+from hearsay.mechanisms.counts.properties import SEVEN, derivable_from_gm, has, properties_of
 
 HALF, TWO_THIRDS, TEN, HUNDRED = (Promise(upward(Fraction(*pair))) for pair in ((1, 2), (2, 3), (10, 11), (99, 100)))
 WEAKLY = frozenset({"WH"})
@@ -109,7 +109,7 @@ def test_errors_on_binomial_counts() -> None:
 @pytest.mark.parametrize("largest", [2, 4, 8, 13])
 def test_wm_has_what_it_is_named_for(largest: int, ratio: float) -> None:
     matrix = Program(largest, near(ratio), WM_PROPERTIES).solve()
-    assert {"S", "RM", "RH", "CM", "CH", "WH"} <= set(found(matrix))
+    assert {"S", "RM", "RH", "CM", "CH", "WH"} <= set(properties_of(matrix))
     assert not has(matrix, "F")
 
 
@@ -141,7 +141,7 @@ def test_a_fair_mechanism_with_less_absolute_error(largest: int, ratio: float, g
     tied = Program(largest, promise, frozenset(SEVEN), Objective(power=1), truth=y).solve()
     plain = em(largest, promise.ratio)
     assert L0.score(tied) == pytest.approx(L0.score(plain), abs=1e-8)
-    assert found(tied) == SEVEN
+    assert properties_of(tied) == SEVEN
     assert 1 - Objective(power=1).score(tied) / Objective(power=1).score(plain) == pytest.approx(gain, abs=5e-5)
 
 
@@ -152,7 +152,7 @@ def test_every_objective_with_properties(name: str, properties: tuple[str, ...])
     promise, objective = near(0.8), Objective.parse(name)
     matrix = Program(6, promise, frozenset(properties), objective).solve()
     np.testing.assert_allclose(matrix.sum(axis=0), 1.0, atol=1e-9)
-    assert set(properties) <= set(found(matrix))
+    assert set(properties) <= set(properties_of(matrix))
     for other in (em(6, promise.ratio), um(6)):
         assert objective.score(matrix) <= objective.score(other) + 1e-8
     if not properties:

@@ -13,7 +13,7 @@ from hearsay.mechanisms.counts.heat_map import heat_map
 from hearsay.mechanisms.counts.objectives import Objective
 from hearsay.mechanisms.counts.packing import pack, unpack
 from hearsay.mechanisms.counts.promise import upward
-from hearsay.mechanisms.counts.properties import found, has
+from hearsay.mechanisms.counts.properties import has, properties_of
 from hearsay.mechanisms.errors import SpecificationError
 
 
@@ -36,7 +36,7 @@ def test_a_broken_property_is_seen(name: str, matrix: list[list[float]]) -> None
 
 def test_implications() -> None:
     for matrix in (gm(5, upward(Fraction(1, 3))), em(6, upward(Fraction(3, 4))), um(4)):
-        properties = set(found(matrix))
+        properties = set(properties_of(matrix))
         assert "RM" not in properties or "RH" in properties
         assert "CM" not in properties or {"CH", "WH"} <= properties
 

@@ -68,8 +68,8 @@ def test_coefficients_are_those_that_touch_at_most_k_attributes(sizes: tuple[int
     assert sorted(found.masks.tolist()) == sorted(touched)
     assert found.levels.tolist() == [touched[int(mask)] for mask in found.masks]
     assert found.count == sum(level_sizes(code, order)) == len(touched)
-    np.testing.assert_array_equal(found.places(found.masks), np.arange(found.count))
-    assert found.places(np.array([0], dtype=np.uint64))[0] == -1
+    np.testing.assert_array_equal(found.numbers_of(found.masks), np.arange(found.count))
+    assert found.numbers_of(np.array([0], dtype=np.uint64))[0] == -1
     for chosen in combinations(range(len(sizes)), order):
         places = found.of(chosen)
         assert places[0] == -1

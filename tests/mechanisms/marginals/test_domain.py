@@ -95,10 +95,10 @@ def test_a_bad_value_is_located_and_never_shown() -> None:
 
 def test_cells_and_attributes_have_names() -> None:
     domain = parse_domain(TABLE)
-    assert domain.place("age") == 1
+    assert domain.attribute_number("age") == 1
     assert domain.cell((1, 0), 3) == {"age": 1, "smokes": "yes"}
     with pytest.raises(QueryError, match="one of smokes, age, sport, got height"):
-        domain.place("height")
+        domain.attribute_number("height")
 
 
 def test_a_smaller_one_keeps_the_first_attributes() -> None:

@@ -21,8 +21,8 @@ _DEVICES_AT_ONCE = 1 << 16  # device numbers then fit 16 bits, which are sorted 
 
 
 def _gauss(keys: int) -> tuple[Floats, Floats]:
-    place = np.arange(keys, dtype=np.float64) * (100 / keys)
-    bell = np.exp(-((place - 49.5) ** 2) / 800)
+    position = np.arange(keys, dtype=np.float64) * (100 / keys)
+    bell = np.exp(-((position - 49.5) ** 2) / 800)
     return 0.606 * bell, -0.8107 + 1.6793 * bell
 
 
@@ -73,9 +73,9 @@ class PairLaw:
         """Of `_DEVICES_AT_ONCE` devices at most."""
         holders, counts = [], []
         for share in self.share.tolist():
-            found = _holders(devices, share, generator)
-            holders.append(found)
-            counts.append(found.size)
+            of_key = _holders(devices, share, generator)
+            holders.append(of_key)
+            counts.append(of_key.size)
         device = np.concatenate(holders).astype(np.uint16)
         keys = np.repeat(np.arange(len(self.share)), counts)
         order = np.argsort(device, kind="stable")  # keys rise within a device, since they rise before
@@ -93,13 +93,13 @@ def _holders(devices: int, share: float, generator: np.random.Generator) -> NDAr
     """The numbers of the devices that hold a key, each independently: by the gaps between them."""
     if share <= 0:
         return np.zeros(0, dtype=np.int64)
-    places: list[NDArray[np.int64]] = []
+    parts: list[NDArray[np.int64]] = []
     last = -1
     while last < devices:
         expected = (devices - last) * share
         gaps = generator.geometric(min(share, 1.0), int(expected + 5 * np.sqrt(expected) + 10))
-        found = last + np.cumsum(gaps)
-        places.append(found)
-        last = int(found[-1])
-    every = np.concatenate(places)
+        part = last + np.cumsum(gaps)
+        parts.append(part)
+        last = int(part[-1])
+    every = np.concatenate(parts)
     return every[every < devices]

@@ -47,11 +47,11 @@ class Code:
     @cached_property
     def shifts(self) -> tuple[int, ...]:
         """Where each attribute's bits start."""
-        return tuple(sum(self.bits[:place]) for place in range(len(self.bits)))
+        return tuple(sum(self.bits[:attribute]) for attribute in range(len(self.bits)))
 
     def shape(self, attributes: Attributes) -> tuple[int, ...]:
         """The real values along each axis of a marginal."""
-        return tuple(self.sizes[place] for place in attributes)
+        return tuple(self.sizes[attribute] for attribute in attributes)
 
     def cells(self, attributes: Attributes) -> int:
         """R: how many real cells a marginal has."""
@@ -59,7 +59,7 @@ class Code:
 
     def codes(self, attributes: Attributes) -> int:
         """K: how many codes, and characters, a marginal has."""
-        return 1 << sum(self.bits[place] for place in attributes)
+        return 1 << sum(self.bits[attribute] for attribute in attributes)
 
     def encode(self, values: NDArray[np.int64]) -> Masks:
         """Values of many devices, shape (n, attributes), as one word each."""
@@ -69,15 +69,15 @@ class Code:
             packed[:, : rows.shape[1]] = rows
             return packed.view("<u8").reshape(-1).astype(np.uint64, copy=False)
         words = np.zeros(len(values), dtype=np.uint64)
-        for place, shift in enumerate(self.shifts):
-            words |= values[:, place].astype(np.uint64) << np.uint64(shift)
+        for attribute, shift in enumerate(self.shifts):
+            words |= values[:, attribute].astype(np.uint64) << np.uint64(shift)
         return words
 
     def characters(self, attributes: Attributes) -> Masks:
         """The masks of a marginal's K characters, row-major over its axes; the first one is empty."""
         masks = np.zeros(1, dtype=np.uint64)
-        for place in attributes:
-            own = np.arange(1 << self.bits[place], dtype=np.uint64) << np.uint64(self.shifts[place])
+        for attribute in attributes:
+            own = np.arange(1 << self.bits[attribute], dtype=np.uint64) << np.uint64(self.shifts[attribute])
             masks = (masks[:, None] | own[None, :]).reshape(-1)
         return masks
 
@@ -89,7 +89,7 @@ class Code:
 
     def to_characters(self, attributes: Attributes, cells: Floats) -> Floats:
         """theta of a table of real cells, of any shape; the K characters row-major."""
-        padded = np.zeros(tuple(1 << self.bits[place] for place in attributes))
+        padded = np.zeros(tuple(1 << self.bits[attribute] for attribute in attributes))
         padded[tuple(slice(size) for size in self.shape(attributes))] = cells.reshape(self.shape(attributes))
         return walsh_hadamard(padded.reshape(-1))
 
@@ -120,8 +120,8 @@ def _one_attribute(size: int) -> Floats:
 
 def local_xor(count: int) -> NDArray[np.intp]:
     """For each pair of a marginal's characters the place of their product, count x count."""
-    places = np.arange(count)
-    return places[:, None] ^ places[None, :]
+    numbers = np.arange(count)
+    return numbers[:, None] ^ numbers[None, :]
 
 
 def check_attributes(attributes: Sequence[int], order: int) -> Attributes:

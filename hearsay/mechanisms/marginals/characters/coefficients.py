@@ -63,21 +63,21 @@ class Coefficients:
         order = np.argsort(self.masks)
         return self.masks[order], order
 
-    def places(self, masks: Masks) -> NDArray[np.intp]:
+    def numbers_of(self, masks: Masks) -> NDArray[np.intp]:
         """The place of every mask; -1 for the empty one and for those that touch more than k attributes."""
         rising, order = self._sorted
-        found = np.minimum(np.searchsorted(rising, masks), rising.size - 1)
-        return np.where(rising[found] == masks, order[found], -1)
+        nearest = np.minimum(np.searchsorted(rising, masks), rising.size - 1)
+        return np.where(rising[nearest] == masks, order[nearest], -1)
 
     def of(self, attributes: Attributes) -> NDArray[np.intp]:
         """The places of a marginal's characters, row-major over its axes; the first, of the empty one, is -1."""
-        return self.places(self.code.characters(attributes))
+        return self.numbers_of(self.code.characters(attributes))
 
 
 def exactly(code: Code, chosen: Attributes) -> Masks:
     """The characters that touch each of the chosen attributes and no other."""
     masks = np.zeros(1, dtype=np.uint64)
-    for place in chosen:
-        own = np.arange(1, 1 << code.bits[place], dtype=np.uint64) << np.uint64(code.shifts[place])
+    for attribute in chosen:
+        own = np.arange(1, 1 << code.bits[attribute], dtype=np.uint64) << np.uint64(code.shifts[attribute])
         masks = (masks[:, None] | own[None, :]).reshape(-1)
     return masks

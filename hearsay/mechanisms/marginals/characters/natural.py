@@ -48,7 +48,7 @@ def largest_t(code: Code, order: int, wanted: int) -> int:
 
 def _hashes(code: Code, chosen: Attributes, t: int) -> Masks:
     """a_1 .. a_t for every non-zero a of the set's own field, as masks of the whole code."""
-    bits = sum(code.bits[place] for place in chosen)
+    bits = sum(code.bits[attribute] for attribute in chosen)
     rows = [np.arange(1, 1 << bits, dtype=np.uint64)]
     for _ in range(t - 1):
         last = rows[-1]

@@ -44,9 +44,9 @@ def uses_own_counts(least_seen: float, reports: int) -> bool:
 
 def spread_of_each(theta: Floats, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
     """The standard error of every theta, given the devices' values: the diagonal alone, for all characters at once."""
-    held, n = np.clip(theta, -1.0, 1.0), max(reports, 1)
+    clipped, n = np.clip(theta, -1.0, 1.0), max(reports, 1)
     if own:
-        variance = (1 / correlation**2 - held**2) / seen * (1 + 1 / (n * seen)) - (1 - held**2)
+        variance = (1 / correlation**2 - clipped**2) / seen * (1 + 1 / (n * seen)) - (1 - clipped**2)
     else:
         variance = 1 / (correlation**2 * seen) - 1
     return np.sqrt(np.maximum(variance, 0.0) / n)
@@ -94,9 +94,9 @@ def _slope(
 
     n Var = sum A_a A_b w_ab (E_ab - theta_a theta_b) is concave in the shares, so its derivative is a bound.
     """
-    to_cells, held = code.to_cells(attributes), project(value)
+    to_cells, shares = code.to_cells(attributes), project(value)
     signs = np.stack([code.to_characters(attributes, row) for row in np.eye(value.size)], axis=1)  # by character, cell
-    theta, weight = signs @ held, together / np.outer(seen, seen)
+    theta, weight = signs @ shares, together / np.outer(seen, seen)
     weight[0, :] = weight[:, 0] = 0.0
     rises = -2 * (to_cells * (to_cells @ (theta[:, None] * weight))) @ signs
     shown_together = weight - np.diag(np.diag(weight))

@@ -61,8 +61,8 @@ class Subspaces:
         """Places of the characters that each subspace shows, one column for each sum of generators, 1..g-1 as masks."""
         columns = []
         for combination in range(1, 1 << self.t):
-            chosen = [self.generators[:, place] for place in range(self.t) if combination >> place & 1]
-            columns.append(self.coefficients.places(np.bitwise_xor.reduce(chosen)))
+            chosen = [self.generators[:, bit] for bit in range(self.t) if combination >> bit & 1]
+            columns.append(self.coefficients.numbers_of(np.bitwise_xor.reduce(chosen)))
         return np.stack(columns, axis=1)
 
     @cached_property
@@ -83,8 +83,8 @@ class Subspaces:
     def buckets(self, drawn: NDArray[np.intp], words: Masks) -> NDArray[np.uint8]:
         """The t bits of every value under its subspace's generators."""
         bucket = np.zeros(words.size, dtype=np.uint8)
-        for place in range(self.t):
-            bucket |= parity(self.generators[drawn, place] & words) << np.uint8(place)
+        for bit in range(self.t):
+            bucket |= parity(self.generators[drawn, bit] & words) << np.uint8(bit)
         return bucket
 
     @cached_property
@@ -106,19 +106,19 @@ class Subspaces:
         starts = np.searchsorted(flat[order], np.arange(self.coefficients.count + 1))
         return order // self.members.shape[1], starts
 
-    def together(self, places: NDArray[np.intp]) -> Floats:
+    def together(self, numbers: NDArray[np.intp]) -> Floats:
         """How likely a report is to show each pair of the characters at these places (-1: never shown)."""
-        table = np.zeros((places.size, places.size))
+        table = np.zeros((numbers.size, numbers.size))
         subspaces, starts = self._by_character
-        ours = [subspaces[starts[place] : starts[place + 1]] for place in places if place >= 0]
+        ours = [subspaces[starts[number] : starts[number + 1]] for number in numbers if number >= 0]
         if self.t > 1 and ours:
             local = np.full(self.coefficients.count, -1)
-            local[places[places >= 0]] = np.flatnonzero(places >= 0)
+            local[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
             touched = np.unique(np.concatenate(ours))
             shown = local[self.members[touched]]
             for one in range(shown.shape[1]):
                 for other in range(shown.shape[1]):
                     both = np.flatnonzero((shown[:, one] >= 0) & (shown[:, other] >= 0) & (one != other))
                     np.add.at(table, (shown[both, one], shown[both, other]), self.chances[touched[both]])
-        table[np.diag_indices_from(table)] = np.where(places >= 0, self.seen[places], 0.0)
+        table[np.diag_indices_from(table)] = np.where(numbers >= 0, self.seen[numbers], 0.0)
         return table

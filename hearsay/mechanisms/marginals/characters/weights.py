@@ -78,8 +78,8 @@ def possible_types(order: int) -> list[Type]:
 def characters_by_level(kind: Type, order: int) -> list[int]:
     """n_tj: how many of XY, YZ, XZ have level j, j = 1..order."""
     x, y, z = kind
-    found = (x + y, y + z, x + z)
-    return [found.count(level) for level in range(1, order + 1)]
+    levels = (x + y, y + z, x + z)
+    return [levels.count(level) for level in range(1, order + 1)]
 
 
 def type_shares(types: list[Type], level_sizes: list[int], m: list[float]) -> list[float]:

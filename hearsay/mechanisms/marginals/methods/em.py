@@ -45,10 +45,10 @@ def decode(observed: Floats, channel: Floats, tolerance: float = TOLERANCE) -> D
     rows, cells = observed.shape
     shares, steps = np.full((rows, cells), 1 / cells), np.zeros(rows, dtype=np.int64)
     moving = np.arange(rows)
-    held = np.clip(observed, 0.0, None)
+    counts = np.clip(observed, 0.0, None)
     for step in range(1, MAXIMUM_STEPS + 1):
         now = shares[moving]
-        better = now * ((held[moving] / (now @ channel.T)) @ channel)
+        better = now * ((counts[moving] / (now @ channel.T)) @ channel)
         shares[moving], steps[moving] = better, step
         moving = moving[np.abs(better - now).max(axis=1) >= tolerance]
         if not moving.size:

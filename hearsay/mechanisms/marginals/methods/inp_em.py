@@ -50,17 +50,17 @@ class InpEMEstimate(MarginalEstimate):
 
     def observed(self, attributes: Attributes) -> Floats:
         """Shares of the reported values in a marginal's cells."""
-        places = self.mechanism.coefficients.of(attributes)
-        theta = np.where(places >= 0, self.total[places], self.reports) / max(self.reports, 1)
+        numbers = self.mechanism.coefficients.of(attributes)
+        theta = np.where(numbers >= 0, self.total[numbers], self.reports) / max(self.reports, 1)
         return self.code.to_cells(attributes) @ theta
 
     def _table(self, attributes: Attributes) -> Table:
         if self.mechanism.options["decoder"] == "em":
             return self.tables([attributes])[0]
-        seen, channels = self.observed(attributes), [self.mechanism.channels[place] for place in attributes]
+        seen, channels = self.observed(attributes), [self.mechanism.channels[attribute] for attribute in attributes]
         value = np.linalg.inv(_product(channels)) @ seen
-        held = project(value)
-        covariance = (_second(channels, held) - np.outer(held, held)) / max(self.reports, 1)
+        shares = project(value)
+        covariance = (_second(channels, shares) - np.outer(shares, shares)) / max(self.reports, 1)
         shape = self.code.shape(attributes)
         return Table(attributes, shape, self.reports, value, covariance, score=_score(channels))
 
@@ -71,24 +71,22 @@ class InpEMEstimate(MarginalEstimate):
         by_shape: dict[tuple[int, ...], list[Attributes]] = {}
         for attributes in wanted:  # tables of one shape have one channel: they are decoded side by side
             by_shape.setdefault(self.code.shape(attributes), []).append(attributes)
-        decoded = {}
+        tables = {}
         for shape, alike in by_shape.items():
-            channel = _product([self.mechanism.channels[place] for place in alike[0]])
-            found, nothing = (
-                decode(np.stack([self.observed(each) for each in alike]), channel),
-                np.full(channel.shape, np.nan),
-            )
+            channel = _product([self.mechanism.channels[attribute] for attribute in alike[0]])
+            decoded = decode(np.stack([self.observed(each) for each in alike]), channel)
+            unknown = np.full(channel.shape, np.nan)
             for row, attributes in enumerate(alike):
-                decoded[attributes] = Table(
+                tables[attributes] = Table(
                     attributes,
                     shape,
                     self.reports,
-                    found.shares[row],
-                    nothing,
-                    method=found.name(row),
-                    model=found.words(row),
+                    decoded.shares[row],
+                    unknown,
+                    method=decoded.name(row),
+                    model=decoded.words(row),
                 )
-        return [decoded[attributes] for attributes in wanted]
+        return [tables[attributes] for attributes in wanted]
 
 
 def _score(channels: list[Floats]) -> Score:
@@ -118,7 +116,7 @@ def _second(channels: list[Floats], f: Floats) -> Floats:
         # Take the first axis that is left, put the pair (x, y) of its attribute last.
         moments = np.moveaxis(np.tensordot(each, moments, axes=(2, 0)), (0, 1), (-2, -1))
     count = len(channels)
-    order = [2 * place for place in range(count)] + [2 * place + 1 for place in range(count)]
+    order = [2 * axis for axis in range(count)] + [2 * axis + 1 for axis in range(count)]
     result: Floats = np.transpose(moments, order).reshape(f.size, f.size)
     return result
 
@@ -176,7 +174,7 @@ class InpEM(AttributeMechanism):
 
     @cached_property
     def layout(self) -> Layout:
-        return Layout.of(*(Scalar(f"attribute{place}", size) for place, size in enumerate(self.code.sizes)))
+        return Layout.of(*(Scalar(f"attribute{attribute}", size) for attribute, size in enumerate(self.code.sizes)))
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
@@ -185,11 +183,11 @@ class InpEM(AttributeMechanism):
     def perturb(self, values: Values, random: Random) -> Reports:
         def draw(cells: NDArray[np.int64]) -> Reports:
             reports = {}
-            for place, (size, keep) in enumerate(zip(self.code.sizes, self.keeps, strict=True)):
+            for attribute, (size, keep) in enumerate(zip(self.code.sizes, self.keeps, strict=True)):
                 lie = ~random.bernoulli(keep, len(cells))
                 shift = 1 + (random.below(size - 1, len(cells)).astype(np.int64) if size > 2 else 0)
-                told = (cells[:, place] + lie * shift) % size
-                reports[f"attribute{place}"] = told.astype(smallest_unsigned(size))
+                sent = (cells[:, attribute] + lie * shift) % size
+                reports[f"attribute{attribute}"] = sent.astype(smallest_unsigned(size))
             return reports
 
         return by_parts(draw, self.domain.check(values))
@@ -211,7 +209,7 @@ class InpEM(AttributeMechanism):
         return first, second, _find(first, left), _find(second, right)
 
     def fold(self, state: State, reports: Reports) -> State:
-        columns = [reports[f"attribute{place}"].astype(np.int64) for place in range(len(self.code.sizes))]
+        columns = [reports[f"attribute{attribute}"].astype(np.int64) for attribute in range(len(self.code.sizes))]
         words = self.code.encode(np.stack(columns, axis=1))
         first, second, left, right = self._halves
         products = np.zeros((first.size, second.size), dtype=np.int64)
@@ -231,8 +229,8 @@ class InpEM(AttributeMechanism):
     def report_chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         every = self.layout.enumerate()
         table = np.ones((len(values), length_of(every)))
-        for place, channel in enumerate(self.channels):
-            table *= channel[every[f"attribute{place}"].astype(np.intp)[None, :], values[:, place][:, None]]
+        for attribute, channel in enumerate(self.channels):
+            table *= channel[every[f"attribute{attribute}"].astype(np.intp)[None, :], values[:, attribute][:, None]]
         return table
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
@@ -240,7 +238,7 @@ class InpEM(AttributeMechanism):
         for attributes in self.sets():
             cells = self.code.cells(attributes)
             even = np.full(cells, 1 / cells)
-            second = _second([self.channels[place] for place in attributes], even)
+            second = _second([self.channels[attribute] for attribute in attributes], even)
             errors.append(float(np.sqrt(np.maximum(np.diag(second) - even, 0.0)).sum()))
         return {"marginal": float(np.mean(errors)) / self.mean_cells / sqrt(reports)}
 

@@ -93,8 +93,8 @@ class InpHT(AttributeMechanism, BucketCoin):
             return self.options["code"], self._list(self.options["code"])
         if not self._compared:
             return "binary", self._list("binary")
-        form, (_, found) = min(self._compared.items(), key=lambda entry: entry[1][0])
-        return form, found
+        form, (_, subspaces) = min(self._compared.items(), key=lambda entry: entry[1][0])
+        return form, subspaces
 
     @cached_property
     def _compared(self) -> dict[str, tuple[float, Subspaces]]:
@@ -102,10 +102,10 @@ class InpHT(AttributeMechanism, BucketCoin):
         fitting = {}
         for form in ("binary", "natural") if max(self.code.sizes) > 2 else ():
             try:
-                found = self._list(form)
+                subspaces = self._list(form)
             except SpecificationError:
                 continue
-            fitting[form] = self._mean_error(found), found
+            fitting[form] = self._mean_error(subspaces), subspaces
         return fitting
 
     def choices(self) -> str:
@@ -139,8 +139,8 @@ class InpHT(AttributeMechanism, BucketCoin):
         c = float(p - q)
         errors = []
         for attributes in self.sets():
-            places = subspaces.coefficients.of(attributes)
-            squares = (self.code.to_cells(attributes)[:, 1:] ** 2) @ (1 / subspaces.seen[places[1:]])
+            numbers = subspaces.coefficients.of(attributes)
+            squares = (self.code.to_cells(attributes)[:, 1:] ** 2) @ (1 / subspaces.seen[numbers[1:]])
             errors.append(float(np.sqrt(squares).sum()) / c)
         return float(np.mean(errors))
 
@@ -170,16 +170,16 @@ class InpHT(AttributeMechanism, BucketCoin):
 
     def fold(self, state: State, reports: Reports) -> State:
         g, count = self.buckets, self.subspaces.count
-        place = reports["characters"].astype(np.intp)
-        place *= g
-        place += reports["bucket"]
-        if place.size * FEW < count:
-            rows = np.unique(place // g)
+        counter = reports["characters"].astype(np.intp)
+        counter *= g
+        counter += reports["bucket"]
+        if counter.size * FEW < count:
+            rows = np.unique(counter // g)
             members, seen = self.subspaces.members[rows], np.zeros((rows.size, g), dtype=np.int64)
-            np.add.at(seen, (np.searchsorted(rows, place // g), place % g), 1)
+            np.add.at(seen, (np.searchsorted(rows, counter // g), counter % g), 1)
         else:
             members = self.subspaces.members
-            seen = np.bincount(place, minlength=g * count).reshape(count, g)
+            seen = np.bincount(counter, minlength=g * count).reshape(count, g)
         return self.add(state, members, seen)
 
     def add(self, state: State, members: NDArray[np.intp], seen: NDArray[np.int64]) -> State:

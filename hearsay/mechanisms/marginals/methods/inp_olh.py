@@ -54,8 +54,8 @@ class InpOLHEstimate(MarginalEstimate):
         )
 
     def _table(self, attributes: Attributes) -> Table:
-        places = self.mechanism.coefficients.of(attributes)
-        theta = np.where(places >= 0, self.theta[places], 1.0)
+        numbers = self.mechanism.coefficients.of(attributes)
+        theta = np.where(numbers >= 0, self.theta[numbers], 1.0)
         oracle = self.mechanism.oracle
         return from_characters(
             self.code,
@@ -108,9 +108,9 @@ class InpOLH(WholeValue):
         signs = np.zeros(2 * self.coefficients.count, dtype=np.int64)
         for character, sign in self.oracle.shown(reports):
             near = np.flatnonzero(np.bitwise_count(character) <= self._most_bits)
-            places = self.coefficients.places(character[near].astype(np.uint64))
-            kept = places >= 0
-            count_into(signs, 2 * places[kept] + sign[near[kept]])
+            numbers = self.coefficients.numbers_of(character[near].astype(np.uint64))
+            kept = numbers >= 0
+            count_into(signs, 2 * numbers[kept] + sign[near[kept]])
         state["sum"] += signs[0::2] - signs[1::2]
         state["count"] += signs[0::2] + signs[1::2]
         state["reports"] += len(reports["vector"])
@@ -138,7 +138,7 @@ class InpOLH(WholeValue):
         rows = self.oracle.rows(masks)
         multiples = []
         for combination in range(1, self.oracle.buckets):
-            chosen = [rows[place] for place in range(self.oracle.t) if combination >> place & 1]
+            chosen = [rows[bit] for bit in range(self.oracle.t) if combination >> bit & 1]
             multiples.append(np.bitwise_xor.reduce(chosen))
         table = np.zeros((masks.size, masks.size))
         for one, by_one in enumerate(multiples):

@@ -43,8 +43,8 @@ class MargHTEstimate(MarginalEstimate):
     mechanism: "MargHT"
 
     def _table(self, attributes: Attributes) -> Table:
-        seen, places = self.mechanism.pooled(attributes)
-        total, count = (np.where(places >= 0, array[places], 0).sum(axis=0) for array in (self.total, self.count))
+        seen, numbers = self.mechanism.pooled(attributes)
+        total, count = (np.where(numbers >= 0, array[numbers], 0).sum(axis=0) for array in (self.total, self.count))
         own = uses_own_counts(float(seen[1:].min()), self.reports)
         theta = normalised(total, count, seen, self.reports, self.mechanism.correlation, own)
         return from_characters(
@@ -103,15 +103,15 @@ class MargHT(AttributeMechanism, SignCoin):
     def perturb(self, values: Values, random: Random) -> Reports:
         def draw(cells: NDArray[np.int64]) -> Reports:
             chosen = random.below(len(self.sizes), len(cells)).astype(np.intp)
-            place = self._starts[chosen] + random.below_each(self.sizes[chosen])
-            minus = parity(self.masks[place] & self.code.encode(cells)) ^ random.bernoulli(self.flip, len(cells))
-            return {"character": place.astype(smallest_unsigned(len(self.masks))), "minus": minus.astype(np.uint8)}
+            number = self._starts[chosen] + random.below_each(self.sizes[chosen])
+            minus = parity(self.masks[number] & self.code.encode(cells)) ^ random.bernoulli(self.flip, len(cells))
+            return {"character": number.astype(smallest_unsigned(len(self.masks))), "minus": minus.astype(np.uint8)}
 
         return by_parts(draw, self.domain.check(values))
 
     def fold(self, state: State, reports: Reports) -> State:
-        place = reports["character"].astype(np.intp) * 2 + reports["minus"]
-        return self.add(state, np.bincount(place, minlength=2 * len(self.masks)).reshape(-1, 2))
+        symbol = reports["character"].astype(np.intp) * 2 + reports["minus"]
+        return self.add(state, np.bincount(symbol, minlength=2 * len(self.masks)).reshape(-1, 2))
 
     def add(self, state: State, seen: NDArray[np.int64]) -> State:
         """Fold a histogram: how often each character came with either sign."""
@@ -126,14 +126,14 @@ class MargHT(AttributeMechanism, SignCoin):
         """The chance of each of a marginal's characters to be seen, and its places in the sets that contain it."""
         wanted = self.code.characters(attributes)
         useful = [number for number, chosen in enumerate(self.sets()) if set(attributes) <= set(chosen)]
-        places = np.full((len(useful), wanted.size), -1, dtype=np.intp)
+        numbers = np.full((len(useful), wanted.size), -1, dtype=np.intp)
         for row, number in enumerate(useful):
             masks = self.masks[self._starts[number] : self._starts[number + 1]]
             order = np.argsort(masks)
-            places[row, 1:] = self._starts[number] + order[np.searchsorted(masks[order], wanted[1:])]
+            numbers[row, 1:] = self._starts[number] + order[np.searchsorted(masks[order], wanted[1:])]
         seen = np.full(wanted.size, float((1 / self.sizes[useful]).sum()) / len(self.sizes))
         seen[0] = 1.0
-        return seen, places
+        return seen, numbers
 
     def estimate(self, state: State) -> MargHTEstimate:
         return MargHTEstimate(self.domain, self.reports(state), state["sum"], state["count"], self)

@@ -269,8 +269,8 @@ class MargPS(MarginalViews):
 
     def _draw(self, view: NDArray[np.intp], cells: NDArray[np.int64], random: Random) -> Reports:
         drawn = random.below_each(self.views.cells[view])
-        place = self.views.starts[view] + np.where(random.words(len(view)) < self._truths[view], cells, drawn)
-        return {"cell": place.astype(smallest_unsigned(self.views.total))}
+        cell = self.views.starts[view] + np.where(random.words(len(view)) < self._truths[view], cells, drawn)
+        return {"cell": cell.astype(smallest_unsigned(self.views.total))}
 
     def fold(self, state: State, reports: Reports) -> State:
         count_into(state["hist"], reports["cell"])

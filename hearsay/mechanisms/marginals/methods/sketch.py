@@ -38,9 +38,11 @@ class SketchEstimate(MarginalEstimate):
         cell = self.mechanism.cells_of(attributes)
         value = np.bincount(cell, self.shares).astype(np.float64)
         second = self.mechanism.second_moment(attributes)
-        held, n = project(value), max(self.reports, 1)
+        shares, n = project(value), max(self.reports, 1)
         second = second + np.diag(np.full(value.size, n * self._floor(value.size)))
-        return Table(attributes, self.code.shape(attributes), self.reports, value, (second - np.outer(held, held)) / n)
+        return Table(
+            attributes, self.code.shape(attributes), self.reports, value, (second - np.outer(shares, shares)) / n
+        )
 
     def _floor(self, cells: int) -> float:
         """The mean square over choices of hashes of what collisions add to a marginal cell."""
@@ -81,14 +83,14 @@ class AttributeSketch(WholeValue):
         return CountMeanSketch.over(self.domain.size, self.epsilon, **self.options)
 
     def estimate(self, state: State) -> SketchEstimate:
-        found = self.oracle.estimate(state)
-        return SketchEstimate(self.domain, self.reports(state), found.estimate.reshape(-1), self)
+        cells = self.oracle.estimate(state)
+        return SketchEstimate(self.domain, self.reports(state), cells.estimate.reshape(-1), self)
 
     def cells_of(self, attributes: Attributes) -> NDArray[np.int64]:
         """The marginal cell of every combination."""
         every, shape, cell = np.arange(self.domain.size), self.domain.shape, np.zeros(self.domain.size, dtype=np.int64)
-        for place in attributes:
-            cell = cell * shape[place] + every // prod(shape[place + 1 :]) % shape[place]
+        for attribute in attributes:
+            cell = cell * shape[attribute] + every // prod(shape[attribute + 1 :]) % shape[attribute]
         return cell
 
     def _buckets(self, row: int) -> NDArray[np.int64]:

@@ -54,24 +54,24 @@ class Views:
     def locate(self, values: NDArray[np.int64], view: NDArray[np.intp]) -> NDArray[np.int64]:
         """The cell of every device in its view, row-major."""
         width = max(map(len, self.sets))
-        places, factors = np.zeros((len(self.sets), width), dtype=np.intp), np.zeros((len(self.sets), width), np.int64)
+        axes, factors = np.zeros((len(self.sets), width), dtype=np.intp), np.zeros((len(self.sets), width), np.int64)
         for number, chosen in enumerate(self.sets):
-            places[number, : len(chosen)] = chosen
+            axes[number, : len(chosen)] = chosen
             shape = self.code.shape(chosen)
             factors[number, : len(chosen)] = [int(np.prod(shape[axis + 1 :])) for axis in range(len(chosen))]
         cell = np.zeros(len(values), dtype=np.int64)
         rows = np.arange(len(values))
         for axis in range(width):
-            cell += values[rows, places[view, axis]] * factors[view, axis]
+            cell += values[rows, axes[view, axis]] * factors[view, axis]
         return cell
 
     def summed(self, view: int, cells: NDArray[np.int64], attributes: Attributes) -> NDArray[np.int64]:
         """One view's cells, summed to a marginal in the order named."""
         chosen = self.sets[view]
-        others = tuple(axis for axis, place in enumerate(chosen) if place not in attributes)
+        others = tuple(axis for axis, attribute in enumerate(chosen) if attribute not in attributes)
         table = cells.reshape(self.code.shape(chosen)).sum(axis=others)
-        kept = [place for place in chosen if place in attributes]
-        return np.transpose(table, [kept.index(place) for place in attributes]).reshape(-1)
+        kept = [attribute for attribute in chosen if attribute in attributes]
+        return np.transpose(table, [kept.index(attribute) for attribute in attributes]).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +107,14 @@ class Pooled:
             own = hits[self.views.starts[view] : self.views.starts[view + 1]]
             summed = self.views.summed(view, own, attributes)
             value += share * shares(summed, int(counts[view]), self._each(view, cells), self.chances[view])
-        held = project(value)
+        cell_shares = project(value)
         covariance = np.zeros((cells, cells))
         for view, share in zip(useful, weight, strict=True):
-            noise = self.covariance(held, self._each(view, cells), self.chances[view]) + sampling(held)
+            noise = self.covariance(cell_shares, self._each(view, cells), self.chances[view]) + sampling(cell_shares)
             covariance += share**2 / max(int(counts[view]), 1) * noise
-        few = self._few(weight, counts[useful], reports)
+        bounds = self._few(weight, counts[useful], reports)
         score = self._score(cells, useful, weight, counts, reports)
-        return Table(attributes, code.shape(attributes), reports, value, covariance, *few, score=score)
+        return Table(attributes, code.shape(attributes), reports, value, covariance, *bounds, score=score)
 
     def _score(self, cells: int, useful: list[int], weight: Floats, counts: NDArray[np.int64], reports: int) -> Score:
         """n Var of a cell as a function of its share f: every view's V is straight in it, and devices are sampled."""

@@ -75,8 +75,8 @@ def _summed(hits: NDArray[np.int64], shape: tuple[int, ...], attributes: Attribu
     """The whole table's cells, summed to a marginal in the order named."""
     sizes: list[int] = []
     others: list[int] = []
-    for place, size in enumerate(shape):
-        if place in attributes:
+    for attribute, size in enumerate(shape):
+        if attribute in attributes:
             sizes.append(size)
         elif others[-1:] == [len(sizes) - 1]:
             sizes[-1] *= size  # neighbours over which is summed are one axis: many short ones are slow
@@ -85,7 +85,7 @@ def _summed(hits: NDArray[np.int64], shape: tuple[int, ...], attributes: Attribu
             sizes.append(size)
     kept = sorted(attributes)
     summed = hits.reshape(sizes).sum(axis=tuple(others))
-    return np.transpose(summed, [kept.index(place) for place in attributes]).reshape(-1)
+    return np.transpose(summed, [kept.index(attribute) for attribute in attributes]).reshape(-1)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class AttributeCase:
     def table(self) -> dict[str, Any]:
         """The mechanism as a survey has it."""
         d, k = self.shape
-        domain = {"kind": "attributes", "names": [f"a{place}" for place in range(d)], "order": k}
+        domain = {"kind": "attributes", "names": [f"a{attribute}" for attribute in range(d)], "order": k}
         return {"mechanism": self.mechanism, "epsilon": self.epsilon, "domain": domain}
 
     def people(self, generator: np.random.Generator) -> Indices:
@@ -55,11 +55,11 @@ class AttributeCase:
         if self.data == "uniform":
             return generator.integers(0, 2, (n, d))
         if self.data == "zipf":
-            held = generator.random((n, d))
-            for place in range(d):
-                before = held[:, place - 1] if place else 0
-                held[:, place] = held[:, place] < np.where(before, _ALIKE, 1 / (1 + d - place))
-            return held.astype(np.int64)
+            drawn = generator.random((n, d))
+            for attribute in range(d):
+                before = drawn[:, attribute - 1] if attribute else 0
+                drawn[:, attribute] = drawn[:, attribute] < np.where(before, _ALIKE, 1 / (1 + d - attribute))
+            return drawn.astype(np.int64)
         if self.data == "point":
             return np.tile(np.arange(d) % 3 == 0, (n, 1)).astype(np.int64)
         if self.data == "peaks":
@@ -78,9 +78,9 @@ def _zipf_information(d: int, pair: tuple[int, int]) -> float:
     """Of the chain in which an attribute is likelier where the one before is held."""
     first = np.array([d / (1 + d), 1 / (1 + d)])
     chance, joint = first, np.zeros((2, 2))
-    for place in range(1, pair[1] + 1):
-        own = 1 / (1 + d - place)
-        if place == pair[0] + 1:
+    for attribute in range(1, pair[1] + 1):
+        own = 1 / (1 + d - attribute)
+        if attribute == pair[0] + 1:
             joint = np.diag(chance)
         step = np.array([[1 - own, own], [1 - _ALIKE, _ALIKE]])
         chance, joint = chance @ step, joint @ step
@@ -112,9 +112,9 @@ def measure(case: AttributeCase, runs: int, seed: int) -> Measurement:
             result.tallies["single"].add(one.measured(), exact.table(chosen[:1]).value, _WHOLE)
             given = tuple(range(1, len(chosen)))
             shares = conditional(true, given).value
-            held = np.isfinite(shares)
-            found = conditional(table, given).take(held)
-            result.tallies["conditional"].add(found, shares[held], _WHOLE)
+            known = np.isfinite(shares)
+            measured = conditional(table, given).take(known)
+            result.tallies["conditional"].add(measured, shares[known], _WHOLE)
         pair = tuple(sorted(generator.choice(case.shape[0], 2, replace=False).tolist()))
         _information(result.tallies["information"], estimate.table(pair), case.information(pair))
     return result
@@ -122,12 +122,14 @@ def measure(case: AttributeCase, runs: int, seed: int) -> Measurement:
 
 def _tables(shape: tuple[int, int], generator: np.random.Generator) -> list[tuple[int, ...]]:
     every = list(combinations(range(shape[0]), shape[1]))
-    return [every[place] for place in generator.choice(len(every), min(_TABLES, len(every)), replace=False)]
+    return [every[number] for number in generator.choice(len(every), min(_TABLES, len(every)), replace=False)]
 
 
 def _information(tally: Tally, table: Any, true: float) -> None:
     if table.model:
         return
-    found = measured_information(table)
-    telling = np.array([found.low > 0 or found.high < log(2) - 1e-9])
-    tally.count(np.ones_like(telling), telling, np.array([found.low <= true + 1e-9 and true <= found.high + 1e-9]))
+    information = measured_information(table)
+    telling = np.array([information.low > 0 or information.high < log(2) - 1e-9])
+    tally.count(
+        np.ones_like(telling), telling, np.array([information.low <= true + 1e-9 and true <= information.high + 1e-9])
+    )

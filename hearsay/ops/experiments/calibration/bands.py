@@ -60,8 +60,8 @@ def _measure(
     built = build({"mechanism": mechanism, "epsilon": epsilon, "domain": {"kind": "ordinal", "size": size}})
     holders, generator = normal(size, reports), np.random.default_rng([seed, size, reports, int(10 * epsilon)])
     true = np.searchsorted(np.cumsum(holders) / reports, RANKS - _ROUNDING)
-    found = [built.estimate(draw(built, holders, generator)).quantiles(RANKS) for _ in range(runs)]  # type: ignore[attr-defined]
-    cell, low, high = (np.array(part) for part in list(zip(*found, strict=True))[:3])
+    bands = [built.estimate(draw(built, holders, generator)).quantiles(RANKS) for _ in range(runs)]  # type: ignore[attr-defined]
+    cell, low, high = (np.array(part) for part in list(zip(*bands, strict=True))[:3])
     # Few runs seldom reach as far as the true 2.5 and 97.5%: other ways to interpolate find too small a spread.
     least, most = np.quantile(cell, [0.025, 0.975], axis=0, method="median_unbiased")
     spread = most - least + 1
@@ -71,6 +71,6 @@ def _measure(
 
 def normal(size: int, reports: int) -> Counts:
     """How many hold each cell: a normal population around 45% of the domain."""
-    place = (np.arange(size) + 0.5) / size
-    shares = np.exp(-0.5 * ((place - 0.45) / 0.12) ** 2)
+    position = (np.arange(size) + 0.5) / size
+    shares = np.exp(-0.5 * ((position - 0.45) / 0.12) ** 2)
     return np.random.default_rng(1).multinomial(reports, shares / shares.sum()).astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
-Place = TypeVar("Place")
+Setting = TypeVar("Setting")
 
 SIZES, RANGE_SIZES = (2, 3, 7, 255, 257, 1000), (2, 3, 7, 255, 257, 1000, 1 << 16)
 DATA = ("uniform", "zipf", "point", "peaks", "edge")
@@ -98,11 +98,11 @@ def _geometric(case: Case) -> list[list[float]]:
     return [[float(entry) for entry in row] for row in rows]
 
 
-def crossed(places: Iterable[Place], data: Iterable[str], quick: bool) -> Iterator[tuple[Place, str, int, float]]:
+def crossed(settings: Iterable[Setting], data: Iterable[str], quick: bool) -> Iterator[tuple[Setting, str, int, float]]:
     """Every domain with all data, numbers of reports and epsilons; the quick form has the worst of them, on `data`."""
     if quick:
-        return product(places, data, QUICK_REPORTS, QUICK_EPSILONS)
-    return product(places, DATA, REPORTS, EPSILONS)
+        return product(settings, data, QUICK_REPORTS, QUICK_EPSILONS)
+    return product(settings, DATA, REPORTS, EPSILONS)
 
 
 def cases(mechanism: str, quick: bool) -> Iterator[Case]:

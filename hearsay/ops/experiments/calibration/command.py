@@ -59,18 +59,18 @@ def _table(family: Family, mechanisms: list[str], runs: int, quick: bool, seed: 
     columns = ["mechanism", "reports", *family.kinds, "z^2", "answered"]
     result = Result(family.name, family.title, columns, [], _NOTE + family.caption)
     for mechanism in mechanisms:
-        found = [family.measure(case, family.runs(case, runs), seed) for case in family.cases(mechanism, quick)]
+        measured = [family.measure(case, family.runs(case, runs), seed) for case in family.cases(mechanism, quick)]
         for reports in REPORTS:
-            of_these = [each for each in found if each.case.reports == reports]
+            of_these = [each for each in measured if each.case.reports == reports]
             if of_these:
                 result.rows.append(_row(family, mechanism, reports, _together(family, of_these)))
-        _judge(result, family, mechanism, found)
+        _judge(result, family, mechanism, measured)
     return result
 
 
-def _together(family: Family, found: list[Measurement]) -> dict[str, Tally]:
+def _together(family: Family, measured: list[Measurement]) -> dict[str, Tally]:
     together = {kind: Tally() for kind in family.kinds}
-    for each in found:
+    for each in measured:
         for kind, tally in each.tallies.items():
             together[kind].merge(tally)
     return together
@@ -86,14 +86,14 @@ def _row(family: Family, mechanism: str, reports: int, together: dict[str, Tally
     return [mechanism, reports, *shown, z2, f"{of_all.telling / max(of_all.asked, 1):.0%}"]
 
 
-def _judge(result: Result, family: Family, mechanism: str, found: list[Measurement]) -> None:
+def _judge(result: Result, family: Family, mechanism: str, measured: list[Measurement]) -> None:
     """Every setting, and all that have something in common."""
     groups: dict[str, list[Measurement]] = {}
-    for each in found:
+    for each in measured:
         case = each.case
         alone = f"{case.where}, {case.data}, {case.reports} reports, epsilon {case.epsilon:g}"
-        few = f"{case.reports} reports"
-        for name in (few, f"{few}, epsilon {case.epsilon:g}", case.where, case.data, alone):
+        reports = f"{case.reports} reports"
+        for name in (reports, f"{reports}, epsilon {case.epsilon:g}", case.where, case.data, alone):
             groups.setdefault(name, []).append(each)
     for name, group in groups.items():
         for kind, tally in _together(family, group).items():

@@ -37,8 +37,8 @@ def measure(case: Case, runs: int, seed: int) -> Measurement:
         estimate: Any = mechanism.estimate(draw(mechanism, holders, generator))
         for question, low, high, truth in asked:
             points = question in ("heavy", "rare", "empty")
-            found = estimate.points(low) if points else estimate.ranges(low[:, None], high[:, None])
-            result.tallies[question].add(found, truth)
+            measured = estimate.points(low) if points else estimate.ranges(low[:, None], high[:, None])
+            result.tallies[question].add(measured, truth)
         if line:
             _quantiles(estimate, cumulative, result.tallies["quantile"])
     return result
@@ -82,10 +82,10 @@ def _has_ranges(mechanism: Mechanism) -> bool:
 def _quantiles(estimate: Any, cumulative: Floats, tally: Tally) -> None:
     """A cell in the band; the error in rank over its standard error."""
     try:
-        found = estimate.quantiles(RANKS)
+        measured = estimate.quantiles(RANKS)
     except QueryError:  # a singular matrix leaves parts of the distribution open
         none = np.zeros(RANKS.size, dtype=np.bool_)
         return tally.count(none, none, none)
     true = np.searchsorted(cumulative, RANKS - _ROUNDING)
-    known = np.isfinite(found.rank_stderr)
-    tally.count(known, known, (found.low <= true) & (true <= found.high))
+    known = np.isfinite(measured.rank_stderr)
+    tally.count(known, known, (measured.low <= true) & (true <= measured.high))

@@ -31,24 +31,24 @@ def demo_result(seeds: int) -> Result:
     )
     total: dict[str, list[bool]] = {kind: [] for kind in KINDS}
     for act in acts():
-        held: dict[str, list[bool]] = {kind: [] for kind in KINDS}
+        covered: dict[str, list[bool]] = {kind: [] for kind in KINDS}
         truth = act.truth()
         for seed in range(seeds):
             for kind, holds in _intervals(act, truth, seed):
-                held[kind].append(holds)
+                covered[kind].append(holds)
         for kind in KINDS:
-            total[kind] += held[kind]
-        result.rows.append([act.survey.name, act.survey.mechanism.ID, *_shown(held)])
+            total[kind] += covered[kind]
+        result.rows.append([act.survey.name, act.survey.mechanism.ID, *_shown(covered)])
     result.rows.append(["all", "", *_shown(total)])
-    share = {kind: sum(found) / len(found) for kind, found in total.items()}
+    share = {kind: sum(each) / len(each) for kind, each in total.items()}
     result.expect(_PLAIN[0] <= share["plain"] <= _PLAIN[1], f"{share['plain']:.2%} of the plain intervals hold")
     result.expect(share["others"] >= _OTHERS, f"{share['others']:.2%} of the other intervals hold")
     result.expect(share["information"] >= _INFORMATION, f"{share['information']:.2%} of those of trees hold")
     return result
 
 
-def _shown(held: dict[str, list[bool]]) -> list[Any]:
-    return [f"{100 * sum(found) / len(found):.1f}" if found else "" for found in held.values()]
+def _shown(covered: dict[str, list[bool]]) -> list[Any]:
+    return [f"{100 * sum(each) / len(each):.1f}" if each else "" for each in covered.values()]
 
 
 def _intervals(act: Act, truth: list[Answer], seed: int) -> Iterator[tuple[str, bool]]:

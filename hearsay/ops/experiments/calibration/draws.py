@@ -52,8 +52,8 @@ def _reported(mechanism: Mechanism, values: Any, generator: np.random.Generator)
 def _symbols(mechanism: PckvUE, pairs: Pairs, generator: np.random.Generator) -> State:
     """Every device samples its pair; given these, the symbols of different keys are independent."""
     random, n = seeded(int(generator.integers(0, 2**63))), len(pairs)
-    key, place = sample_padded(pairs, mechanism.length, mechanism.domain.size, random)
-    plus = padded_signs(pairs, place, 0, random).astype(np.int64)
+    key, pair = sample_padded(pairs, mechanism.length, mechanism.domain.size, random)
+    plus = padded_signs(pairs, pair, 0, random).astype(np.int64)
     sampled = np.bincount(2 * key + plus, minlength=2 * mechanism.all_keys).reshape(-1, 2)
     a, b, p = mechanism.chances()
     true, false = a * p, a * (1 - p)
@@ -80,10 +80,10 @@ def _signs(mechanism: MetricL1Signs, holders: Counts, generator: np.random.Gener
 
 def _levels(mechanism: LevelMechanism, holders: Counts, generator: np.random.Generator) -> State:
     state, levels = mechanism.empty(), mechanism.levels
-    held = np.flatnonzero(holders)
-    split = generator.multinomial(holders[held], levels.probabilities)
+    occupied = np.flatnonzero(holders)
+    split = generator.multinomial(holders[occupied], levels.probabilities)
     for level, oracle in enumerate(levels.oracles, start=1):
-        at = np.bincount(mechanism.node(level, held), weights=split[:, level - 1], minlength=oracle.domain.size)
+        at = np.bincount(mechanism.node(level, occupied), weights=split[:, level - 1], minlength=oracle.domain.size)
         for name, array in draw(oracle, at.astype(np.int64), generator).items():
             state[f"{level}/{name}"] += array
     return state

@@ -75,8 +75,8 @@ def _boxes(holders: Indices, generator: np.random.Generator) -> tuple[Indices, I
     low, high = np.sort(generator.integers(0, holders.shape, (_BOXES, 2, holders.ndim)), axis=1).transpose(1, 0, 2)
     part = ((low > 0) | (high < np.array(holders.shape) - 1)).any(axis=1)
     low, high = low[part], high[part]
-    held = [
+    inside = [
         holders[tuple(slice(first, last + 1) for first, last in zip(*ends, strict=True))].sum()
         for ends in zip(low, high, strict=True)
     ]
-    return low, high, np.array(held) / holders.sum()
+    return low, high, np.array(inside) / holders.sum()

@@ -76,13 +76,13 @@ class PairCase:
         fresh = keys >= 0
         for nth in range(1, keys.shape[1]):
             fresh[:, nth] &= (keys[:, :nth] != keys[:, nth : nth + 1]).all(axis=1)
-        device, place = np.nonzero(fresh)
+        device, number = np.nonzero(fresh)
         values = _numbers(self.data, len(device), generator)
         if self.mechanism == "heavy":
             values = np.zeros((len(device), 0))
         if self.mechanism == "privkv bins":
             values = (2 * bins_of(values, _BINS) + 1) / _BINS - 1
-        return Pairs.grouped(device, keys[device, place], values, self.reports)
+        return Pairs.grouped(device, keys[device, number], values, self.reports)
 
 
 def _keys(data: str, devices: int, size: int, generator: np.random.Generator) -> Counts:
@@ -136,11 +136,11 @@ def measure(case: PairCase, runs: int, seed: int) -> Measurement:
         if case.mechanism == "heavy":
             _item_ranges(result, estimate, exact, generator, runs)
             continue
-        held = np.concatenate([of_kind.get(kind, _NONE) for kind in ("heavy", "rare", "other")])
-        means = estimate.means.take((held, 0))
-        _tally(result, "mean", runs).add(means, exact.means.value[held, 0], _WHOLE)
+        asked = np.concatenate([of_kind.get(kind, _NONE) for kind in ("heavy", "rare", "other")])
+        means = estimate.means.take((asked, 0))
+        _tally(result, "mean", runs).add(means, exact.means.value[asked, 0], _WHOLE)
         if case.mechanism == "privkv bins":
-            _quantiles(result, estimate, exact, held, runs)
+            _quantiles(result, estimate, exact, asked, runs)
         else:
             _ranges(result, estimate, exact, generator, runs)
     result.tallies.pop("other", None)
@@ -155,17 +155,17 @@ def _chosen(share: Floats, reports: int, generator: np.random.Generator) -> dict
     """The fullest key, keys of one to five holders, of more, of nobody: some of each."""
     holders = np.rint(share * reports).astype(np.int64)
     fullest = int(holders.argmax())
-    found = {
+    by_kind = {
         "heavy": np.array([fullest]) if holders[fullest] else np.zeros(0, dtype=np.int64),
         "rare": np.flatnonzero((holders > 0) & (holders <= 5)),
         "other": np.setdiff1d(np.flatnonzero(holders > 5), [fullest]),
         "empty": np.flatnonzero(holders == 0),
     }
-    few = {
+    sampled = {
         kind: keys if keys.size <= _KEYS else generator.choice(keys, _KEYS, replace=False)
-        for kind, keys in found.items()
+        for kind, keys in by_kind.items()
     }
-    return {kind: keys for kind, keys in few.items() if keys.size}
+    return {kind: keys for kind, keys in sampled.items() if keys.size}
 
 
 def _ranges(result: Measurement, estimate: Any, exact: Any, generator: np.random.Generator, runs: int) -> None:
@@ -185,11 +185,11 @@ def _item_ranges(result: Measurement, estimate: Any, exact: Any, generator: np.r
             _tally(result, "range", runs).add(estimate.item_range(low, high), true)
 
 
-def _quantiles(result: Measurement, estimate: Any, exact: Any, held: Counts, runs: int) -> None:
+def _quantiles(result: Measurement, estimate: Any, exact: Any, keys: Counts, runs: int) -> None:
     """The middle of the bin where a quantile lies, in its band."""
-    for key in held[:_RANGES].tolist():
+    for key in keys[:_RANGES].tolist():
         shares = exact.shown[key, 0, 1:]
         at = np.searchsorted(np.cumsum(shares) / shares.sum(), RANKS - 1e-9)
         true = (2 * at + 1) / _BINS - 1
-        found = estimate.quantiles(RANKS, key)
-        _tally(result, "quantile", runs).add(found, true, _WHOLE)
+        measured = estimate.quantiles(RANKS, key)
+        _tally(result, "quantile", runs).add(measured, true, _WHOLE)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 
-Found = NDArray[np.bool_]
+Flags = NDArray[np.bool_]
 _ROUNDING = 1e-9
 _FAR = 1e3  # standard errors beyond which an error is only wrong
 
@@ -33,20 +33,20 @@ class Tally:
     scored: int = 0
     runs: int = 0
 
-    def add(self, found: Measured, truth: Floats, whole: tuple[float, float] | None = None) -> None:
+    def add(self, answers: Measured, truth: Floats, whole: tuple[float, float] | None = None) -> None:
         """Answers of one run; those whose standard error is infinite know nothing."""
-        low, high = found.ends()
-        measured = np.isfinite(found.stderr)
+        low, high = answers.ends()
+        measured = np.isfinite(answers.stderr)
         known, narrow = measured, measured
         if whole is not None:
-            known = ~np.isposinf(found.stderr)
+            known = ~np.isposinf(answers.stderr)
             narrow = (low > whole[0] + _ROUNDING) | (high < whole[1] - _ROUNDING)
         self.count(known, narrow, (low <= truth + _ROUNDING) & (truth <= high + _ROUNDING))
-        off = (found.value - truth)[measured] / np.maximum(found.stderr[measured], _ROUNDING)
+        off = (answers.value - truth)[measured] / np.maximum(answers.stderr[measured], _ROUNDING)
         self.squared += float((np.minimum(np.abs(off), _FAR) ** 2).sum())
         self.scored += off.size
 
-    def count(self, known: Found, telling: Found, holds: Found) -> None:
+    def count(self, known: Flags, telling: Flags, holds: Flags) -> None:
         """Answers of one run: which are any, which are narrower than the whole range, which hold the truth."""
         self.asked += known.size
         self.answered += int(known.sum())

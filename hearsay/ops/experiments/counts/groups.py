@@ -72,26 +72,26 @@ def measure(
     losses: list[list[float]] = [[] for _ in measures]
     for counts in groups:
         error = (release(contender.whole, counts, random) - counts).astype(np.float64)
-        for found, one in zip(losses, measures, strict=True):
-            found.append(float(one.loss(error).mean()))
+        for means, one in zip(losses, measures, strict=True):
+            means.append(float(one.loss(error).mean()))
     total = sum(counts.size for counts in groups)
     if shares is None:
         everyone = np.concatenate(groups)
         shares = np.bincount(everyone, minlength=len(contender.whole)) / everyone.size
-    return [_judged(contender, one, found, shares, total) for one, found in zip(measures, losses, strict=True)]
+    return [_judged(contender, one, means, shares, total) for one, means in zip(measures, losses, strict=True)]
 
 
-def _judged(contender: Contender, one: Measure, found: list[float], shares: Floats, total: int) -> Measured:
+def _judged(contender: Contender, one: Measure, means: list[float], shares: Floats, total: int) -> Measured:
     largest = len(contender.whole) - 1
     error = np.arange(largest + 1)[:, None] - np.arange(largest + 1)
     joint, loss = contender.shares * shares, one.loss(error.astype(np.float64))
     exact = float((joint * loss).sum())
     noise = sqrt(max(float((joint * loss**2).sum()) - exact**2, 1e-12) / total)
-    mean = float(np.mean(found))
+    mean = float(np.mean(means))
     off = abs(mean - exact) / noise
     if one.root:
-        return Measured(sqrt(mean), float(np.std(np.sqrt(found))), sqrt(exact), off)
-    return Measured(mean, float(np.std(found)), exact, off)
+        return Measured(sqrt(mean), float(np.std(np.sqrt(means))), sqrt(exact), off)
+    return Measured(mean, float(np.std(means)), exact, off)
 
 
 def flight_bits() -> dict[str, NDArray[np.bool_]]:

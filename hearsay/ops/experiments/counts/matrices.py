@@ -4,7 +4,7 @@ from typing import Any
 
 from hearsay.mechanisms.counts.integers import to_shares
 from hearsay.mechanisms.counts.objectives import Objective
-from hearsay.mechanisms.counts.properties import dishonest, found, gaps
+from hearsay.mechanisms.counts.properties import dishonest, gaps, properties_of
 from hearsay.ops.experiments.counts.contenders import design
 from hearsay.ops.experiments.counts.pictures import heat_maps
 from hearsay.ops.experiments.output import Result
@@ -32,7 +32,7 @@ def figure_1() -> Result:
         never, wrong = gaps(shares), dishonest(shares)
         result.rows.append([
             ratio, largest, objective, round(Objective.parse(objective).score(shares), 4),
-            " ".join(map(str, never)), " ".join(map(str, wrong)), " ".join(found(shares)),
+            " ".join(map(str, never)), " ".join(map(str, wrong)), " ".join(properties_of(shares)),
         ])  # fmt: skip
         result.expect(bool(never), f"{objective}, n = {largest}, a = {ratio} has no gaps")
         matrices.append((f"{objective}, n = {largest}, a = {ratio}", shares))
@@ -59,7 +59,7 @@ def figure_6() -> Result:
         shares = to_shares(design(name.split(",")[0], 4, 0.9, **options))
         result.rows.append([
             name, round(Objective().score(shares), 4), round(Objective(power=1).score(shares), 4),
-            round(float(shares[0, 0]), 4), round(float(shares[2, 2]), 4), " ".join(found(shares)),
+            round(float(shares[0, 0]), 4), round(float(shares[2, 2]), 4), " ".join(properties_of(shares)),
         ])  # fmt: skip
         matrices.append((name, shares))
     truth = matrices[1][1][0, 0]

@@ -39,8 +39,8 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
             setting = Setting(data, 100, 10**5, epsilon)
             made = {name: [method(setting, cost, generator) for _ in range(runs)] for name, method in METHODS.items()}
             costs = {
-                name: Spot.of([_error(one, setting) + cost * one.rounds for one in found])
-                for name, found in made.items()
+                name: Spot.of([_error(one, setting) + cost * one.rounds for one in estimates])
+                for name, estimates in made.items()
             }
             rounds = float(np.mean([one.rounds for one in made["PrivKVM+"]]))
             result.rows.append([data, cost, epsilon, *(spot.error for spot in costs.values()), rounds])
@@ -54,8 +54,8 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
         picture.set_size_inches(11, 7)
         for axes, panel in zip(picture.subplots(2, 2).flat, PANELS, strict=True):
             rows = [row for row in result.rows if tuple(row[:2]) == panel]
-            for place, name in enumerate(METHODS, start=3):
-                axes.plot([row[2] for row in rows], [row[place] for row in rows], marker=".", label=name)
+            for column, name in enumerate(METHODS, start=3):
+                axes.plot([row[2] for row in rows], [row[column] for row in rows], marker=".", label=name)
             own_ticks(axes, BUDGETS)
             axes.set(title=f"{panel[0]}, A0 = {panel[1]:g}", xlabel="epsilon", ylabel="total cost", ylim=(0, None))
         picture.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS), fontsize=8)

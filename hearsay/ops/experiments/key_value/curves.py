@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hearsay.mechanisms.key_value.simulated.laws import PairLaw
-from hearsay.ops.experiments.key_value.methods import Found, Method, Setting
+from hearsay.ops.experiments.key_value.methods import KeyEstimates, Method, Setting
 from hearsay.ops.experiments.output import Result
 
-Score = Callable[[Found, PairLaw], float]
+Score = Callable[[KeyEstimates, PairLaw], float]
 SURELY = 5.0  # standard errors of a difference between two averages that chance does not explain
 
 
@@ -56,20 +56,20 @@ def figure(
     name: str, title: str, panels: Sequence[Panel], runs: int, generator: np.random.Generator, caption: str = ""
 ) -> tuple[Result, list[Curves]]:
     """The table and picture of some panels, and what was measured; panels that share a setting share its runs."""
-    drawn: dict[tuple[Method, Setting], list[Found]] = {}
+    drawn: dict[tuple[Method, Setting], list[KeyEstimates]] = {}
 
     def spot(panel: Panel, method: Method, setting: Setting) -> Spot:
         if (method, setting) not in drawn:
             drawn[method, setting] = [method(setting, generator) for _ in range(runs)]
-        return Spot.of([panel.score(found, setting.law) for found in drawn[method, setting]])
+        return Spot.of([panel.score(estimate, setting.law) for estimate in drawn[method, setting]])
 
-    found: list[Curves] = [
+    by_panel: list[Curves] = [
         {label: [spot(panel, method, one) for one in panel.curve(label)] for label, method in panel.methods.items()}
         for panel in panels
     ]
     rows: list[list[Any]] = [
         [panel.title, method, x, *spot]
-        for panel, curves in zip(panels, found, strict=True)
+        for panel, curves in zip(panels, by_panel, strict=True)
         for method, spots in curves.items()
         for x, spot in zip(panel.settings, spots, strict=True)
     ]
@@ -80,11 +80,11 @@ def figure(
         across = len(panels) if len(panels) <= 3 else ceil(len(panels) / 2)
         down = ceil(len(panels) / across)
         picture.set_size_inches(5.2 * across, 4.2 * down)
-        for place, (panel, curves) in enumerate(zip(panels, found, strict=True), start=1):
-            _draw_panel(picture.add_subplot(down, across, place), panel, curves)
+        for number, (panel, curves) in enumerate(zip(panels, by_panel, strict=True), start=1):
+            _draw_panel(picture.add_subplot(down, across, number), panel, curves)
 
     result.draw = draw
-    return result, found
+    return result, by_panel
 
 
 def _draw_panel(axes: Any, panel: Panel, curves: Curves) -> None:

@@ -8,7 +8,7 @@ from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.ops.experiments.key_value.curves import Panel, figure
 from hearsay.ops.experiments.key_value.methods import (
     VIRTUAL_ROUNDS,
-    Found,
+    KeyEstimates,
     Method,
     Setting,
     krr_and_harmony,
@@ -49,8 +49,8 @@ def figure_3(runs: int, generator: Generator) -> Result:
         for data in ("gauss", "power-law")
     ]
     caption = "five virtual rounds after the real one for all of the paper's, as there"
-    result, found = figure("figure-3", "P figure 3: means by epsilon", panels, runs, generator, caption)
-    for curves in found:
+    result, by_panel = figure("figure-3", "P figure 3: means by epsilon", panels, runs, generator, caption)
+    for curves in by_panel:
         result.expect(curves["joint"][-1].error < curves[PRIVKVM][-1].error, "joint is not below PrivKVM")
         for rival in ("PrivKVM-Harmony", "PrivKVM-MeanEst"):
             above = any(own.surely_above(its) for own, its in zip(curves[PRIVKVM], curves[rival], strict=True))
@@ -72,8 +72,8 @@ def figure_4(runs: int, generator: Generator) -> Result:
         for top in (0.1, 0.2, 0.3, 0.4, 0.5)
     ]
     caption = "power-law, n = 100,000; the comparators send absent keys too, which the paper's versions do not"
-    result, found = figure("figure-4", "P figure 4: frequencies by epsilon", panels, runs, generator, caption)
-    for curves in found:
+    result, by_panel = figure("figure-4", "P figure 4: frequencies by epsilon", panels, runs, generator, caption)
+    for curves in by_panel:
         best = min(curves[name][-1].error for name in ("k-RR", "RAPPOR", "SHist"))
         result.expect(curves["joint"][-1].error < curves["PrivKVM"][-1].error, "joint is not below PrivKVM")
         result.expect(curves["PrivKVM"][-1].error < best, "PrivKVM is not below the comparators")
@@ -94,8 +94,8 @@ def figures_5_and_6(runs: int, generator: Generator) -> list[Result]:
             Panel("frequencies", along, settings, frequencies, relative_error, SHARES, log_x=True),
             Panel("means", along, settings, means, mean_error, MEANS, log_x=True),
         ]
-        result, found = figure(name, title, panels, runs, generator)
-        for curves in found:
+        result, by_panel = figure(name, title, panels, runs, generator)
+        for curves in by_panel:
             for method, spots in curves.items():
                 first, last = (spots[0], spots[-1]) if along == "devices" else (spots[-1], spots[0])
                 result.expect(last.error < first.error, f"{method} does not move with the number of {along}")
@@ -103,20 +103,20 @@ def figures_5_and_6(runs: int, generator: Generator) -> list[Result]:
     return results
 
 
-def correlation(found: Found, law: PairLaw) -> float:
+def correlation(estimate: KeyEstimates, law: PairLaw) -> float:
     """Pearson's coefficient over the keys, between a key's true share and the mean found for it.
 
     The paper does not define its own; on this data shares and means rise and fall together.
     """
-    assert found.mean is not None
-    if found.mean.std() == 0:
+    assert estimate.mean is not None
+    if estimate.mean.std() == 0:
         return 0.0
-    return float(np.corrcoef(law.share, found.mean)[0, 1])
+    return float(np.corrcoef(law.share, estimate.mean)[0, 1])
 
 
 def figure_7(runs: int, generator: Generator) -> Result:
     methods: dict[str, Method] = {
-        "real": lambda setting, _: Found(None, setting.law.mean),
+        "real": lambda setting, _: KeyEstimates(None, setting.law.mean),
         PRIVKVM: VIRTUAL,
         "k-RR & Harmony": krr_and_harmony,
         **OURS,
@@ -128,8 +128,10 @@ def figure_7(runs: int, generator: Generator) -> Result:
         Panel("linear", "epsilon", linear, methods, correlation, "correlation", log_x=True),
     ]
     caption = "Pearson's coefficient of a key's true share and the mean found for it (our definition; P has none)"
-    result, found = figure("figure-7", "P figure 7: correlation of keys and values", panels, runs, generator, caption)
-    for curves in found:
+    result, by_panel = figure(
+        "figure-7", "P figure 7: correlation of keys and values", panels, runs, generator, caption
+    )
+    for curves in by_panel:
         last = {method: spots[-1].error for method, spots in curves.items()}
         result.expect(last["joint"] > 0.8, "joint does not keep the correlation")
         result.expect(last["joint"] > last[PRIVKVM], "PrivKVM keeps more of it")
@@ -196,8 +198,8 @@ def figure_9(runs: int, generator: Generator) -> Result:
         "c tanh^2(eps/4c); only the bias of the paper's estimator shrinks"
     )
     title = "P figure 9: means by rounds (n = 100,000 in each)"
-    result, found = figure("figure-9", title, panels, runs, generator, caption)
-    for curves in found:
+    result, by_panel = figure("figure-9", title, panels, runs, generator, caption)
+    for curves in by_panel:
         for method in ("PrivKVM, paper", "PrivKVM, unbiased, combined"):
             result.expect(curves[method][0].error < curves[method][-1].error, f"{method}: more rounds do not lose")
     return result
@@ -235,8 +237,8 @@ def figure_12(runs: int, generator: Generator) -> Result:
         "from 0, not from 1, they lose nowhere"
     )
     title = "P figure 12: with and without virtual iterations"
-    result, found = figure("figure-12", title, panels, runs, generator, caption)
-    for curves in found:
+    result, by_panel = figure("figure-12", title, panels, runs, generator, caption)
+    for curves in by_panel:
         real, own = curves["PrivKVM-noVI (6 real)"], curves["virtual from 0 instead of 1"]
         result.expect(curves[PRIVKVM][-1].error < real[-1].error, "virtual rounds do not win at last")
         lost = any(one.surely_above(other) for one, other in zip(own, real, strict=True))

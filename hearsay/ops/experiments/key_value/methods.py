@@ -22,7 +22,7 @@ Generator = np.random.Generator
 VIRTUAL_ROUNDS = 6  # the real one included
 
 
-class Found(NamedTuple):
+class KeyEstimates(NamedTuple):
     """Answers for every key; one part may be missing."""
 
     share: Floats | None
@@ -60,26 +60,26 @@ def _built(keys: int, epsilon: float, mechanism: str, options: tuple[tuple[str, 
     return build({"mechanism": mechanism, "epsilon": epsilon, "domain": domain, "options": dict(options)})
 
 
-Method = Callable[[Setting, Generator], Found]
+Method = Callable[[Setting, Generator], KeyEstimates]
 
 
-def answers(estimate: KeyEstimate) -> Found:
+def answers(estimate: KeyEstimate) -> KeyEstimates:
     """Means cut to -1..1, and 0 where no holder was found."""
     means = np.clip(np.nan_to_num(estimate.means.value[:, 0]), -1.0, 1.0)
-    return Found(estimate.share, np.where(estimate.share > 0, means, 0.0))
+    return KeyEstimates(estimate.share, np.where(estimate.share > 0, means, 0.0))
 
 
 def privkv(**options: Any) -> Method:
     """One round, from its exact law."""
 
-    def run(setting: Setting, generator: Generator) -> Found:
+    def run(setting: Setting, generator: Generator) -> KeyEstimates:
         mechanism = setting.build("privkv", **options)
         return answers(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
 
     return run
 
 
-def pckv_grr(setting: Setting, generator: Generator) -> Found:
+def pckv_grr(setting: Setting, generator: Generator) -> KeyEstimates:
     """Padded sets."""
     mechanism = setting.build("pckv-grr", padding=setting.padding)
     return answers(mechanism.estimate(draw_padded(mechanism, setting.law, setting.reports, generator)))
@@ -88,7 +88,7 @@ def pckv_grr(setting: Setting, generator: Generator) -> Found:
 def privkvm(rounds: int | None = None, **options: Any) -> Method:
     """All rounds, every device in each."""
 
-    def run(setting: Setting, generator: Generator) -> Found:
+    def run(setting: Setting, generator: Generator) -> KeyEstimates:
         mechanism = setting.build("privkvm", rounds=rounds or setting.rounds, **options)
         last, state = run_rounds(mechanism, setting.law, setting.reports, generator)
         return answers(last.estimate(state))
@@ -96,7 +96,7 @@ def privkvm(rounds: int | None = None, **options: Any) -> Method:
     return run
 
 
-def privkvm_harmony(setting: Setting, generator: Generator) -> Found:
+def privkvm_harmony(setting: Setting, generator: Generator) -> KeyEstimates:
     """PrivKVM with Harmony's scaling in place of counting and cutting."""
     mechanism = setting.build("privkvm", rounds=setting.rounds, estimator="paper")
     state, history = mechanism.empty(), list[dict[str, Any]]()
@@ -107,11 +107,11 @@ def privkvm_harmony(setting: Setting, generator: Generator) -> Found:
         one_value = Seen(*(part[:, 0] for part in seen))
         mean = np.clip(harmony_mean(one_value, gain(here.sign_budget(here.number)), setting.reports), -1.0, 1.0)
         if here.number == setting.rounds:
-            return Found(here.estimate(state).share, mean)
+            return KeyEstimates(here.estimate(state).share, mean)
         history.append(published(mean))
 
 
-def privkvm_mean_est(setting: Setting, generator: Generator) -> Found:
+def privkvm_mean_est(setting: Setting, generator: Generator) -> KeyEstimates:
     """All keys at once with eps/(2c) a round; presence as in PrivKVM's round 1."""
     law = setting.law
     rival = MeanEst(setting.keys, setting.epsilon / (2 * setting.rounds))
@@ -122,15 +122,15 @@ def privkvm_mean_est(setting: Setting, generator: Generator) -> Found:
         true = (1 - part) * law.mean + part * fake
         fake = np.clip(rival.draw_means(true, setting.reports * present, generator), -1.0, 1.0)
         part, present = 1 - law.share, np.ones(setting.keys)
-    return Found(None, fake)
+    return KeyEstimates(None, fake)
 
 
-def virtual_harmony(setting: Setting, generator: Generator) -> Found:
+def virtual_harmony(setting: Setting, generator: Generator) -> KeyEstimates:
     """One real round with Harmony's scaling, then virtual ones as in PrivKVM."""
     return _virtual(setting, generator, lambda seen, coins: harmony_mean(seen, coins.gain, setting.reports))
 
 
-def virtual_mean_est(setting: Setting, generator: Generator) -> Found:
+def virtual_mean_est(setting: Setting, generator: Generator) -> KeyEstimates:
     """One real round with MeanEst's vectors for values, then virtual ones as in PrivKVM."""
     rival = MeanEst(setting.keys, setting.epsilon / 2)
 
@@ -142,53 +142,55 @@ def virtual_mean_est(setting: Setting, generator: Generator) -> Found:
     return _virtual(setting, generator, first)
 
 
-def _virtual(setting: Setting, generator: Generator, first: Callable[[Seen, Any], Floats]) -> Found:
+def _virtual(setting: Setting, generator: Generator, first: Callable[[Seen, Any], Floats]) -> KeyEstimates:
     """Presence as in PrivKV; `first` gives the means of the real round, from which VIRTUAL_ROUNDS are predicted."""
     mechanism = setting.build("privkv", budget="split", initial=1.0)
     state, coins = draw_sampled(mechanism, setting.law, setting.reports, generator), mechanism.coins
     seen = Seen.of(*state["counts"][:, 0].T.astype(np.float64))
-    held, _ = share(seen, coins)
-    mean = coins.fake + (first(seen, coins) - coins.fake) * virtual_factor(theta(held, coins.presence), VIRTUAL_ROUNDS)
-    return Found(held, np.where(held > 0, np.clip(mean, -1.0, 1.0), 0.0))
+    shares, _ = share(seen, coins)
+    mean = coins.fake + (first(seen, coins) - coins.fake) * virtual_factor(
+        theta(shares, coins.presence), VIRTUAL_ROUNDS
+    )
+    return KeyEstimates(shares, np.where(shares > 0, np.clip(mean, -1.0, 1.0), 0.0))
 
 
 def oracle(name: str) -> Method:
     """Shares alone."""
 
-    def run(setting: Setting, generator: Generator) -> Found:
-        return Found(sampled_oracle(name, setting.law, setting.reports, setting.epsilon, generator), None)
+    def run(setting: Setting, generator: Generator) -> KeyEstimates:
+        return KeyEstimates(sampled_oracle(name, setting.law, setting.reports, setting.epsilon, generator), None)
 
     return run
 
 
-def krr_and_harmony(setting: Setting, generator: Generator) -> Found:
+def krr_and_harmony(setting: Setting, generator: Generator) -> KeyEstimates:
     """Half of epsilon for a key by k-RR, half for a value by Harmony, without their connection: a key that was swapped
     keeps the value of the key it was."""
     keys, law = setting.keys, setting.law
     e = np.exp(setting.epsilon / 2)
     stay = (e - 1) / (e + keys)
     coin = (e - 1) / (e + 1)
-    held = law.share / keys
-    value = stay * held * law.mean + (1 - stay) / (keys + 1) * (held * law.mean).sum()
-    named = stay * held + (1 - stay) / (keys + 1)
+    sampled = law.share / keys
+    value = stay * sampled * law.mean + (1 - stay) / (keys + 1) * (sampled * law.mean).sum()
+    named = stay * sampled + (1 - stay) / (keys + 1)
     counts = generator.binomial(setting.reports, named)
     with np.errstate(divide="ignore", invalid="ignore"):
         signs = generator.binomial(counts, (1 + coin * np.clip(value / named, -1, 1)) / 2)
         mean = np.nan_to_num((2 * signs - counts) / (coin * counts))
     share = keys * (counts / setting.reports - (1 - stay) / (keys + 1)) / stay
-    return Found(share, np.clip(mean, -1.0, 1.0))
+    return KeyEstimates(share, np.clip(mean, -1.0, 1.0))
 
 
-def mean_error(found: Found, law: PairLaw) -> float:
+def mean_error(estimate: KeyEstimates, law: PairLaw) -> float:
     """Mean squared error of the means."""
-    assert found.mean is not None
-    return float(((found.mean - law.mean) ** 2).mean())
+    assert estimate.mean is not None
+    return float(((estimate.mean - law.mean) ** 2).mean())
 
 
-def relative_error(found: Found, law: PairLaw, top: float | None = None) -> float:
+def relative_error(estimate: KeyEstimates, law: PairLaw, top: float | None = None) -> float:
     """Median relative error of the shares, of all keys or of the most frequent part."""
-    assert found.share is not None
-    errors = np.abs(found.share - law.share) / law.share
+    assert estimate.share is not None
+    errors = np.abs(estimate.share - law.share) / law.share
     if top is not None:
         errors = errors[np.argsort(-law.share)[: max(1, round(top * len(errors)))]]
     return float(np.median(errors))

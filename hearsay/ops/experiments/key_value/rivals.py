@@ -36,13 +36,12 @@ def sampled_oracle(name: str, law: PairLaw, reports: int, epsilon: float, genera
     """Shares of holders by an oracle over the keys and "absent"."""
     keys = len(law.share)
     oracle = over_keys(name, keys, epsilon)
-    shares = np.append(law.share / keys, 1 - law.share.mean())
-    counts = generator.multinomial(reports, shares)
+    counts = generator.multinomial(reports, np.append(law.share / keys, 1 - law.share.mean()))
     random = seeded(int(generator.integers(1 << 62)))
     cells = np.repeat(np.arange(keys + 1), counts)
     state = oracle.fold(oracle.empty(), oracle.perturb(cells, random))
-    found: Floats = keys * oracle.estimate(state).estimate.reshape(-1)[:keys]
-    return found
+    shares: Floats = keys * oracle.estimate(state).estimate.reshape(-1)[:keys]
+    return shares
 
 
 def harmony_mean(seen: Seen, gain: float, reports: int) -> Floats:
@@ -88,8 +87,8 @@ class MeanEst:
 
     def estimate(self, reports: NDArray[np.int8]) -> Floats:
         """The mean of every number."""
-        found: Floats = self.scale * reports.mean(axis=0)
-        return found
+        means: Floats = self.scale * reports.mean(axis=0)
+        return means
 
     def draw_means(self, true: Floats, reports: Floats, generator: np.random.Generator) -> Floats:
         """Means from their law for many reports of each key: normal, with deviation B/sqrt(n)."""

@@ -59,7 +59,7 @@ def _error(setting: Setting, means: Floats) -> float:
 
 
 def _built(setting: Setting, mechanism: str, count: int, **options: object) -> Any:
-    values = [{"name": f"value{place}"} for place in range(count)]
+    values = [{"name": f"value{number}"} for number in range(count)]
     domain = {"kind": "key-value", "keys": setting.keys, "values": values}
     return build({"mechanism": mechanism, "epsilon": setting.epsilon, "domain": domain, "options": options})
 
@@ -87,7 +87,7 @@ def _mean_est(setting: Setting, count: int, generator: np.random.Generator) -> F
     chance = law.share * keep + (1 - law.share) * (1 - keep)
     present = generator.binomial(each, chance)
     share = (present / each - 1 + keep) / (2 * keep - 1)
-    told = (keep * law.share * law.mean / chance)[:, None]  # the mean of those that say present
-    noise = generator.normal(size=(setting.keys, count)) * np.sqrt((rival.scale**2 - told**2) * present[:, None])
-    total = (present[:, None] * told + noise) / (each[:, None] * keep)
+    mean_sent = (keep * law.share * law.mean / chance)[:, None]  # the mean of those that say present
+    noise = generator.normal(size=(setting.keys, count)) * np.sqrt((rival.scale**2 - mean_sent**2) * present[:, None])
+    total = (present[:, None] * mean_sent + noise) / (each[:, None] * keep)
     return np.where(share[:, None] > 0, total / np.where(share > 0, share, 1.0)[:, None], 0.0)

@@ -61,9 +61,9 @@ def acceptance(runs: int, generator: np.random.Generator) -> Result:
         wanted_shares = dict(zip(WITH_SHARES, shares, strict=True))
         for (name, method), wanted_mean in zip(METHODS.items(), means, strict=True):
             wanted_share = wanted_shares.get(name)
-            found = [method(setting, generator) for _ in range(_runs(name, runs))]
-            mean = float(np.mean([mean_error(one, setting.law) for one in found]))
-            share = float(np.mean([relative_error(one, setting.law) for one in found]))
+            estimates = [method(setting, generator) for _ in range(_runs(name, runs))]
+            mean = float(np.mean([mean_error(one, setting.law) for one in estimates]))
+            share = float(np.mean([relative_error(one, setting.law) for one in estimates]))
             errors[name] = mean
             result.rows.append([data, reports, epsilon, name, mean, wanted_mean, share, wanted_share])
             _compare(result, f"{data} {reports:,} eps {epsilon:g} {name}", mean, wanted_mean, share, wanted_share)

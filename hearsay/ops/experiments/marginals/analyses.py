@@ -29,12 +29,12 @@ def heat_map(settings: Settings) -> Iterator[Result]:
     true, private = np.eye(8), np.eye(8)
     for one, other in combinations(range(8), 2):
         expected = coefficient(people.marginal((one, other)), (2, 2))
-        found, stderr, *_ = correlation(estimate.table((one, other)))
+        value, stderr, *_ = correlation(estimate.table((one, other)))
         true[one, other] = true[other, one] = expected
-        private[one, other] = private[other, one] = found
+        private[one, other] = private[other, one] = value
         names = FLIGHT_ATTRIBUTES[one], FLIGHT_ATTRIBUTES[other]
-        result.rows.append([*names, round(expected, 4), round(found, 4), round(stderr, 4)])
-        result.expect(abs(found - expected) < 6 * stderr, f"{names}: {found:.3f} for {expected:.3f}")
+        result.rows.append([*names, round(expected, 4), round(value, 4), round(stderr, 4)])
+        result.expect(abs(value - expected) < 6 * stderr, f"{names}: {value:.3f} for {expected:.3f}")
     result.draw = lambda figure: _two_maps(figure, true, private)
     yield result
 
@@ -71,7 +71,7 @@ def association(settings: Settings) -> Iterator[Result]:
         "fails to reject: it is the other way round",
     )
     with steps_bar("figure 4.8", settings.runs) as step:
-        found: dict[tuple[str, tuple[int, int]], list[tuple[float, float, float, bool]]] = {}
+        runs_by_pair: dict[tuple[str, tuple[int, int]], list[tuple[float, float, float, bool]]] = {}
         for _ in range(settings.runs):
             people = data.drawn(devices, generator)
             for method in (INP_HT, MARG_PS, UNIFORM):
@@ -81,11 +81,11 @@ def association(settings: Settings) -> Iterator[Result]:
                     table = people.marginal(pair).reshape(2, 2)
                     even = np.outer(table.sum(axis=1), table.sum(axis=0))
                     exact = devices * float(((table - even) ** 2 / even).sum())
-                    found.setdefault((method.name, pair), []).append(
+                    runs_by_pair.setdefault((method.name, pair), []).append(
                         (exact, test.naive_statistic, test.statistic, test.p_value < 0.05)
                     )
             step()
-    for (name, pair), runs in found.items():
+    for (name, pair), runs in runs_by_pair.items():
         exact, naive, ours, rejected = np.array(runs, dtype=float).T
         label = f"{names[pair[0]]}, {names[pair[1]]}"
         associated = max(pair) < 8
@@ -120,10 +120,10 @@ def _points(figure: Any, rows: list[list[Any]]) -> None:
     exact = [next(row[2] for row in rows if row[0] == pair) for pair, _ in pairs]
     axis.plot(np.arange(len(pairs)) - 0.3, exact, "kx", label="without privacy")
     for number, method in enumerate(methods):
-        place = np.arange(len(pairs)) - 0.1 + 0.2 * number
+        x = np.arange(len(pairs)) - 0.1 + 0.2 * number
         for column, kind, fill in ((4, "naive", "none"), (5, "noise-aware", f"C{number}")):
             heights = [next(row[column] for row in rows if (row[0], row[3]) == (pair, method)) for pair, _ in pairs]
-            axis.plot(place, heights, "o", color=f"C{number}", markerfacecolor=fill, label=f"{method}, {kind}")
+            axis.plot(x, heights, "o", color=f"C{number}", markerfacecolor=fill, label=f"{method}, {kind}")
     axis.set(yscale="log", ylabel="chi-squared, median of the runs", xlim=(-0.5, len(pairs) - 0.5))
     axis.set_xticks(range(len(pairs)), [pair for pair, _ in pairs], rotation=20, ha="right", fontsize=7)
     figure.legend(loc="outside lower center", fontsize=7, ncols=3)

@@ -106,7 +106,7 @@ def models(settings: Settings) -> Iterator[Result]:
         "elsewhere: with other attributes of the same flights; maximum entropy misses interactions of three attributes",
     )
     runs = 1 if settings.quick else settings.runs
-    found = {}
+    mean_errors = {}
     with steps_bar("models", len(ways) * runs) as step:
         for method, order, model, elsewhere in ways:
             mechanism = build(method, 16, order, 1.0)
@@ -119,8 +119,10 @@ def models(settings: Settings) -> Iterator[Result]:
                 pairs = zip(shares, sets, strict=True)
                 errors.append(float(np.mean([np.abs(f - people.marginal(s)).sum() / 2 for f, s in pairs])))
                 step()
-            found[method.name] = float(np.mean(errors))
-            result.rows.append([method.name, round(found[method.name], 4), round(float(np.std(errors)), 4), elsewhere])
-    ours, calm = found[ways[3][0].name], found[CALM.name]
+            mean_errors[method.name] = float(np.mean(errors))
+            result.rows.append(
+                [method.name, round(mean_errors[method.name], 4), round(float(np.std(errors)), 4), elsewhere]
+            )
+    ours, calm = mean_errors[ways[3][0].name], mean_errors[CALM.name]
     result.expect(ours < calm, f"maximum entropy of pairs has {ours:.4f}, CALM {calm:.4f}")
     yield result

@@ -61,7 +61,7 @@ class People:
         return known[asked]
 
     def _counted(self, attributes: Sequence[int], sizes: tuple[int, ...]) -> NDArray[np.float64]:
-        cells = np.ravel_multi_index(tuple(self.rows[:, place] for place in attributes), sizes)
+        cells = np.ravel_multi_index(tuple(self.rows[:, attribute] for attribute in attributes), sizes)
         return np.bincount(cells, self.counts, int(np.prod(sizes))) / self.counts.sum()
 
 
@@ -100,8 +100,8 @@ def flights() -> People:
 def flight_bits(attributes: int) -> People:
     """The first of the eight attributes; more than eight by repeating them, as the dissertation does."""
     known = flights()
-    rows, place = np.unique(known.rows[:, : min(attributes, 8)], axis=0, return_inverse=True)
-    counts = np.bincount(place.reshape(-1), known.counts).astype(np.int64)
+    rows, inverse = np.unique(known.rows[:, : min(attributes, 8)], axis=0, return_inverse=True)
+    counts = np.bincount(inverse.reshape(-1), known.counts).astype(np.int64)
     return People(np.take(rows, np.arange(attributes) % 8, axis=1), counts)
 
 
@@ -120,6 +120,6 @@ def chained(attributes: int, devices: int = 1 << 19) -> People:
     """Synthetic devices whose attributes follow each other in a chain: here it matters which tree is found."""
     generator = np.random.default_rng(21)
     drawn = generator.standard_normal((devices, attributes))
-    for place in range(1, attributes):
-        drawn[:, place] = 0.6 * drawn[:, place - 1] + 0.8 * drawn[:, place]
+    for attribute in range(1, attributes):
+        drawn[:, attribute] = 0.6 * drawn[:, attribute - 1] + 0.8 * drawn[:, attribute]
     return People.of((drawn > np.linspace(0.0, 1.0, attributes)).astype(np.int64))

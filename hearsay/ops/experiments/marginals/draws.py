@@ -43,24 +43,24 @@ def drawn_state(mechanism: AttributeMechanism, people: People, generator: Genera
 
 def _whole_table(mechanism: InpRR | InpPS, people: People, generator: Generator) -> State:
     cells = np.ravel_multi_index(tuple(people.rows.T), mechanism.domain.shape)
-    held, devices = np.zeros(mechanism.domain.size, dtype=np.int64), int(people.counts.sum())
-    np.add.at(held, cells, people.counts)
+    devices_of_cell, devices = np.zeros(mechanism.domain.size, dtype=np.int64), int(people.counts.sum())
+    np.add.at(devices_of_cell, cells, people.counts)
     p, q, gap = mechanism.oracle.hit_chances()
     if isinstance(mechanism, InpRR):
-        return {"ones": _bits(held, devices, p, q, generator), "n": np.array([devices])}
-    return {"hist": _one_of_each(held[None], gap, generator)[0]}
+        return {"ones": _bits(devices_of_cell, devices, p, q, generator), "n": np.array([devices])}
+    return {"hist": _one_of_each(devices_of_cell[None], gap, generator)[0]}
 
 
-def _bits(held: Counts, devices: int | Counts, p: float, q: float, generator: Generator) -> Counts:
+def _bits(ones: Counts, devices: int | Counts, p: float, q: float, generator: Generator) -> Counts:
     """Ones in every cell: those who hold it set its bit with chance p, all others with q."""
-    return generator.binomial(held, p) + generator.binomial(devices - held, q)
+    return generator.binomial(ones, p) + generator.binomial(devices - ones, q)
 
 
-def _one_of_each(held: Counts, gap: float, generator: Generator) -> Counts:
+def _one_of_each(honest: Counts, gap: float, generator: Generator) -> Counts:
     """Reported answers by row, from honest ones: p - q is the chance to tell the truth whatever the draw."""
-    told = generator.binomial(held, gap)
-    rest, answers = (held - told).sum(axis=1), held.shape[1]
-    return told + generator.multinomial(rest, np.full(answers, 1 / answers))
+    kept = generator.binomial(honest, gap)
+    rest, answers = (honest - kept).sum(axis=1), honest.shape[1]
+    return kept + generator.multinomial(rest, np.full(answers, 1 / answers))
 
 
 def _in_random_order(code: Code, people: People, generator: Generator) -> Masks:
@@ -77,18 +77,18 @@ def _subspaces(mechanism: InpHT, people: People, generator: Generator) -> State:
     words = _in_random_order(mechanism.code, people, generator)
     times = _handed_out(subspaces.chances, words.size, generator)
     drawn = np.repeat(np.arange(subspaces.count), times)
-    place = drawn * g + subspaces.buckets(drawn, words)
-    honest = np.bincount(place, minlength=g * subspaces.count).reshape(-1, g)
-    told = _one_of_each(honest, mechanism.correlation, generator)
-    return mechanism.add(mechanism.empty(), subspaces.members, told)
+    counter = drawn * g + subspaces.buckets(drawn, words)
+    honest = np.bincount(counter, minlength=g * subspaces.count).reshape(-1, g)
+    sent = _one_of_each(honest, mechanism.correlation, generator)
+    return mechanism.add(mechanism.empty(), subspaces.members, sent)
 
 
 def _characters(mechanism: MargHT, people: People, generator: Generator) -> State:
     words = _in_random_order(mechanism.code, people, generator)
     times = _handed_out(mechanism.drawn, words.size, generator)
     minus = parity(np.repeat(mechanism.masks, times) & words)
-    place = 2 * np.repeat(np.arange(times.size), times) + minus
-    honest = np.bincount(place, minlength=2 * times.size).reshape(-1, 2)
+    symbol = 2 * np.repeat(np.arange(times.size), times) + minus
+    honest = np.bincount(symbol, minlength=2 * times.size).reshape(-1, 2)
     return mechanism.add(mechanism.empty(), _one_of_each(honest, mechanism.correlation, generator))
 
 
@@ -96,17 +96,17 @@ def _views(mechanism: MarginalViews, people: People, generator: Generator) -> St
     views = mechanism.views
     words = _in_random_order(mechanism.code, people, generator)
     count = _handed_out(np.ones(len(views.sets)), words.size, generator)
-    place = np.repeat(views.starts[:-1], count) + _cells(views, mechanism.code, words, count)
-    honest = np.bincount(place, minlength=views.total)
+    cell = np.repeat(views.starts[:-1], count) + _cells(views, mechanism.code, words, count)
+    honest = np.bincount(cell, minlength=views.total)
     if isinstance(mechanism, BitViews):
         p, q, _ = mechanism.pooled.chances[0]  # the same coins in every view
         return {"ones": _bits(honest, np.repeat(count, views.cells), p, q, generator), "count": count}
-    told = np.zeros(views.total, dtype=np.int64)
+    sent = np.zeros(views.total, dtype=np.int64)
     for cells in np.unique(views.cells):
         alike = np.flatnonzero(views.cells == cells)
         own = views.starts[alike][:, None] + np.arange(cells)
-        told[own] = _one_of_each(honest[own], mechanism.pooled.chances[alike[0]].gap, generator)
-    return {"hist": told}
+        sent[own] = _one_of_each(honest[own], mechanism.pooled.chances[alike[0]].gap, generator)
+    return {"hist": sent}
 
 
 def _cells(views: Views, code: Code, words: Masks, count: Counts) -> Counts:
@@ -114,9 +114,11 @@ def _cells(views: Views, code: Code, words: Masks, count: Counts) -> Counts:
     cell = np.zeros(words.size, dtype=np.int64)
     for axis in range(max(map(len, views.sets))):
         chosen = [view[axis] if axis < len(view) else None for view in views.sets]
-        shift = np.array([0 if place is None else code.shifts[place] for place in chosen], dtype=np.uint64)
-        mask = np.array([0 if place is None else (1 << code.bits[place]) - 1 for place in chosen], dtype=np.uint64)
-        size = np.array([1 if place is None else code.sizes[place] for place in chosen])
+        shift = np.array([0 if attribute is None else code.shifts[attribute] for attribute in chosen], dtype=np.uint64)
+        mask = np.array(
+            [0 if attribute is None else (1 << code.bits[attribute]) - 1 for attribute in chosen], dtype=np.uint64
+        )
+        size = np.array([1 if attribute is None else code.sizes[attribute] for attribute in chosen])
         cell *= np.repeat(size, count)
         cell += ((words >> np.repeat(shift, count)) & np.repeat(mask, count)).astype(np.int64)
     return cell
@@ -126,9 +128,9 @@ def _all_attributes(mechanism: InpEM, people: People, generator: Generator) -> S
     """Yes-or-no attributes, pairs at most: the sums of signs are sums of columns and of products of two."""
     flip, attributes = float(mechanism.channels[0][1, 0]), people.attributes
     signs = np.empty((attributes, int(people.counts.sum())), dtype=np.float32)
-    for place, column in enumerate((1 - 2 * people.rows).T):
-        told = np.where(generator.random(signs.shape[1]) < flip, -1, 1)
-        np.multiply(np.repeat(column, people.counts), told, out=signs[place], casting="unsafe")
+    for attribute, column in enumerate((1 - 2 * people.rows).T):
+        flipped = np.where(generator.random(signs.shape[1]) < flip, -1, 1)
+        np.multiply(np.repeat(column, people.counts), flipped, out=signs[attribute], casting="unsafe")
     total = signs.sum(axis=1, dtype=np.float64)
     if mechanism.order == 2:  # in the characters' order; sums of at most 2^24 signs are exact in float32
         total = np.concatenate([total, (signs @ signs.T)[np.triu_indices(attributes, 1)]])

@@ -63,13 +63,13 @@ def _growth(method: object, sizes: tuple[int, int], order: int) -> float:
 
 
 def _whole_table_growth() -> Row:
-    found = _growth(INP_RR, (8, 10), 2)
-    return "table 4.1, INPRR, d = 8 to 10", "2^d", "2^(d/2) (theorem 3)", 4.0, 2.0, found
+    growth = _growth(INP_RR, (8, 10), 2)
+    return "table 4.1, INPRR, d = 8 to 10", "2^d", "2^(d/2) (theorem 3)", 4.0, 2.0, growth
 
 
 def _characters_growth() -> Row:
-    found = _growth(INP_HT, (16, 32), 2)
-    return "table 4.1, INPHT, d = 16 to 32", "d^k", "d^(k/2) (theorem 5)", 4.0, 2.0, found
+    growth = _growth(INP_HT, (16, 32), 2)
+    return "table 4.1, INPHT, d = 16 to 32", "d^k", "d^(k/2) (theorem 5)", 4.0, 2.0, growth
 
 
 def _marg_ht_growth() -> Row:

@@ -28,7 +28,7 @@ EPSILON = log(3)
 COLUMNS = ["data", "attributes", "k", "devices", "epsilon", "method", "total variation", "+-", "expected"]
 SHORT = {"attributes": "d", "k": "k", "devices": "N", "epsilon": "epsilon"}
 # A method has one colour in all figures; ours is black and dashed.
-COLOURS = {method.name: f"C{place}" for place, method in enumerate((*DISSERTATION, INP_EM, INP_OLH, SKETCH))}
+COLOURS = {method.name: f"C{number}" for number, method in enumerate((*DISSERTATION, INP_EM, INP_OLH, SKETCH))}
 DATA: dict[str, Callable[[int], People]] = {"flights": flight_bits, "synthetic": skewed}
 
 
@@ -46,22 +46,23 @@ class Panels:
 
     def add(self, data: str, bits: People, devices: int, order: int, epsilon: float, method: Method) -> Variation:
         """Play one setting and note it."""
-        found = variation(method, bits, devices, order, epsilon, self.settings)
-        expected = None if found.expected is None else round(found.expected, 5)
+        measured = variation(method, bits, devices, order, epsilon, self.settings)
+        expected = None if measured.expected is None else round(measured.expected, 5)
         self.result.rows.append(
-            [data, bits.attributes, order, devices, round(epsilon, 3), method.name, round(found.mean, 5),
-             round(found.spread, 5), expected]
+            [data, bits.attributes, order, devices, round(epsilon, 3), method.name, round(measured.mean, 5),
+             round(measured.spread, 5), expected]
         )  # fmt: skip
         where = f"{data}, d = {bits.attributes}, k = {order}, N = {devices}, epsilon {epsilon:.2f}, {method.name}"
         biased = method.name == SKETCH.name
         self.result.expect(
-            biased or agrees(found, bits.attributes, self.settings.runs), f"{where}: {found.mean:.4f} for {expected}"
+            biased or agrees(measured, bits.attributes, self.settings.runs),
+            f"{where}: {measured.mean:.4f} for {expected}",
         )
-        return found
+        return measured
 
     def _draw(self, figure: Any) -> None:
-        rows, place = self.result.rows, COLUMNS.index(self._along)
-        panels = sorted({tuple(row[:5][i] for i in range(5) if i != place) for row in rows})
+        rows, column = self.result.rows, COLUMNS.index(self._along)
+        panels = sorted({tuple(row[:5][i] for i in range(5) if i != column) for row in rows})
         across = min(3, len(panels))
         figure.set_size_inches(4.2 * across + 1, 3.2 * -(-len(panels) // across) + 0.4)
         axes = figure.subplots(-(-len(panels) // across), across, squeeze=False)
@@ -69,9 +70,9 @@ class Panels:
             axis.set_visible(False)
         names = [name for name in COLUMNS[:5] if name != self._along]
         for axis, panel in zip(axes.flat, panels, strict=False):
-            here = [row for row in rows if tuple(row[:5][i] for i in range(5) if i != place) == panel]
+            here = [row for row in rows if tuple(row[:5][i] for i in range(5) if i != column) == panel]
             for method in dict.fromkeys(row[5] for row in here):
-                own = sorted((row[place], row[6], row[7]) for row in here if row[5] == method)
+                own = sorted((row[column], row[6], row[7]) for row in here if row[5] == method)
                 style = {"linestyle": "--", "color": "black"} if method == OURS.name else {"color": COLOURS[method]}
                 axis.errorbar(*zip(*own, strict=True), label=method, capsize=2, marker=".", linewidth=1.2, **style)
             axis.set(yscale="log", xlabel=self._along, ylabel="total variation")
@@ -88,11 +89,11 @@ class Panels:
 
 def _every_label(axes: Any) -> tuple[list[Any], list[str]]:
     """Handles and labels of all panels, each label once: not every method is in every panel."""
-    found: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
+            labels.setdefault(label, handle)
+    return list(labels.values()), list(labels)
 
 
 def methods_for(attributes: int) -> tuple[Method, ...]:
@@ -128,8 +129,8 @@ def _falls_as_root(result: Result) -> None:
         later = rows.get((data, attributes, order, method, 2 * devices))
         if later is not None:
             ratios.setdefault(method, []).append(log(later / error))
-    for method, found in ratios.items():
-        mean = exp(sum(found) / len(found))
+    for method, logs in ratios.items():
+        mean = exp(sum(logs) / len(logs))
         result.expect(0.55 < mean < 0.9, f"{method}: errors change by {mean:.2f} at twice as many devices")
 
 
@@ -140,11 +141,13 @@ def by_order(settings: Settings) -> Iterator[Result]:
     devices = 1 << 16 if settings.quick else 1 << 18
     with steps_bar("figure 4.4", len(orders)) as step:
         for order in orders:
-            found = {m.name: panels.add("flights", flight_bits(8), devices, order, EPSILON, m) for m in methods_for(8)}
+            measured = {
+                m.name: panels.add("flights", flight_bits(8), devices, order, EPSILON, m) for m in methods_for(8)
+            }
             if (
                 order in (4, 5) and not settings.quick
             ):  # by the variances: measured errors differ by as much as they vary
-                first = (found["inp-ht"].expected or 0.0) < (found["inp-rr"].expected or 0.0)
+                first = (measured["inp-ht"].expected or 0.0) < (measured["inp-rr"].expected or 0.0)
                 panels.result.expect(
                     first == (order == 4), f"inp-ht and inp-rr do not cross between k = 4 and 5: {order}"
                 )
@@ -163,12 +166,14 @@ def by_attributes(settings: Settings) -> Iterator[Result]:
         for attributes in sizes:
             for epsilon in epsilons:
                 bits = flight_bits(attributes)
-                found = {
+                measured = {
                     method.name: panels.add("flights", bits, devices, 2, epsilon, method).mean
                     for method in (INP_EM, INP_HT, MARG_PS, OURS)
                 }
                 if epsilon >= 0.8 and attributes >= 16:
-                    panels.result.expect(found["inp-em, em"] > found["inp-ht"], f"em is better at d = {attributes}")
+                    panels.result.expect(
+                        measured["inp-em, em"] > measured["inp-ht"], f"em is better at d = {attributes}"
+                    )
                 step()
     yield panels.result
 
@@ -200,7 +205,7 @@ def oracles(settings: Settings) -> Iterator[Result]:
             methods = (OURS, INP_HT, INP_OLH, *((SKETCH,) if attributes <= 16 else ()))
             ours, *others = (panels.add("synthetic", skewed(attributes), devices, 2, EPSILON, m) for m in methods)
             if attributes >= 8:  # below, local hashing is as good
-                least = min(others, key=lambda found: found.mean)
+                least = min(others, key=lambda measured: measured.mean)
                 slack = 3 * sqrt((ours.spread**2 + least.spread**2) / settings.runs)
                 panels.result.expect(ours.mean < least.mean + slack, f"an oracle is better at d = {attributes}")
             step()

@@ -73,7 +73,7 @@ class Variation(NamedTuple):
 
 def domain(attributes: int, order: int) -> AttributeDomain:
     """Binary attributes."""
-    names = [f"a{place}" for place in range(attributes)]
+    names = [f"a{attribute}" for attribute in range(attributes)]
     return AttributeDomain.parse({"kind": "attributes", "names": names, "order": order})
 
 
@@ -96,8 +96,8 @@ def chosen_sets(attributes: int, order: int) -> tuple[Attributes, ...]:
     sets = list(combinations(range(attributes), order))
     if len(sets) <= MOST_SETS:
         return tuple(sets)
-    places = np.random.default_rng(order).choice(len(sets), MOST_SETS, replace=False)
-    return tuple(sets[place] for place in places)
+    numbers = np.random.default_rng(order).choice(len(sets), MOST_SETS, replace=False)
+    return tuple(sets[number] for number in numbers)
 
 
 @lru_cache(maxsize=12)
@@ -110,24 +110,24 @@ def variation(method: Method, data: People, devices: int, order: int, epsilon: f
     """The mean total variation of marginals of `order` attributes, over runs with new devices each."""
     mechanism, generator = build(method, data.attributes, order, epsilon), settings.generator
     sets = chosen_sets(data.attributes, order)
-    found, expected = [], []
+    means, expected = [], []
     for run in range(settings.runs):
         people = sample(data, devices, settings.seed + run)
         tables = survey(mechanism, people, settings.random, generator).tables(sets)
         errors = [np.abs(t.value - people.marginal(t.attributes)).sum() / 2 for t in tables]
-        found.append(float(np.mean(errors)))
+        means.append(float(np.mean(errors)))
         expected.append(float(np.mean([HALF_NORMAL * t.stderr.sum() / 2 for t in tables])))
     mean = float(np.mean(expected))
-    return Variation(float(np.mean(found)), float(np.std(found, ddof=1)), mean if np.isfinite(mean) else None)
+    return Variation(float(np.mean(means)), float(np.std(means, ddof=1)), mean if np.isfinite(mean) else None)
 
 
-def agrees(found: Variation, attributes: int, runs: int, tolerance: float = 0.05) -> bool:
+def agrees(measured: Variation, attributes: int, runs: int, tolerance: float = 0.05) -> bool:
     """Whether a mean lies near what the variances predict.
 
     At least as many errors are independent as there are attributes, each with a spread of 0.76 of its mean: five
     standard errors of the mean over the runs are allowed.
     """
-    if found.expected is None:
+    if measured.expected is None:
         return True
     spread = 0.76 / np.sqrt(attributes * runs)
-    return abs(found.mean / found.expected - 1) <= tolerance + 5 * spread
+    return abs(measured.mean / measured.expected - 1) <= tolerance + 5 * spread

@@ -55,12 +55,14 @@ def acceptance(settings: Settings) -> Iterator[Result]:
     )
     with steps_bar("acceptance", len(EXPECTED)) as step:
         for order, method, expected in EXPECTED:
-            found = variation(method, flight_bits(8), DEVICES, order, EPSILON, settings)
-            error = found.spread / sqrt(runs)
-            ratio = found.mean / expected
-            result.rows.append([order, method.name, round(found.mean, 5), round(error, 5), expected, round(ratio, 3)])
+            measured = variation(method, flight_bits(8), DEVICES, order, EPSILON, settings)
+            error = measured.spread / sqrt(runs)
+            ratio = measured.mean / expected
+            result.rows.append(
+                [order, method.name, round(measured.mean, 5), round(error, 5), expected, round(ratio, 3)]
+            )
             near = abs(ratio - 1) <= TOLERANCE + 3 * error / expected
-            result.expect(near, f"k = {order}, {method.name}: {found.mean:.4f} where {expected} is expected")
+            result.expect(near, f"k = {order}, {method.name}: {measured.mean:.4f} where {expected} is expected")
             step()
     yield result
 
@@ -96,15 +98,17 @@ def costs(settings: Settings) -> Iterator[Result]:
                 mechanism = build(method, attributes, order, EPSILON)
                 report = mechanism.perturb(flight_bits(attributes).rows[:1], settings.random)
                 size = len(Codec(mechanism.layout).encode_singles(report)[0])
-                found = variation(method, flight_bits(attributes), devices, order, EPSILON, replace(settings, runs=2))
+                measured = variation(
+                    method, flight_bits(attributes), devices, order, EPSILON, replace(settings, runs=2)
+                )
                 bound = growth(attributes, order) / (EPSILON * sqrt(devices))
                 result.rows.append(
                     [attributes, order, method.name, bits(attributes, order), size, printed, proven, round(bound, 4),
-                     round(found.mean, 4), round(found.mean / bound, 3)]
+                     round(measured.mean, 4), round(measured.mean / bound, 3)]
                 )  # fmt: skip
                 most = ceil(bits(attributes, order) / 8) + 6
                 result.expect(size <= most, f"{method.name} sends {size} bytes, d = {attributes}, k = {order}")
-                below = found.mean < 3 * bound
+                below = measured.mean < 3 * bound
                 result.expect(below, f"{method.name} is above its bound, d = {attributes}, k = {order}")
     yield result
 

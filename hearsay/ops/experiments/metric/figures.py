@@ -122,18 +122,24 @@ def figure_2(axes: int, quick: bool, random: Random) -> Result:
         for anchored in (True, False):
             form = "anchored" if anchored else "literal"
             subject = f"epsilon {epsilon} {form}"
-            found = _errors(epsilon, anchored, cells, ends, random)
-            ratio, ranges, exact = found.cells / found.exact_cells, found.ranges.mean(), found.exact_ranges.mean()
-            worst = float((found.exact_ranges / allowed).max())
+            measured = _errors(epsilon, anchored, cells, ends, random)
+            ratio, ranges, exact = (
+                measured.cells / measured.exact_cells,
+                measured.ranges.mean(),
+                measured.exact_ranges.mean(),
+            )
+            worst = float((measured.exact_ranges / allowed).max())
             result.rows.append(
-                [epsilon, form, found.cells, found.exact_cells, ratio, ranges, exact, ranges / exact, bound,
-                 found.cells / bound, ranges / bound, worst]
+                [epsilon, form, measured.cells, measured.exact_cells, ratio, ranges, exact, ranges / exact, bound,
+                 measured.cells / bound, ranges / bound, worst]
             )  # fmt: skip
             result.expect(0.8 < ratio < 1.25, f"{subject}: cells {ratio:.2f} times the exact variance")
-            tolerance = STANDARD_ERRORS * float(found.ranges.std(ddof=1)) / RANGE_RUNS_2**0.5
+            tolerance = STANDARD_ERRORS * float(measured.ranges.std(ddof=1)) / RANGE_RUNS_2**0.5
             within = abs(ranges - exact) <= tolerance
             result.expect(within, f"{subject}: ranges {ranges / exact:.2f} times the exact variance")
-            result.expect(bool((found.exact_ranges <= limits).all()), f"{subject}: a range above any that is possible")
+            result.expect(
+                bool((measured.exact_ranges <= limits).all()), f"{subject}: a range above any that is possible"
+            )
             if anchored:
                 result.expect(ranges <= bound, f"{subject}: ranges {ranges / bound:.2f} times theorem 2")
 
@@ -191,9 +197,9 @@ def _errors(
         if run < RUNS_2:
             estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), reports))
             cell_errors.append(scale * float(((estimate.estimate - truth.estimate) ** 2).mean()))
-            found = estimate.ranges(low, high).value
+            answers = estimate.ranges(low, high).value
         else:
-            found = KeptReports(mechanism, reports["bits"]).ranges(low, high).value
-        range_errors.append(scale * float(((found - inside) ** 2).mean()))
+            answers = KeptReports(mechanism, reports["bits"]).ranges(low, high).value
+        range_errors.append(scale * float(((answers - inside) ** 2).mean()))
     exact_cells = scale * float((truth.stderr**2).mean())
     return Errors(float(np.mean(cell_errors)), exact_cells, np.array(range_errors), scale * stderr**2)

@@ -83,10 +83,10 @@ def _range_error(mechanism: Mechanism, cells: NDArray[np.int64], runs: int, rand
     for _ in range(runs):
         estimate = _estimate(mechanism, cells, random)
         if mechanism.ID == "olh":
-            found = SingleFrequencies(estimate.estimate).ranges(low, high)
+            answers = SingleFrequencies(estimate.estimate).ranges(low, high)
         else:
-            found = estimate.ranges(low, high).value
-        squared.append(float(((found - truth) ** 2).mean()))
+            answers = estimate.ranges(low, high).value
+        squared.append(float(((answers - truth) ** 2).mean()))
     return float(np.sqrt(np.mean(squared)))
 
 
@@ -95,9 +95,9 @@ def _rank_error(mechanism: Mechanism, cells: NDArray[np.int64], runs: int, rando
     cumulative = np.bincount(cells[:, 0], minlength=mechanism.domain.size).cumsum() / len(cells)
     errors = []
     for _ in range(runs):
-        found = _estimate(mechanism, cells, random).quantiles(RANKS).cell
-        before = np.where(found > 0, cumulative[found - 1], 0.0)
-        errors.append(np.maximum(0.0, np.maximum(before - RANKS, RANKS - cumulative[found])).mean())
+        cell = _estimate(mechanism, cells, random).quantiles(RANKS).cell
+        before = np.where(cell > 0, cumulative[cell - 1], 0.0)
+        errors.append(np.maximum(0.0, np.maximum(before - RANKS, RANKS - cumulative[cell])).mean())
     return float(np.mean(errors))
 
 
@@ -142,8 +142,8 @@ def table_1(random: Random) -> Result:
             np.array([ranges(low[query : query + 1], high[query : query + 1])[0] for query in range(len(low))])
         )
         result.rows.append([name, size, prepare, 1000 * (time.perf_counter() - started) / len(low)])
-    for name, found in zip(("single frequencies", "on the fly"), answers[1:], strict=True):
-        result.expect(bool(np.allclose(found, answers[0], atol=1e-9)), f"{name} gives other answers")
+    for name, given in zip(("single frequencies", "on the fly"), answers[1:], strict=True):
+        result.expect(bool(np.allclose(given, answers[0], atol=1e-9)), f"{name} gives other answers")
     return result
 
 

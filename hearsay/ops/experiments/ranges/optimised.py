@@ -36,9 +36,9 @@ def optimised(runs: int, generator: np.random.Generator) -> Result:
                     TreeMethod.uniform(f"uniform oue {fanout}", size, epsilon, fanout) for fanout in (2, 4, 16)
                 ]
                 plans = {load: optimise(size, epsilon, load) for load in WORKLOADS}
-                told = [TreeMethod(f"optimised: {load}", size, epsilon, plan) for load, plan in plans.items()]
+                tuned = [TreeMethod(f"optimised: {load}", size, epsilon, plan) for load, plan in plans.items()]
                 one_offset = TreeMethod("one offset: all", size, epsilon, optimise(size, epsilon, "all", offsets=1))
-                everyone = [*rivals, HaarMethod(size, epsilon), one_offset, *told]
+                everyone = [*rivals, HaarMethod(size, epsilon), one_offset, *tuned]
                 errors = {
                     method.name: [PrefixErrors.of(method.draw(devices, generator), devices) for _ in range(runs)]
                     for method in everyone
@@ -50,14 +50,14 @@ def optimised(runs: int, generator: np.random.Generator) -> Result:
                         for name, drawn in errors.items()
                     }
                     predicted = {method.name: 1000 * float(np.sqrt(method.expected(workload))) for method in everyone}
-                    best = [min(found[rival.name] for rival in rivals) for found in (measured, predicted)]
+                    best = [min(figures[rival.name] for rival in rivals) for figures in (measured, predicted)]
                     for name, value in measured.items():
                         row = [size, epsilon, workload, name, round(value, 3), f"{1 - value / best[0]:.1%}"]
-                        told_before = predicted.get(name)
-                        if told_before is None:
+                        expected = predicted.get(name)
+                        if expected is None:
                             row += [None, None]
                         else:
-                            row += [round(told_before, 3), f"{1 - told_before / best[1]:.1%}"]
+                            row += [round(expected, 3), f"{1 - expected / best[1]:.1%}"]
                         result.rows.append(row)
                 _check(result, size, epsilon)
                 step()
@@ -71,12 +71,12 @@ def _isotonic(errors: PrefixErrors, devices: Counts) -> PrefixErrors:
 
 def _check(result: Result, size: int, epsilon: float) -> None:
     """By the predicted values, which many runs agree with; few runs are too noisy for differences of a few per cent."""
-    found = {row[3]: row for row in result.rows if row[:3] == [size, epsilon, "all"]}
-    best = found["optimised: all"][6]
-    uniform = min(row[6] for name, row in found.items() if name.startswith("uniform"))
+    rows = {row[3]: row for row in result.rows if row[:3] == [size, epsilon, "all"]}
+    best = rows["optimised: all"][6]
+    uniform = min(row[6] for name, row in rows.items() if name.startswith("uniform"))
     result.expect(best <= 0.9 * uniform, f"{size} cells, epsilon {epsilon}: saves too little")
-    result.expect(best <= found["haar"][6], f"{size} cells, epsilon {epsilon}: above haar")
+    result.expect(best <= rows["haar"][6], f"{size} cells, epsilon {epsilon}: above haar")
     for workload in ("prefix", "short", "long"):
-        rows = {row[3]: row[6] for row in result.rows if row[:3] == [size, epsilon, workload]}
-        knows = rows[f"optimised: {workload}"] <= rows["optimised: all"] * 1.001
+        errors = {row[3]: row[6] for row in result.rows if row[:3] == [size, epsilon, workload]}
+        knows = errors[f"optimised: {workload}"] <= errors["optimised: all"] * 1.001
         result.expect(knows, f"{size} cells, epsilon {epsilon}: knowing {workload} does not help")

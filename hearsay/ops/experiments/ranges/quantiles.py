@@ -49,8 +49,8 @@ def deciles(quick: bool, random: Random) -> Result:
         for name in METHODS:
             mechanism = build({"mechanism": name, "epsilon": EPSILON, "domain": domain})
             cells = np.asarray(mechanism.domain.read({"value": np.clip(values, low, high)}))
-            found = [_one_run(mechanism, cells, random) for _ in range(runs)]
-            value, rank, stderr, covered = (float(np.mean(part)) for part in zip(*found, strict=True))
+            measured = [_one_run(mechanism, cells, random) for _ in range(runs)]
+            value, rank, stderr, covered = (float(np.mean(part)) for part in zip(*measured, strict=True))
             bound = rank_bound(float(np.tanh(EPSILON / 2)), bins, cells.size)
             result.rows.append(
                 [column, cells.size, bins, name, round(value, 2), round(rank, 5), round(stderr, 5), round(bound, 5),
@@ -63,10 +63,10 @@ def deciles(quick: bool, random: Random) -> Result:
 
 def _one_run(mechanism: Any, cells: NDArray[np.int64], random: Random) -> tuple[float, float, float, float]:
     estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
-    found = estimate.quantiles(RANKS)
+    measured = estimate.quantiles(RANKS)
     before = np.concatenate([[0.0], np.cumsum(np.bincount(cells, minlength=mechanism.domain.size)) / cells.size])
     true = np.searchsorted(before[1:], RANKS)
     # A cell holds a span of ranks; the found cell is right where the wanted rank lies in its span.
-    missed = np.maximum(before[found.cell] - RANKS, 0.0) + np.maximum(RANKS - before[found.cell + 1], 0.0)
-    covered = (found.low <= true) & (true <= found.high)
-    return np.abs(found.cell - true).max(), missed.max(), found.rank_stderr.mean(), covered.mean()
+    missed = np.maximum(before[measured.cell] - RANKS, 0.0) + np.maximum(RANKS - before[measured.cell + 1], 0.0)
+    covered = (measured.low <= true) & (true <= measured.high)
+    return np.abs(measured.cell - true).max(), missed.max(), measured.rank_stderr.mean(), covered.mean()

@@ -131,9 +131,9 @@ def _add(
 
 
 def _check_computed(result: Result) -> None:
-    found = {(row[0], row[1], row[2]): row[5] for row in result.rows}
+    measured = {(row[0], row[1], row[2]): row[5] for row in result.rows}
     for (size, epsilon), values in COMPUTED.items():
         for name, value in zip(NAMES, values, strict=True):
-            ours = found[size, epsilon, name]
+            ours = measured[size, epsilon, name]
             agrees = abs(ours / value - 1) < COMPUTED_TOLERANCE
             result.expect(agrees, f"{name} at {size} cells, epsilon {epsilon}: {ours} expected here, {value} elsewhere")
