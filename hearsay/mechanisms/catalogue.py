@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, one_of
 from hearsay.mechanisms.tables import Form, Home
 
 if TYPE_CHECKING:  # a device asks nothing
@@ -145,14 +145,14 @@ def parse_domain(table: Any) -> Any:
         raise SpecificationError(f"domain must be a table, got {type(table).__name__}")
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in DOMAINS:
-        raise SpecificationError(f"domain.kind must be one of {', '.join(DOMAINS)}, got {kind!r}")
+        raise SpecificationError(f"domain.kind must be one of {one_of(DOMAINS, kind)}, got {kind!r}")
     return DOMAINS[kind].load().parse(table)
 
 
 def create(name: Any, epsilon: Any, domain: Domain, options: Any) -> Mechanism:
     """The mechanism of that name on a domain."""
     if not isinstance(name, str) or name not in MECHANISMS:
-        raise SpecificationError(f"mechanism must be one of {', '.join(names())}, got {name!r}")
+        raise SpecificationError(f"mechanism must be one of {one_of(names(), name)}, got {name!r}")
     fitting = [listed for listed in MECHANISMS[name] if listed.form.fits(domain.kind, options)]
     if not fitting:
         raise SpecificationError(

@@ -1,6 +1,12 @@
 """Errors of the mathematics. Messages name the parameter, what is allowed and what was got; never a raw value."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 from hearsay.errors import HearsayError
+
+LISTED = 8  # a longer list of names is shortened
+_COMPARED = 40  # characters of what was given: comparing takes time in proportion to their number
 
 
 class MechanismError(HearsayError, ValueError):
@@ -38,3 +44,18 @@ class QueryError(MechanismError):
     """A question that this estimate cannot answer: wrong kind, empty or reversed range, outside the domain."""
 
     CODE = "query"
+
+
+def one_of(names: Iterable[str], got: object = "") -> str:
+    """Names as an error lists them: all, or where there are more than eight the three nearest to what was given.
+
+    >>> one_of(["grr", "hr", "hrr"], "hhr")
+    'grr, hr, hrr'
+    >>> one_of([f"mechanism{number}" for number in range(40)], "mechanism7")
+    'mechanism7, mechanism37, mechanism27 (and 37 others)'
+    """
+    every = list(names)
+    if len(every) <= LISTED:
+        return ", ".join(every)
+    near = get_close_matches(str(got)[:_COMPARED], every, n=3, cutoff=0.0)
+    return f"{', '.join(near)} (and {len(every) - len(near)} others)"

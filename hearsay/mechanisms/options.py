@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, one_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Opti
 
     def check(value: Any) -> Any:
         if value not in choices:
-            raise SpecificationError(f"options.{name} must be one of {', '.join(choices)}, got {value!r}")
+            raise SpecificationError(f"options.{name} must be one of {one_of(choices, value)}, got {value!r}")
         return value
 
     return Option(name, default, check, help)
@@ -75,6 +75,6 @@ def complete(declared: tuple[Option, ...], given: Any) -> dict[str, Any]:
     known = {option.name for option in declared}
     for name in given:
         if name not in known:
-            allowed = ", ".join(sorted(known)) or "none"
+            allowed = one_of(sorted(known), name) or "none"
             raise SpecificationError(f"options has the unknown key {name!r}; allowed: {allowed}")
     return {option.name: option.check(given.get(option.name, option.default)) for option in declared}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hearsay.mechanisms import catalogue
-from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.errors import QueryError, one_of
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
@@ -18,7 +18,7 @@ from hearsay.mechanisms.queries.view import View, factor_for
 
 # Control characters, line and paragraph separators, halves of characters: a question is one line. Joiners and spaces
 # that do not break are letters of labels.
-_UNSPEAKABLE = frozenset({"Cc", "Zl", "Zp", "Cs"})
+_CONTROL = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,12 @@ def parse(words: Sequence[str]) -> Question:
     """A question from its words."""
     if not words:
         raise QueryError(f"query must be one of {grammar()}, got nothing")
-    if any(unicodedata.category(letter) in _UNSPEAKABLE for word in words for letter in word):
+    if any(unicodedata.category(letter) in _CONTROL for word in words for letter in word):
         raise QueryError("query must hold no control characters")
     verb, *arguments = words
     if verb not in catalogue.QUERIES:
-        raise QueryError(f"query must be one of {grammar()}, got {verb!r}")
+        near = one_of(catalogue.QUERIES, verb)
+        raise QueryError(f"query must be one of {near}; `hearsay query --help` lists them all, got {verb!r}")
     problems = [problem for query in catalogue.queries(verb) if (problem := _wrong_words(query, arguments))]
     if len(problems) == len(catalogue.queries(verb)):
         raise QueryError(problems[0])
@@ -119,7 +120,7 @@ def check_reports(reports: int, minimum_reports: int) -> None:
 
 
 def query_for(question: Question, estimate: Estimate) -> type[Query]:
-    """The class that answers the verb for this estimate; the refusal names the mechanisms that could."""
+    """The class that answers the verb for this estimate; the error names the mechanisms that can answer it."""
     kinds = catalogue.queries(question.verb)
     problems = [kind.unsuited(estimate.domain) for kind in kinds]
     for kind, problem in zip(kinds, problems, strict=True):
@@ -128,10 +129,13 @@ def query_for(question: Question, estimate: Estimate) -> type[Query]:
     for problem in problems:
         if problem is not None and None not in problems:
             raise QueryError(problem)
-    what = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
+    needed = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
     able = catalogue.able(tuple(kind.NEEDS for kind in kinds), estimate.domain.kind)
-    others = f"; on a domain of kind {estimate.domain.kind}: {', '.join(able)}" if able else ""
-    raise QueryError(f"query {question.verb} needs a mechanism that knows {what}{others}")
+    advice = f"use {one_of(able)}" if able else "no mechanism has that"
+    raise QueryError(
+        f"the survey's mechanism cannot answer {question.verb}, which needs {needed}; on domains of kind "
+        f"{estimate.domain.kind} {advice}"
+    )
 
 
 def method_for(asked: str | None, default: str, kind: type[Query], estimate: Estimate) -> str:

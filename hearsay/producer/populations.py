@@ -8,6 +8,7 @@ import numpy as np
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.shapes import Shares, shares
+from hearsay.mechanisms.errors import one_of
 from hearsay.producer.errors import DistributionError
 
 
@@ -17,7 +18,7 @@ class Population:
     def __init__(self, name: str, domain: Domain, generator: np.random.Generator) -> None:
         if name not in domain.shapes():
             raise DistributionError(
-                f"distribution must be one of {', '.join(domain.shapes())} for a domain of kind {domain.kind}, "
+                f"distribution must be one of {one_of(domain.shapes(), name)} for a domain of kind {domain.kind}, "
                 f"got {name!r}"
             )
         self._name, self._domain, self._generator = name, domain, generator

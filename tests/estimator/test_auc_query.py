@@ -123,9 +123,11 @@ def test_refusals() -> None:
     assert refusal("auc", scores(), people=0, minimum_reports=100) == "no reports yet"
     assert "withheld until there are 100 reports, got 99" in refusal("auc", scores(), people=99, minimum_reports=100)
     assert "auc takes no argument, got 1" in refusal("auc 1", scores())
-    assert "auc needs a mechanism that knows the error of any sum" in refusal("auc", scores("olh"))
+    assert "cannot answer auc, which needs the error of any sum" in refusal("auc", scores("olh"))
     assert "count does not apply to auc, which is a chance" in refusal("auc", scores(), count=True)
-    assert "simultaneous applies to cdf, frequencies, top, got auc" in refusal("auc", scores(), simultaneous=True)
+    assert "simultaneous applies to cdf, histogram, frequencies, top, got auc" in refusal(
+        "auc", scores(), simultaneous=True
+    )
     assert "postprocess clip applies to" in refusal("auc", scores(), postprocess="clip")
 
 

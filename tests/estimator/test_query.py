@@ -174,9 +174,9 @@ class TestRefusals:
         ("estimate", "text", "says"),
         [
             (FIVE, "", "got nothing"),
-            (FIVE, "median", "query must be one of point V"),
+            (FIVE, "median", "query must be one of mean, means"),
             (FIVE, "average", "query must be one of"),
-            (FIVE, "mean", "knows the mean of the values or means of keys"),
+            (FIVE, "mean", "cannot answer mean, which needs the mean of the values or means of keys"),
             (FIVE, "marginal a", "needs a domain of kind attributes"),
             (FIVE, "point", "needs an argument"),
             (FIVE, "point 1 2", "one value for each of value"),
@@ -229,7 +229,7 @@ class TestRefusals:
     def test_a_mechanism_without_ranges_says_which_have_them(self) -> None:
         hrr = build({"mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 4}})
         state = hrr.fold(hrr.empty(), hrr.perturb(np.zeros(50, dtype=np.int64), seeded(1)))
-        with pytest.raises(QueryError, match="on a domain of kind ordinal: flat, haar, hierarchical"):
+        with pytest.raises(QueryError, match="on domains of kind ordinal use flat, haar, hierarchical"):
             answer(parse_text("range 0 2"), hrr.estimate(state))
 
     @given(st.text(max_size=40))

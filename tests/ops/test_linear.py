@@ -121,8 +121,8 @@ def test_surveys_without_a_workload_say_so(
         ("matrix", "query linear needs one coefficient per cell: the survey has no workload of its own"),
         (
             "haar",
-            "query linear needs a mechanism that knows the error of any sum of cells; on a domain of kind "
-            "ordinal: laplace-histogram, matrix",
+            "the survey's mechanism cannot answer linear, which needs the error of any sum of cells; on domains of "
+            "kind ordinal use laplace-histogram, matrix",
         ),
     ):
         table = f'name = "a"\nmechanism = "{mechanism}"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 4\n'

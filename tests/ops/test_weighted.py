@@ -105,8 +105,8 @@ def test_a_survey_without_weights_refuses(tmp_path: Path, capsys: pytest.Capture
         assert cli.run(["query", "--snapshot", str(tmp_path / "s"), "weighted", "2", "5"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line == (
-            "hearsay: query weighted needs a mechanism that knows weights (options.weights public or private); "
-            "on a domain of kind ordinal: metric-l1"
+            "hearsay: the survey's mechanism cannot answer weighted, which needs weights (options.weights public or "
+            "private); on domains of kind ordinal use metric-l1"
         )
 
 

@@ -9,6 +9,7 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.numbers import read_matrix
+from hearsay.mechanisms.errors import one_of
 
 _SHOWN = 600  # characters of a message: a survey may quote a value of any length
 
@@ -49,7 +50,7 @@ class _Answers(_Table):
     @classmethod
     def _method(cls, name: str) -> str:
         if name != "none" and name not in catalogue.methods():
-            raise ValueError(f"must be one of {', '.join(catalogue.methods())}, got {name!r}")
+            raise ValueError(f"must be one of {one_of(catalogue.methods(), name)}, got {name!r}")
         return name
 
 
@@ -118,7 +119,7 @@ def _explain(error: ValidationError) -> SurveyError:
             return SurveyError(f"{field} is missing", what=field, expected="given")
         case "extra_forbidden":
             table, form = ("survey", File) if len(location) == 1 else (str(location[0]), TABLES[str(location[0])])
-            allowed, key = ", ".join(sorted(form.model_fields)), repr(location[-1])
+            allowed, key = one_of(sorted(form.model_fields), location[-1]), repr(location[-1])
             text = printable(f"{table} has the unknown key {key}; allowed: {allowed}")
             return SurveyError(text, what=table, expected=allowed, got=printable(key))
         case "string_pattern_mismatch":

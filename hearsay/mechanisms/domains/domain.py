@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.shapes import SHAPES, draw_cells
-from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain, one_of
 
 MAXIMUM_CELLS = 1 << 28
 Indices = NDArray[np.int64]
@@ -96,7 +96,7 @@ def only(table: Mapping[str, Any], allowed: set[str], where: str = "domain") -> 
     """Refuse keys that nobody reads."""
     for key in table:
         if key not in allowed:
-            raise SpecificationError(f"{where} has the unknown key {key!r}; allowed: {', '.join(sorted(allowed))}")
+            raise SpecificationError(f"{where} has the unknown key {key!r}; allowed: {one_of(sorted(allowed), key)}")
 
 
 def check_columns(columns: Mapping[str, Any], needed: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, one_of
 
 Shares = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ SHAPES = tuple(_WEIGHTS)
 def shares(shape: str, size: int) -> Shares:
     """The probability of every cell of an axis."""
     if shape not in _WEIGHTS:
-        raise SpecificationError(f"distribution must be one of {', '.join(SHAPES)}, got {shape!r}")
+        raise SpecificationError(f"distribution must be one of {one_of(SHAPES, shape)}, got {shape!r}")
     weights = _WEIGHTS[shape](size)
     return weights / weights.sum()
 

@@ -12,7 +12,7 @@ import numpy as np
 from hearsay.mechanisms.domains.axes import AxesDomain
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
 from hearsay.mechanisms.domains.domain import as_list, only
-from hearsay.mechanisms.errors import QueryError, SpecificationError
+from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 
@@ -91,7 +91,7 @@ class AttributeDomain(AxesDomain):
     def attribute_number(self, name: str) -> int:
         """Which attribute a query names."""
         if name not in self.columns:
-            raise QueryError(f"attribute must be one of {', '.join(self.columns)}, got {name}")
+            raise QueryError(f"attribute must be one of {one_of(self.columns, name)}, got {name}")
         return self.columns.index(name)
 
     def cell(self, attributes: Attributes, index: int) -> dict[str, Any]:

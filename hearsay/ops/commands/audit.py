@@ -6,6 +6,7 @@ import click
 
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms import Mechanism, build, catalogue
+from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.audit.audit import CONFIDENCE, DRAWS, MAXIMUM_CELLS, Audit, audit, smaller
 from hearsay.ops.config import Settings
@@ -59,8 +60,8 @@ def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
         examples = [build({"mechanism": subject, **example}) for example in catalogue.examples(subject)]
         return [(f"{subject} ({number})", example) for number, example in enumerate(examples, start=1)]
     if not subject.endswith(".toml") and not Path(subject).exists():
-        known = ", ".join(catalogue.names())
-        raise OperationError(f"MECHANISM|SURVEY.toml must be a file or one of {known}, got {subject!r}")
+        near = one_of(catalogue.names(), subject)
+        raise OperationError(f"MECHANISM|SURVEY.toml must be a file or one of {near}, got {subject!r}")
     survey = load(subject)
     if survey.mechanism.domain.size <= MAXIMUM_CELLS:
         return [(survey.name, survey.mechanism)]

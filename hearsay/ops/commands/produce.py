@@ -10,6 +10,7 @@ from hearsay.collector.limits import FRAME_REPORTS
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.shapes import SHAPES
+from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
@@ -58,7 +59,9 @@ def command(
     """
     known = catalogue.shapes()
     if distribution is not None and distribution not in known:
-        raise click.BadParameter(f"{distribution!r} is not one of {', '.join(known)}.", param_hint="'--distribution'")
+        raise click.BadParameter(
+            f"{distribution!r} is not one of {one_of(known, distribution)}.", param_hint="'--distribution'"
+        )
     if values_file is not None and distribution is not None:
         raise click.UsageError("--values and --distribution exclude each other")
     if single and frame is not None:

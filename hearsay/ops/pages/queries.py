@@ -6,7 +6,7 @@ from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.queries.query import Query
 from hearsay.ops.pages.reference import page, table
 
-_HEADER = ("query", "asks for", "needs a mechanism that knows", "`--count`", "`--simultaneous`", "post-processing")
+_HEADER = ("query", "asks for", "needs", "`--count`", "`--simultaneous`", "post-processing")
 
 
 def queries_page() -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, one_of
 from hearsay.mechanisms.key_value.pairs import Pairs
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class PairLaw:
     def named(cls, name: str, keys: int, spread: float = 0.0) -> "PairLaw":
         """One of the paper's."""
         if name not in _LAWS:
-            raise SpecificationError(f"distribution must be one of {', '.join(LAWS)}, got {name!r}")
+            raise SpecificationError(f"distribution must be one of {one_of(LAWS, name)}, got {name!r}")
         return cls(*_LAWS[name](keys), spread)
 
     def draw(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
