@@ -8,10 +8,16 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
+from hearsay.collector.roles import COLLECTOR, ESTIMATOR, ROLES, SERVER, WORKER, Role
 from hearsay.ops.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Part = TypeVar("Part", bound="DataclassInstance")
 
 ENVIRONMENT_PREFIX = "HEARSAY_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -60,18 +66,23 @@ def _is_prefix(text: str) -> bool:
     return 0 < len(text) <= 32 and all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in text)
 
 
+_SERVICES = tuple(role for role in ROLES if role.beats)  # what connects to the server and reads surveys
 _port = partial(_integer, 1, 65535)
 _redis_url = partial(_text, f"a URL that starts with {', '.join(f'{s}://' for s in URL_SCHEMES)}", _is_redis_url)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One row of the table. The default is written as a person would type it; empty means `otherwise`."""
+    """One row of the table. The default is written as a person would type it; empty means `otherwise`.
+
+    The commands of `roles` have it as a flag. A role gets what its own settings class names (`Settings.part`).
+    """
 
     name: str
     default: str
     help: str
     parse: Callable[[str], Any]
+    roles: tuple[Role, ...] = ()
     otherwise: str = ""
     secret: bool = False
 
@@ -90,6 +101,7 @@ TABLE = (
         "",
         "The Redis or Valkey server that holds streams and accumulators; wins over the embedded server.",
         _redis_url,
+        roles=_SERVICES,
         otherwise="the embedded server on redis-port",
         secret=True,
     ),
@@ -98,41 +110,59 @@ TABLE = (
         "",
         "The server for RQ's queue, where it is another one (RQ does not run on Redis Cluster).",
         _redis_url,
+        roles=(COLLECTOR, WORKER),
         otherwise="the same as redis-url",
         secret=True,
     ),
-    Setting("redis_port", "6399", "The port of the embedded server.", _port),
+    Setting("redis_port", "6399", "The port of the embedded server.", _port, roles=ROLES),
     Setting(
         "redis_maxmemory",
         "0",
         "The embedded server's memory limit, such as 2gb; producers pause well below it. 0: no limit.",
         partial(_text, "a size such as 512mb or 2gb", lambda text: text[:1].isdecimal() and text.isalnum()),
+        roles=(SERVER,),
     ),
     Setting(
         "prefix",
         "hs",
         "What every Redis key starts with, so that deployments can share a server.",
         partial(_text, "1 to 32 letters, digits, - or _", _is_prefix),
+        roles=_SERVICES,
     ),
     Setting(
         "queue",
         "hearsay",
         "The name of the RQ queue that fold jobs go through; the prefix is added to it.",
         partial(_text, "1 to 32 letters, digits, - or _", _is_prefix),
+        roles=(COLLECTOR, WORKER),
     ),
-    Setting("data_dir", "var", "The directory for snapshots and the embedded server's files.", Path),
-    Setting("workers", "2", "How many worker processes `hearsay work` keeps running.", partial(_integer, 1, 256)),
+    Setting(
+        "data_dir",
+        "var",
+        "The directory for snapshots and the embedded server's files.",
+        Path,
+        roles=(SERVER, ESTIMATOR),
+    ),
+    Setting(
+        "workers",
+        "2",
+        "How many worker processes `hearsay work` keeps running.",
+        partial(_integer, 1, 256),
+        roles=(WORKER,),
+    ),
     Setting(
         "lease_s",
         "20",
         "How long a range may be out with a worker before the collector enqueues it again.",
         partial(_seconds, 0.5, 3600),
+        roles=(COLLECTOR,),
     ),
     Setting(
         "plugins",
         "",
         "Modules with the tables of further families, separated by commas.",
         str,
+        roles=_SERVICES,
         otherwise="none",
     ),
     Setting(
@@ -140,20 +170,25 @@ TABLE = (
         "1",
         "How often the estimator materialises estimates and writes snapshots.",
         partial(_seconds, 0.05, 86400),
+        roles=(ESTIMATOR,),
     ),
-    Setting("host", "127.0.0.1", "The address that the estimator's API and metrics listen on.", str),
-    Setting("port", "8787", "The port that the estimator's API and metrics listen on.", _port),
+    Setting(
+        "host", "127.0.0.1", "The address that the estimator's API and metrics listen on.", str, roles=(ESTIMATOR,)
+    ),
+    Setting("port", "8787", "The port that the estimator's API and metrics listen on.", _port, roles=(ESTIMATOR,)),
     Setting(
         "dead_letter_payload",
         "no",
         "Keep the payload of rejected entries in dead letters. A broken device may have sent its raw value.",
         _flag,
+        roles=(WORKER,),
     ),
     Setting(
         "log_level",
         "info",
         "How much is logged (JSON lines on stderr).",
         partial(_text, f"one of {', '.join(LOG_LEVELS)}", lambda text: text in LOG_LEVELS),
+        roles=ROLES,
     ),
 )
 BY_NAME = {setting.name: setting for setting in TABLE}
@@ -192,6 +227,10 @@ class Settings:
             values["queue_url"] = values["redis_url"]
         values["plugins"] = values["plugins"] or ""
         return cls(**values, own_server=own_server)
+
+    def part(self, kind: type[Part]) -> Part:
+        """A role's own settings, each taken from the setting of its name."""
+        return kind(**{entry.name: getattr(self, entry.name) for entry in fields(kind)})
 
     @property
     def snapshots_dir(self) -> Path:

@@ -13,14 +13,17 @@ from hearsay.collector.store.registry import Registry
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """What workers are told: one line of JSON on their standard input, where no other process sees a password."""
+    """What a worker takes of the settings, by their names.
+
+    It gets them as one line of JSON on its standard input, where no other process sees a password.
+    """
 
     redis_url: str = field(repr=False)
     queue_url: str = field(repr=False)
     prefix: str = PREFIX
     queue: str = QUEUE
-    keep_payloads: bool = False
-    plugins: str | None = None
+    dead_letter_payload: bool = False
+    plugins: str = ""
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"

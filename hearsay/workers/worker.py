@@ -37,7 +37,7 @@ def run(settings: WorkerSettings) -> None:
     """Work until told to stop."""
     load_plugins(settings.plugins)
     client = connect(settings.redis_url)
-    context = Context(client, settings.prefix, settings.keep_payloads)
+    context = Context(client, settings.prefix, settings.dead_letter_payload)
     set_current(context)
     connection = redis.Redis.from_url(settings.queue_url)
     queue = fold_queue(connection, settings.prefix, settings.queue, FoldJob)

@@ -1,11 +1,18 @@
 """Flag, then environment, then default; secrets are never shown."""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
+import click
 import pytest
+from click.testing import CliRunner
 
+from hearsay.collector import roles
+from hearsay.ops import config
+from hearsay.ops.commands import estimate
 from hearsay.ops.config import TABLE, Settings, without_password
 from hearsay.ops.errors import ConfigurationError
+from hearsay.ops.terminal import options
+from hearsay.workers.context import WorkerSettings
 
 
 def test_flag_wins_over_environment_over_default() -> None:
@@ -77,3 +84,40 @@ def test_passwords_are_never_shown(url: str, shown: str) -> None:
     assert "hunter2" not in repr(settings)
     assert "hunter2" not in str(settings.shown())
     assert settings.shown()["redis_url"] == shown
+
+
+def test_a_new_setting_reaches_its_role_by_its_row_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command has the flag, and the role gets the value under the name that it asks for."""
+    row = config.Setting("patience_s", "3", "How long to wait.", float, roles=(roles.COLLECTOR,))
+    monkeypatch.setattr(config, "TABLE", (*config.TABLE, row))
+    monkeypatch.setattr(options, "TABLE", config.TABLE)
+    monkeypatch.setitem(config.BY_NAME, row.name, row)
+
+    @dataclass(frozen=True)
+    class Extended(Settings):
+        patience_s: float
+
+    @dataclass(frozen=True)
+    class OfTheRole:
+        prefix: str
+        patience_s: float
+
+    monkeypatch.setattr(options, "Settings", Extended)
+    got: list[OfTheRole] = []
+
+    @click.command()
+    @options.uses_of(roles.COLLECTOR)
+    def collect(settings: Settings) -> None:
+        got.append(settings.part(OfTheRole))
+
+    CliRunner().invoke(collect, ["--patience-s", "7", "--prefix", "test"], catch_exceptions=False)
+    CliRunner().invoke(collect, [], env={"HEARSAY_PATIENCE_S": "5"}, catch_exceptions=False)
+    assert got == [OfTheRole("test", 7.0), OfTheRole("hs", 5.0)]
+    assert not any(option.name == "patience_s" for option in estimate.command.params)
+
+
+@pytest.mark.parametrize("kind", [WorkerSettings], ids=lambda kind: kind.__name__)
+def test_roles_name_settings_that_there_are(kind: type) -> None:
+    types = {entry.name: entry.type for entry in fields(Settings)}
+    for entry in fields(kind):
+        assert types[entry.name] == entry.type, entry.name

@@ -10,12 +10,12 @@ from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.store.connect import connect
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry_patiently
-from hearsay.ops.terminal.options import SERVER, uses
+from hearsay.ops.terminal.options import uses_of
 from hearsay.ops.terminal.stopping import stopping
 
 
 @click.command()
-@uses(*SERVER, "queue_url", "queue", "lease_s", "plugins", "log_level")
+@uses_of(COLLECTOR)
 def command(settings: Settings) -> None:
     """Cut streams into ranges and hand them to the workers.
 

@@ -12,12 +12,12 @@ from hearsay.estimator.serving.service import serve
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.server.connection import open_registry_patiently
-from hearsay.ops.terminal.options import SERVER, uses
+from hearsay.ops.terminal.options import uses_of
 from hearsay.ops.terminal.stopping import stopping
 
 
 @click.command()
-@uses(*SERVER, "data_dir", "period_s", "host", "port", "plugins", "log_level")
+@uses_of(ESTIMATOR)
 def command(settings: Settings) -> None:
     """Materialise estimates, write snapshots, serve metrics and the API.
 

@@ -6,17 +6,18 @@ import os
 import click
 
 from hearsay.collector import logs
+from hearsay.collector.roles import SERVER
 from hearsay.ops.config import Settings, without_password
 from hearsay.ops.errors import EmbeddedServerError
 from hearsay.ops.server.embedded import command_line, find_server, port_taken
-from hearsay.ops.terminal.options import uses
+from hearsay.ops.terminal.options import uses_of
 from hearsay.ops.terminal.stopping import stopping
 
 log = logging.getLogger(__name__)
 
 
 @click.command()
-@uses("redis_port", "redis_maxmemory", "data_dir", "log_level")
+@uses_of(SERVER)
 def command(settings: Settings) -> None:
     """Run the embedded server in the foreground.
 

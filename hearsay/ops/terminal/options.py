@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from hearsay.ops.config import BY_NAME, Settings
+from hearsay.collector.roles import Role
+from hearsay.ops.config import BY_NAME, TABLE, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SERVER = ("redis_url", "redis_port", "prefix")
@@ -36,6 +37,11 @@ def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return with_settings
 
     return decorate
+
+
+def uses_of(role: Role) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The same for the command of a role: the flags of every setting that the table gives to it."""
+    return uses(*(setting.name for setting in TABLE if role in setting.roles))
 
 
 class NumberRange(click.FloatRange):
