@@ -19,7 +19,7 @@ from hearsay.ops.operate.jobs import forget_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
-from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, counted, print_json, print_table
 
@@ -74,7 +74,13 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
 @command.command()
 @click.argument("names", metavar="NAME|SURVEY.toml...", nargs=-1, required=True)
 @click.option("--shuffled", type=int, metavar="N", help="Also say what N reports that were shuffled together promise.")
-@click.option("--delta", type=float, default=1e-6, show_default=True, help="The delta of that promise.")
+@click.option(
+    "--delta",
+    type=NumberRange(0, 1, min_open=True, max_open=True),
+    default=1e-6,
+    show_default=True,
+    help="The delta of that promise.",
+)
 @json_option
 @uses(*SERVER, "plugins")
 def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta: float, as_json: bool) -> None:
