@@ -29,6 +29,7 @@ FAMILIES = (
     "counts",
     "key_value",
     "means",
+    "text",
     "ranges.planned_grid",  # last, so that the examples of `hierarchical` that were there before keep their numbers
 )
 

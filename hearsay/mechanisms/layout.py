@@ -94,6 +94,7 @@ class Layout:
 
     variants: tuple[Variant, ...]
     selector: str | None = None
+    same_length: bool = False  # every single report takes as many bytes as the longest: its length tells nothing
 
     @classmethod
     def of(cls, *scalars: Scalar, vector: Vector | None = None) -> "Layout":

@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[dict[str, Any], str, int | None]] = {
     "key-value": ({"keys": 4, "low": 0, "high": 9}, "bob,1,4.5", 2),
     "items": ({"kind": "key-value", "keys": 4, "values": False}, "bob,1", 1),
     "number": ({"low": 0, "high": 9}, "3.5", 0),
+    "text": ({"length": 8}, "tea", None),
 }
 CASES = [pytest.param({"kind": kind, **table}, row, place, id=kind) for kind, (table, row, place) in KINDS.items()]
 

@@ -72,12 +72,17 @@ class Codec:
             part = select(reports, rows)
             if self.single_integer:
                 numbers = (variant.symbols(part) + self.offsets[index]).tolist()
-                payloads = [msgpack.packb(number) for number in numbers]
+                payloads = [self._integer(number) for number in numbers]
             else:
                 payloads = [msgpack.packb(self._prefix(index) + row.tobytes()) for row in variant.rows(part)]
             for row, payload in zip(rows.tolist(), payloads, strict=True):
                 result[row] = payload
         return result
+
+    def _integer(self, number: int) -> bytes:
+        """A single report as a msgpack integer: the shortest form, or for all reports that of the largest."""
+        width = len(msgpack.packb(int(self.offsets[-1]) - 1)) if self.layout.same_length else 1
+        return msgpack.packb(number) if width == 1 else bytes([_INTEGER_HEADERS[width]]) + number.to_bytes(width - 1)
 
     def encode_frame(self, reports: Reports) -> bytes:
         """All reports in one frame; their order within it is not kept, since folding needs none."""

@@ -34,6 +34,7 @@ class Domain(ABC):
     KEYS: ClassVar[str]  # what a survey's `[domain]` table says of it, as the documentation writes it
     VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
     EXCLUSIVE: ClassVar[bool] = True  # every device counts in exactly one cell, so that the true shares sum to one
+    UNLISTED: ClassVar[str] = ""  # why not every value has a share of its own, and what to ask instead
 
     @property
     def kind(self) -> str:

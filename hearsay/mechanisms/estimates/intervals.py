@@ -53,18 +53,17 @@ def variance(spreads: Sequence[Spread], f: Number) -> Floats:
 
 
 def score(
-    value: Floats, spreads: Sequence[Spread], reports: int, step: Number, most: Number = 1.0
+    value: Floats, spreads: Sequence[Spread], reports: int, step: Number, most: Number = 1.0, z: float = Z95
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends of the score interval; `most` is the largest share there can be."""
-    half = np.asarray(step) / (2 * max(reports, 1))
-    lows = [-_end(half - value, spread.mirrored(), reports, -np.asarray(most), most) for spread in spreads]
-    highs = [_end(value + half, spread, reports, 0.0, most) for spread in spreads]
+    """Lower and upper ends of the score interval; `most` is the largest share there can be, `z` standard errors."""
+    half, k = np.asarray(step) / (2 * max(reports, 1)), z**2 / max(reports, 1)
+    lows = [-_end(half - value, spread.mirrored(), k, -np.asarray(most), most) for spread in spreads]
+    highs = [_end(value + half, spread, k, 0.0, most) for spread in spreads]
     return np.minimum.reduce(lows), np.maximum.reduce(highs)
 
 
-def _end(v: Floats, spread: Spread, reports: int, least: Number, width: Number) -> Floats:
-    """The largest f with f - v <= sqrt(k V(f)), k = 1.96^2/n, where shares lie in least..least + width."""
-    k = Z95**2 / max(reports, 1)
+def _end(v: Floats, spread: Spread, k: float, least: Number, width: Number) -> Floats:
+    """The largest f with f - v <= sqrt(k V(f)), k = z^2/n, where shares lie in least..least + width."""
     top = np.asarray(least) + width
     at_least, at_most = v + np.sqrt(k * spread(least)), v + np.sqrt(k * spread(top))
     rest = np.maximum(1 - k * np.asarray(spread.square), 1e-12)

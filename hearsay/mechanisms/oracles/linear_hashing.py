@@ -132,17 +132,21 @@ class LinearHashing(FrequencyOracle, BucketCoin):
             symbols = [character << np.uint32(1) | sign for character, sign in self.shown(reports)]
             add_each(state["sum"], state["count"], np.sort(np.concatenate(symbols or [np.zeros(0, dtype=np.uint32)])))
             return state
-        signs = np.zeros(2 * self.characters, dtype=np.int64)  # characters with sign +, then with sign -
-        if self.t > 2 and self.seen == self.buckets - 1:
-            for shown in self._all_shown(reports):
-                count_scattered(signs, shown)
-        else:
-            for character, sign in self.shown(reports):
-                count_into(signs, character | sign.astype(np.uint32) << np.uint32(self.bits))
-        plus, minus = signs[: self.characters], signs[self.characters :]
+        plus, minus = self.signs(reports)
         state["sum"] += plus - minus
         state["count"] += plus + minus
         return state
+
+    def signs(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often the reports show each character with sign +, and with sign -."""
+        counts = np.zeros(2 * self.characters, dtype=np.int64)
+        if self.t > 2 and self.seen == self.buckets - 1:
+            for shown in self._all_shown(reports):
+                count_scattered(counts, shown)
+        else:
+            for character, sign in self.shown(reports):
+                count_into(counts, character | sign.astype(np.uint32) << np.uint32(self.bits))
+        return counts[: self.characters], counts[self.characters :]
 
     def shown(self, reports: Reports) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint8]]]:
         """Every character that the reports show, with its sign bit."""

@@ -62,6 +62,10 @@ class Frequencies(Query):
     HELP = "the share of every value, in domain order"
     NEEDS, MANY, METHODS = Points, True, _METHODS
 
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return f"query {cls.NAME} lists every value: {domain.UNLISTED}" if domain.UNLISTED else None
+
     def answers(self, domain: Domain) -> int:
         return domain.size
 

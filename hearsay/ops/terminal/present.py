@@ -86,7 +86,8 @@ def show(value: Any) -> str:
         return " .. ".join(show(part) for part in value)
     if isinstance(value, dict):
         return ", ".join(f"{name} {show(part)}" for name, part in value.items())
-    return str(value)
+    # What devices wrote may hold characters that move a terminal's cursor or turn its direction.
+    return "".join(letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in str(value))
 
 
 def _is_number(text: str) -> bool:

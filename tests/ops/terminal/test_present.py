@@ -16,6 +16,8 @@ from hearsay.ops.terminal.present import counted, notes, print_answers, print_js
         (1234567, "1,234,567"),
         (0.123456, "0.1235"),
         (1e-7, "1e-07"),
+        ("caf\u00e9 \u6771", "caf\u00e9 \u6771"),
+        ("\x1b[2Jred\u202e", "\\x1b[2Jred\\u202e"),
         (9085.4, "9085"),
         (28_671.3, "28,671"),
         (-138_912.7, "-138,913"),

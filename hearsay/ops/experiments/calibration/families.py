@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hearsay.ops.experiments.calibration import attributes, coverage, grids, pairs
+from hearsay.ops.experiments.calibration import attributes, coverage, grids, pairs, texts
 from hearsay.ops.experiments.calibration import cases as cells
 from hearsay.ops.experiments.calibration.tally import Measurement
 
@@ -99,6 +99,17 @@ FAMILIES = (
         grids.measure,
         _grid_runs,
         "heavy, rare, empty: the fullest cell, cells of 1-5, cells of nobody; range: boxes",
+    ),
+    Family(
+        "texts",
+        "Texts: coverage of 95% intervals in percent, and mean squared z",
+        texts.TEXTS,
+        texts.KINDS,
+        "",
+        texts.cases,
+        texts.measure,
+        lambda case, runs: runs,
+        "heavy, rare, empty: the most frequent text, texts of 1-5 devices, texts of nobody",
     ),
 )
 

@@ -1,0 +1,66 @@
+"""`olh` over the buckets of one question, with one count for the whole question instead of one for each character.
+
+Device and report are those of `olh`. Each character is divided by the expected count n m/(K - 1), which costs nothing
+where no bucket holds a large part of the reports, and halves the state.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.domains.cells import categorical
+from hearsay.mechanisms.exact.counting import FEW
+from hearsay.mechanisms.layout import Reports, length_of
+from hearsay.mechanisms.oracles.covering_hashing import NUMBERED_OLH, CoveringOLH
+from hearsay.mechanisms.oracles.linear_hashing import OLH
+
+
+@dataclass(frozen=True)
+class BucketOracle(CoveringOLH):
+    """Sums of signs by character, and how many reports there are."""
+
+    @classmethod
+    def best(cls, size: int, epsilon: float) -> Self:
+        """With the number of buckets that the other mechanisms' parts would choose."""
+        numbered = NUMBERED_OLH.fullmatch(CoveringOLH.best_inside(size, epsilon))
+        t, named = numbered.groups() if numbered else (OLH.over(size, epsilon).t, None)
+        return cls.create(epsilon, categorical(size), {"t": int(t), "named": int(named or 1)})
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"named" if self.counts_values else "sum": (self.characters,), "n": (1,)}
+
+    def reports(self, state: State) -> int:
+        return int(state["n"][0])
+
+    def has_own_counts(self, reports: int) -> bool:
+        return False
+
+    def fold(self, state: State, reports: Reports) -> State:
+        if self.counts_values:
+            return super().fold(state, reports)
+        state["n"] += length_of(reports)
+        if self.named > 1:
+            super().fold({"sum": state["sum"], "count": np.zeros_like(state["sum"])}, reports)
+        elif length_of(reports) * self.seen * FEW < 2 * self.characters:
+            for character, sign in self.shown(reports):
+                np.add.at(state["sum"], character, 1 - 2 * sign.astype(np.int64))
+        else:
+            plus, minus = self.signs(reports)
+            state["sum"] += plus - minus
+        return state
+
+    def channel_of(self, values: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """P(report | value) for some values only."""
+        inside, outside = map(float, self._exact())
+        vectors = np.arange(1, self.characters, dtype=np.uint32)
+        rows = []
+        for value in values:
+            hashed = self.hashed(vectors, np.full(vectors.size, value, dtype=np.uint32)).astype(np.int64)
+            named = (hashed[:, None] ^ np.arange(self.buckets)) < self.named
+            rows.append(np.where(named, inside, outside).reshape(-1) / vectors.size)
+        return np.array(rows)

@@ -1,0 +1,238 @@
+"""Texts as codes: a fixed number of bytes for every text, and for the one value *outside*.
+
+Every symbol of a text takes w bits. 0 is the end and fills what is left, all ones is *outside*; the symbols of the
+alphabet are numbered from 1. So w = ceil(log2(A + 2)) bits for A symbols. With UTF-8 bytes as symbols w = 8: no text
+has the byte 0 (a NUL makes a text outside) or 255. The bits are cut into bytes, padded with zeros.
+
+A prefix of a code is searched byte by byte. `step` says which bytes may follow: from the state of a prefix, the state
+of each of its 256 extensions, or `IMPOSSIBLE` where no text's code begins so.
+"""
+
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Octets = NDArray[np.uint8]
+States = NDArray[np.int64]
+IMPOSSIBLE, ENDED = -1, -2
+_LONGEST_DECOMPOSITION = 4  # code points that one code point of a normalised text is made of at most
+_ROWS_AT_ONCE = 1 << 14  # texts whose bits are laid out at once: bounds the memory
+
+
+@dataclass(frozen=True)
+class Code(ABC):
+    """The code of texts of at most `length` symbols; with `cut` longer ones lose their end, else they are outside."""
+
+    length: int
+    cut: bool
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """w: bits of a symbol."""
+
+    @property
+    def size(self) -> int:
+        """G: bytes of a code."""
+        return -(-self.length * self.bits // 8)
+
+    @cached_property
+    def outside(self) -> Octets:
+        """The code of what is no text of the domain: the symbol of all ones, then padding."""
+        ones = np.zeros(8 * self.size, dtype=np.uint8)
+        ones[: self.bits] = 1
+        return np.packbits(ones)
+
+    def encode(self, texts: Sequence[str]) -> Octets:
+        """One code for every text, len(texts) x G; the work for a text is bounded, however long it is."""
+        return self._encoded([self._normalised(text) for text in texts])
+
+    def _normalised(self, text: str) -> str:
+        """NFC of what can matter: what is longer than this is too long in any form."""
+        text = text[: _LONGEST_DECOMPOSITION * (self.characters + 1)]
+        return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+    @property
+    @abstractmethod
+    def characters(self) -> int:
+        """How many code points a text has at most."""
+
+    @abstractmethod
+    def _encoded(self, texts: list[str]) -> Octets:
+        """The codes of normalised texts."""
+
+    def decode(self, code: Octets) -> str | None:
+        """The text whose code this is; None where it is no text's."""
+        text = self._decoded(code)
+        if text is None or not np.array_equal(self.encode([text])[0], code):
+            return None
+        return text
+
+    @abstractmethod
+    def _decoded(self, code: Octets) -> str | None:
+        """The text that the code spells, if any; it may have another code of its own."""
+
+    @abstractmethod
+    def start(self) -> int:
+        """The state of the empty prefix."""
+
+    @abstractmethod
+    def step(self, level: int, states: States) -> States:
+        """States of all extensions by byte number `level` (from 1): a row for each prefix, a column for each byte."""
+
+
+def _utf8_table() -> NDArray[np.int8]:
+    """Next state by state and byte: 0 between characters, 1..3 bytes to come, 4..7 after E0, ED, F0, F4, 8 ended."""
+    table = np.full((9, 256), IMPOSSIBLE, dtype=np.int8)
+    table[0, 0x01:0x80] = 0
+    table[0, 0xC2:0xE0] = 1
+    table[0, 0xE0:0xF0], table[0, 0xE0], table[0, 0xED] = 2, 4, 5
+    table[0, 0xF0:0xF5], table[0, 0xF0], table[0, 0xF4] = 3, 6, 7
+    for state, after in ((1, 0), (2, 1), (3, 2)):
+        table[state, 0x80:0xC0] = after
+    table[4, 0xA0:0xC0], table[5, 0x80:0xA0] = 1, 1
+    table[6, 0x90:0xC0], table[7, 0x80:0x90] = 2, 2
+    table[0, 0] = table[_UTF8_ENDED, 0] = _UTF8_ENDED
+    return table
+
+
+_UTF8_ENDED = 8
+_UTF8 = _utf8_table()
+
+
+@dataclass(frozen=True)
+class Utf8(Code):
+    """The symbols are the bytes of UTF-8."""
+
+    @property
+    def bits(self) -> int:
+        return 8
+
+    @property
+    def characters(self) -> int:
+        return self.length
+
+    def _encoded(self, texts: list[str]) -> Octets:
+        outside = self.outside.tobytes()
+        rows = [self._octets(text) for text in texts]
+        joined = b"".join(outside if row is None else row.ljust(self.length, b"\0") for row in rows)
+        return np.frombuffer(joined, dtype=np.uint8).reshape(len(texts), self.length)
+
+    def _octets(self, text: str) -> bytes | None:
+        octets = text.encode("utf-8", "surrogatepass")
+        if len(octets) > self.length:
+            if not self.cut:
+                return None
+            end = self.length
+            while octets[end] & 0xC0 == 0x80:
+                end -= 1
+            octets = octets[:end]
+        if b"\0" in octets:
+            return None
+        try:
+            octets.decode()
+        except UnicodeDecodeError:  # half of a surrogate pair
+            return None
+        return octets
+
+    def _decoded(self, code: Octets) -> str | None:
+        try:
+            return code.tobytes().rstrip(b"\0").decode()
+        except UnicodeDecodeError:
+            return None
+
+    def start(self) -> int:
+        return 0
+
+    def step(self, level: int, states: States) -> States:
+        return _UTF8[states].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Symbols(Code):
+    """The symbols are those of a declared alphabet, of one or several characters; the longest match comes first."""
+
+    alphabet: tuple[str, ...]
+
+    @cached_property
+    def bits(self) -> int:
+        return (len(self.alphabet) + 1).bit_length()
+
+    @cached_property
+    def characters(self) -> int:
+        return self.length * max(map(len, self.alphabet))
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {symbol: number for number, symbol in enumerate(self.alphabet, start=1)}
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, sorted(self.alphabet, key=len, reverse=True))), re.DOTALL)
+
+    def _encoded(self, texts: list[str]) -> Octets:
+        parts = [self._packed(texts[start : start + _ROWS_AT_ONCE]) for start in range(0, len(texts), _ROWS_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.size), dtype=np.uint8)
+
+    def _packed(self, texts: list[str]) -> Octets:
+        rows = [self._spelled(text) for text in texts]
+        lengths = np.array([-1 if row is None else len(row) for row in rows])
+        numbers = np.zeros((len(rows), self.length), dtype=np.uint32)
+        numbers[np.arange(self.length) < lengths[:, None]] = [number for row in rows for number in row or ()]
+        places = np.arange(self.bits - 1, -1, -1, dtype=np.uint32)
+        bits = (numbers[:, :, None] >> places & np.uint32(1)).astype(np.uint8).reshape(len(rows), -1)
+        packed = np.packbits(bits, axis=1)
+        packed[lengths < 0] = self.outside
+        return packed
+
+    def _spelled(self, text: str) -> list[int] | None:
+        """The numbers of a text's symbols; None: it is outside."""
+        numbers: list[int] = []
+        end = 0
+        while end < len(text):
+            match = self._pattern.match(text, end)
+            if match is None:
+                return None
+            if len(numbers) == self.length:
+                return numbers if self.cut else None
+            numbers.append(self._numbers[match.group()])
+            end = match.end()
+        return numbers
+
+    def _decoded(self, code: Octets) -> str | None:
+        bits = np.unpackbits(code)[: self.length * self.bits].reshape(self.length, self.bits).astype(np.int64)
+        numbers = (bits @ (1 << np.arange(self.bits - 1, -1, -1))).tolist()
+        spelled = numbers[: numbers.index(0)] if 0 in numbers else numbers
+        return (
+            None
+            if any(number > len(self.alphabet) for number in spelled)
+            else "".join(self.alphabet[number - 1] for number in spelled)
+        )
+
+    def start(self) -> int:
+        return 0
+
+    def step(self, level: int, states: States) -> States:
+        """A state is the number that the bits of the unfinished symbol make, or `ENDED`."""
+        w, most = self.bits, len(self.alphabet)
+        symbol_number, bits = divmod(8 * (level - 1), w)
+        ended = np.broadcast_to((states == ENDED)[:, None], (states.size, 256)).copy()
+        value = np.maximum(states, 0)[:, None] << 8 | np.arange(256)
+        possible = np.broadcast_to((states != IMPOSSIBLE)[:, None], value.shape).copy()
+        bits += 8
+        while bits >= w:
+            bits -= w
+            symbol, value = value >> bits, value & (1 << bits) - 1
+            ended |= symbol_number >= self.length
+            possible &= np.where(ended, symbol == 0, symbol <= most)
+            ended |= symbol == 0
+            symbol_number += 1
+        ended |= symbol_number >= self.length
+        possible &= np.where(ended, value == 0, value << w - bits <= most)
+        return np.where(possible, np.where(ended, ENDED, value), IMPOSSIBLE)

@@ -1,0 +1,118 @@
+"""Texts: any text is a value, and what a survey's alphabet or length does not allow is the one value *outside*.
+
+A device with such a text reports like any other: silence, or an error, would tell that its text is unusual.
+"""
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, check_columns, only
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.text.code import Code, Octets, Symbols, Utf8
+from hearsay.mechanisms.text.words import simulated_words
+
+LONGEST = 256
+MOST_SYMBOLS = 65_534  # numbers of 16 bits, but for the end and *outside*
+_BYTES = "bytes"
+_OVERLONG = ("outside", "cut")
+
+
+@dataclass(frozen=True)
+class Text(Domain):
+    """Texts of at most `length` symbols; `alphabet` None stands for the bytes of UTF-8."""
+
+    length: int
+    alphabet: tuple[str, ...] | None = None
+    overlong: str = "outside"
+    KIND: ClassVar[str] = "text"
+    KEYS: ClassVar[str] = '`length`; and, if wanted, `alphabet` ("bytes"), `overlong` ("outside")'
+    VALUE: ClassVar[str] = "a text; one that is too long or has other symbols counts as outside"
+    UNLISTED: ClassVar[str] = "nobody listed the texts; ask top 10"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("value",)
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        only(table, {"kind", "length", "alphabet", "overlong"})
+        length, overlong = table.get("length"), table.get("overlong", _OVERLONG[0])
+        if type(length) is not int or not 1 <= length <= LONGEST:
+            raise SpecificationError(f"domain.length must be an integer in 1..{LONGEST}, got {length!r}")
+        if overlong not in _OVERLONG:
+            raise SpecificationError(f"domain.overlong must be one of {', '.join(_OVERLONG)}, got {overlong!r}")
+        return cls(length, _alphabet(table.get("alphabet", _BYTES)), overlong)
+
+    def table(self) -> dict[str, Any]:
+        return {"kind": self.KIND, "length": self.length, "alphabet": self._written, "overlong": self.overlong}
+
+    @property
+    def _written(self) -> str | list[str]:
+        """The alphabet as a survey writes it."""
+        if self.alphabet is None:
+            return _BYTES
+        joined = "".join(self.alphabet)
+        return joined if len(joined) == len(self.alphabet) and joined != _BYTES else list(self.alphabet)
+
+    @cached_property
+    def code(self) -> Code:
+        cut = self.overlong == "cut"
+        return Utf8(self.length, cut) if self.alphabet is None else Symbols(self.length, cut, self.alphabet)
+
+    def read(self, columns: Mapping[str, Any]) -> Octets:
+        check_columns(columns, self.columns)
+        texts = list(columns["value"])
+        for position, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise ValueOutsideDomain(f"value must be a text, got {type(text).__name__}", position, "value")
+        return self.code.encode(texts)
+
+    def one(self, value: Any) -> Octets:
+        return self.read({"value": [value]})
+
+    def check(self, values: Any) -> Octets:
+        """Codes, one row for each device, as `read` makes them."""
+        codes = np.asarray(values)
+        if codes.dtype != np.uint8 or codes.shape != (len(codes), self.code.size):
+            raise ValueOutsideDomain("values must be codes of texts, as domain.read gives them")
+        return codes
+
+    def people(self, draw: Callable[[int], Indices]) -> Octets:
+        words = self.code.encode(self.some_words())
+        return words[draw(len(words))]
+
+    def some_words(self) -> list[str]:
+        """Different texts of the domain: all where there are few, else a thousand."""
+        return simulated_words(self.length, self.alphabet)
+
+    def locate(self, text: str) -> Octets:
+        """The code of a text that a query names."""
+        code: Octets = self.code.encode([text])[0]
+        if np.array_equal(code, self.code.outside):
+            raise QueryError("the text is too long or has symbols that this survey counts as outside; ask: outside")
+        return code
+
+
+def _alphabet(written: Any) -> tuple[str, ...] | None:
+    if written == _BYTES:
+        return None
+    listed: Sequence[Any] = written if isinstance(written, str) else as_list(written, "domain.alphabet")
+    if not all(isinstance(symbol, str) and symbol for symbol in listed):
+        raise SpecificationError("domain.alphabet must be a text, or a list of texts that are not empty")
+    symbols = tuple(unicodedata.normalize("NFC", symbol) for symbol in listed)
+    if not 1 <= len(symbols) <= MOST_SYMBOLS:
+        raise SpecificationError(f"domain.alphabet must have 1..{MOST_SYMBOLS} symbols, got {len(symbols)}")
+    if len(set(symbols)) < len(symbols):
+        raise SpecificationError("domain.alphabet must have different symbols, got one twice")
+    if any(unicodedata.category(letter) == "Cs" or letter == "\0" for symbol in symbols for letter in symbol):
+        raise SpecificationError("domain.alphabet must have no NUL and no lone surrogate")
+    return symbols

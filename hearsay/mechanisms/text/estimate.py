@@ -1,0 +1,97 @@
+"""What is known of texts: a list of frequent ones, of which some are told, and the share of any."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
+from hearsay.mechanisms.estimates.simultaneous import critical_value
+from hearsay.mechanisms.text.code import Octets
+from hearsay.mechanisms.text.domain import Text
+from hearsay.mechanisms.text.queries import Texts
+from hearsay.mechanisms.text.shares import WholeTexts
+
+
+@dataclass(frozen=True)
+class TextEstimate(Estimate, Texts):
+    """A text of the list is told where its interval, for all listed texts together, lies above 0."""
+
+    domain: Text
+    reports: int
+    whole: WholeTexts
+    codes: Octets  # of the list
+    squares: float  # the sum of squared shares, as far as the list shows it
+
+    HEADLINE: ClassVar[tuple[str, ...]] = ("told", "outside")
+
+    @classmethod
+    def of(cls, domain: Text, whole: WholeTexts, codes: Octets) -> "TextEstimate":
+        seen = whole.measured(np.concatenate([codes, domain.code.outside[None]]), 0.0)
+        squares = float(np.maximum(seen.value**2 - seen.stderr**2, 0.0).sum()) if whole.asked else 0.0
+        return cls(domain, whole.reports, whole, codes, min(squares, 1.0))
+
+    @property
+    def cost(self) -> int:
+        return self.whole.buckets.size
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        listed = self.shares(self.codes)
+        told = np.isin(np.arange(len(self.codes)), self._told).astype(np.int64)
+        return {"estimate": listed.value, "stderr": listed.stderr, "codes": self.codes.astype(np.int64), "told": told}
+
+    def shares(self, codes: Octets) -> Measured:
+        return self.whole.measured(codes, self.squares)
+
+    @cached_property
+    def _told(self) -> NDArray[np.intp]:
+        """Which of the list are told, by falling share."""
+        z = critical_value(len(self.codes))
+        chosen = np.flatnonzero(self.whole.above_zero(self.codes, self.squares, z))
+        return chosen[np.argsort(-self.whole.values(self.codes[chosen]), kind="stable")]
+
+    @property
+    def told(self) -> Octets:
+        return self.codes[self._told]
+
+
+@dataclass(frozen=True)
+class ExactTexts(Estimate, Texts):
+    """What devices really hold."""
+
+    domain: Text
+    reports: int
+    codes: Octets  # of all texts, the most frequent first
+    counts: NDArray[np.int64]
+
+    HEADLINE: ClassVar[tuple[str, ...]] = TextEstimate.HEADLINE
+
+    @classmethod
+    def of(cls, domain: Text, codes: Octets) -> "ExactTexts":
+        texts, counts = np.unique(_as_one(codes), return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return cls(domain, len(codes), texts[order].view(np.uint8).reshape(len(texts), -1), counts[order])
+
+    @property
+    def cost(self) -> int:
+        return self.codes.size
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        share = self.counts / max(self.reports, 1)
+        return {"estimate": share, "stderr": np.zeros(len(share)), "codes": self.codes.astype(np.int64)}
+
+    def shares(self, codes: Octets) -> Measured:
+        known = {code.tobytes(): count for code, count in zip(self.codes, self.counts.tolist(), strict=True)}
+        held: Floats = np.array([known.get(code.tobytes(), 0) for code in codes], dtype=np.float64)
+        return Measured.plain(held / max(self.reports, 1), np.zeros(len(codes)))
+
+    @property
+    def told(self) -> Octets:
+        return self.codes[(self.codes != self.domain.code.outside).any(axis=1)]
+
+
+def _as_one(codes: Octets) -> NDArray[np.void]:
+    """Every code as one item."""
+    return np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1]))).reshape(-1)

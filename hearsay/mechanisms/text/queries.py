@@ -1,0 +1,108 @@
+"""Questions to a survey of texts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.estimates.estimate import Measured
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.stretches import whole_number
+from hearsay.mechanisms.queries.view import View
+from hearsay.mechanisms.text.code import Octets
+from hearsay.mechanisms.text.domain import Text
+
+
+class Texts(ABC):
+    """Frequent texts, and the share of any."""
+
+    WHAT: ClassVar[str] = "texts"
+
+    @property
+    @abstractmethod
+    def told(self) -> Octets:
+        """The codes of the texts that are told, the most frequent first."""
+
+    @abstractmethod
+    def shares(self, codes: Octets) -> Measured:
+        """The shares of any texts, by their codes."""
+
+
+class TextQuery(Query):
+    """Asked of texts only."""
+
+    NEEDS = Texts
+
+    @classmethod
+    def unsuited(cls, domain: Domain) -> str | None:
+        return None if isinstance(domain, Text) else f"query {cls.NAME} needs texts, this survey is {domain.kind}"
+
+
+def _show(estimate: Any, view: View, codes: Octets) -> list[Answer]:
+    return view.show(estimate.shares(codes), ((estimate.domain.code.decode(code), None) for code in codes))
+
+
+@dataclass(frozen=True)
+class TextPoint(TextQuery):
+    """The share of one text, frequent or not."""
+
+    code: bytes
+
+    NAME, GRAMMAR = "point", "point TEXT"
+    HELP = "on texts: the share of any text, whether it is frequent or not"
+    WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(domain.locate(words[0]).tobytes())
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return _show(estimate, view, np.frombuffer(self.code, dtype=np.uint8)[None])
+
+
+@dataclass(frozen=True)
+class TopTexts(TextQuery):
+    """The most frequent texts that are told."""
+
+    wanted: int
+
+    NAME, GRAMMAR = "top", "top K"
+    HELP = "on texts: the K most frequent ones, and never more than can be told from chance"
+    WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
+
+    @classmethod
+    def parse(cls, words: Sequence[str], domain: Any) -> Self:
+        return cls(whole_number(words[0], cls.NAME))
+
+    def answers(self, domain: Domain) -> int:
+        return self.wanted
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return _show(estimate, view, estimate.told[: self.wanted])
+
+
+@dataclass(frozen=True)
+class Told(TextQuery):
+    """How many texts are told."""
+
+    NAME, GRAMMAR = "told", "told"
+    HELP = "on texts: how many are frequent enough to be told from chance; `top` names them"
+    OWN_UNIT = "which is a number of texts"
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return [Answer(view.text, float(len(estimate.told)), None)]
+
+
+@dataclass(frozen=True)
+class Outside(TextQuery):
+    """The share of what the domain does not allow."""
+
+    NAME, GRAMMAR = "outside", "outside"
+    HELP = "on texts: the share of devices whose text is too long or has symbols outside the alphabet"
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return view.show(estimate.shares(estimate.domain.code.outside[None]), [(None, None)])

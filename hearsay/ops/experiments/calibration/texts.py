@@ -1,0 +1,57 @@
+"""Surveys of texts at the edges: the shares of the fullest text, of rare ones and of some that nobody holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed
+from hearsay.ops.experiments.calibration.coverage import cells_by_kind
+from hearsay.ops.experiments.calibration.draws import draw_values
+from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
+
+KINDS = ("heavy", "rare", "empty", "outside")
+TEXTS = ("prefixes",)
+SIZES = (7, 255)  # how many texts there are, all of them short
+_TABLE = 1024  # few buckets: collisions are part of what is measured
+
+
+@dataclass(frozen=True)
+class TextCase(Case):
+    """One setting: so many texts of four letters."""
+
+    @property
+    def where(self) -> str:
+        return f"{self.size} texts"
+
+    def table(self) -> dict[str, Any]:
+        domain = {"kind": "text", "length": 4, "alphabet": "abcdefghijklmnopqrstuvwxyz"}
+        options = {"texts": 16, "table": _TABLE}
+        return {"mechanism": self.mechanism, "epsilon": self.epsilon, "domain": domain, "options": options}
+
+
+def cases(mechanism: str, quick: bool) -> Iterator[TextCase]:
+    """All settings; the quick form has few of them."""
+    for size, name, n, epsilon in crossed(SIZES[:1] if quick else SIZES, ("zipf", "edge"), quick):
+        yield TextCase(mechanism, size, name, n, epsilon)
+
+
+def measure(case: TextCase, runs: int, seed: int) -> Measurement:
+    """So many runs of one case."""
+    mechanism, holders = planned(case), case.holders()
+    generator = np.random.default_rng([seed, case.size, case.reports, int(case.epsilon * 10), DATA.index(case.data)])
+    domain: Any = mechanism.domain
+    codes = domain.code.encode(domain.some_words()[: case.size])
+    people = np.repeat(codes, holders, axis=0)
+    asked = {
+        kind: (codes[chosen], holders[chosen] / case.reports)
+        for kind, chosen in cells_by_kind(holders, generator).items()
+    }
+    asked["outside"] = domain.code.outside[None], np.zeros(1)
+    result = Measurement(case, {kind: Tally(runs=runs) for kind in asked})
+    for _ in range(runs):
+        estimate: Any = mechanism.estimate(draw_values(mechanism, people, generator))
+        for kind, (chosen, truth) in asked.items():
+            result.tallies[kind].add(estimate.shares(chosen), truth)
+    return result
