@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hearsay.collector.store import scripts
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 
 _OFFSET = "test:clock:offset"
 _PRELUDE = f"""

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import parse
@@ -60,7 +59,7 @@ def fold_all(store: Shard) -> None:
 
 def state_of(store: Shard, window: str = "all") -> State:
     """Accumulator plus deltas."""
-    return read(store, window).state
+    return store.read(window).state
 
 
 def watched(client: Client, store: Shard, seconds: float) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hearsay
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.ops.server.embedded import EmbeddedServer

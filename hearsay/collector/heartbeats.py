@@ -25,11 +25,11 @@ class Heartbeat:
     process: str = field(default_factory=_this_process)
 
     def beat(self) -> None:
-        self.registry.mark(self.role, self.process, HEARTBEAT_TTL_S)
+        self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S)
 
     def stop(self) -> None:
         """The process ends in good order."""
-        self.registry.unmark(self.role, self.process)
+        self.registry.heartbeats.unmark(self.role, self.process)
 
 
 class Alive(NamedTuple):
@@ -43,10 +43,11 @@ class Alive(NamedTuple):
 def alive(registry: Registry) -> list[Alive]:
     """Every process that was seen lately, and how long ago."""
     return [
-        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0)) for mark in registry.marks()
+        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0))
+        for mark in registry.heartbeats.marks()
     ]
 
 
 def roles(registry: Registry) -> Counter[str]:
     """How many processes of each role were seen lately."""
-    return Counter(mark.role for mark in registry.marks())
+    return Counter(mark.role for mark in registry.heartbeats.marks())

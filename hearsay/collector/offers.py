@@ -8,9 +8,10 @@ from hearsay.mechanisms.exact.randomness import Random
 def open_offer(registered: Registered, random: Random) -> Offer | None:
     """What one device gets of the open round, drawn afresh for it where the survey says so; None: none is open."""
     survey = registered.survey
-    if registered.closed:
+    seen = registered.look()
+    if seen.closed:
         return None
     if not survey.windows.in_rounds:
         return Offer.of(survey, random)
-    rounds = registered.rounds
+    rounds = seen.rounds
     return Offer.of(survey.in_round(rounds.history(rounds.number)), random) if rounds.open else None

@@ -10,7 +10,6 @@ from rq import Queue
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from hearsay.collector.store.connect import Client
 from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
@@ -36,7 +35,7 @@ class FoldArguments(NamedTuple):
         return cls(shard.survey.name, shard.survey.tag8, shard.shard, stretch.seq, stretch.nonce)
 
 
-def fold_queue(connection: Client, prefix: str = PREFIX, queue: str = QUEUE, job_class: type[Job] = Job) -> Queue:
+def fold_queue(connection: redis.Redis, prefix: str = PREFIX, queue: str = QUEUE, job_class: type[Job] = Job) -> Queue:
     """The queue of a deployment. JSON keeps pickles out."""
     return Queue(queue_name(queue, prefix), connection=connection, serializer=JSONSerializer, job_class=job_class)
 

@@ -3,87 +3,109 @@
 Windows and shards are added as states, never as estimates: the estimate of a sum is exact, a sum of estimates is not.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from hearsay.collector.store.reading import Reading, read
-from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.state import Vector, unflatten
-from hearsay.collector.store.status import is_final
+from hearsay.collector.store.registry import SurveyLook
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.survey.windows import ALL, Whole, Window
+from hearsay.collector.survey.windows import ALL, Window
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.roles import EstimatorSide
+
+
+@dataclass
+class Sum:
+    """Some windows over all shards, added up. The estimate is made once, by whoever asks first."""
+
+    survey: Survey
+    state: State
+    counters: tuple[Mapping[str, int], ...]  # of each window and shard
+    cells: int  # of the domain
+    _estimate: Estimate | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def reports(self) -> int:
+        return self.survey.mechanism.reports(self.state)
+
+    @cached_property
+    def rejected(self) -> Rejections:
+        totals: Counter[str] = Counter()
+        for each in self.counters:
+            totals.update(each)
+        return Rejections.from_counters(totals)
+
+    @property
+    def cost(self) -> int:
+        """What it takes in a memory of estimates, in cells."""
+        return self.cells if self._estimate is None else self._estimate.cost
+
+    def estimate(self) -> Estimate:
+        """What the state says."""
+        with self._lock:
+            if self._estimate is None:
+                self._estimate = self.survey.mechanism.estimate(self.state)
+            return self._estimate
 
 
 @dataclass(frozen=True)
 class Live:
-    """The sum of some windows over all shards. `version` grows with everything that was added."""
+    """The sum of some windows over all shards, under the name by which they were asked for.
 
-    survey: Survey
+    `version` grows with everything that was added.
+    """
+
+    sum: Sum
     window: str
-    version: int
-    final: bool
-    state: State
-    rejected: Rejections
+    is_final: Callable[[], bool]
     left_out: tuple[str, ...] = ()  # windows below the survey's minimum, which a sum leaves out
 
+    @cached_property
+    def final(self) -> bool:
+        """Whether nothing can be added any more."""
+        return self.is_final()
+
+    @property
+    def version(self) -> int:
+        return version_of(self.sum.counters, self.final)
+
+    @property
+    def survey(self) -> Survey:
+        return self.sum.survey
+
+    @property
+    def state(self) -> State:
+        return self.sum.state
+
+    @property
+    def rejected(self) -> Rejections:
+        return self.sum.rejected
+
     def estimate(self) -> Estimate:
-        return self.survey.mechanism.estimate(self.state)
+        return self.sum.estimate()
+
+    @cached_property
+    def _content(self) -> Content:
+        return compose(
+            self.survey,
+            self.window,
+            self.state,
+            version=self.version,
+            final=self.final,
+            rejected=self.rejected,
+            reports=self.sum.reports,
+            estimate=self.sum.estimate,
+        )
 
     def content(self) -> Content:
-        """What a snapshot of it would say."""
-        return compose(
-            self.survey, self.window, self.state, version=self.version, final=self.final, rejected=self.rejected
-        )
-
-
-def live(registered: Registered, window: str = ALL) -> Live:
-    """Read what a window (its name, `all`, or `last:N`) holds at this moment."""
-    chosen = choose(registered, window)
-    survey = survey_in(registered, chosen)
-    pairs = [(store, each) for each in chosen for store in registered.stores]
-    # Before reading: then nothing is missed. All windows together are final only when no other can begin.
-    ended = isinstance(survey.windows, Whole) or window != ALL or registered.closed
-    final = ended and bool(pairs) and all(is_final(store, each) for store, each in pairs)
-    readings = {each.name: [read(store, each.name) for store in registered.stores] for each in chosen}
-    left_out = _too_small(survey, readings)
-    if chosen and len(left_out) == len(chosen):
-        raise QueryError(
-            f"answers are withheld until a window has {survey.minimum_reports} reports, all {len(chosen)} have fewer"
-        )
-    kept = [reading for name, found in readings.items() if name not in left_out for reading in found]
-    return replace(add(survey, window, kept, final), left_out=left_out)
-
-
-def _too_small(survey: Survey, readings: Mapping[str, Sequence[Reading]]) -> tuple[str, ...]:
-    """Windows that a sum leaves out: with them, the difference of two sums would say what a small one alone must not.
-
-    Rounds are parts of one question and are never asked apart.
-    """
-    if len(readings) < 2 or survey.windows.cumulative:
-        return ()
-    held = {name: sum(reading.folded for reading in found) for name, found in readings.items()}
-    return tuple(name for name, reports in held.items() if reports < survey.minimum_reports)
-
-
-def add(survey: Survey, window: str, readings: Sequence[Reading], final: bool) -> Live:
-    """Add readings up. The state of a single one is not copied."""
-    total: Vector | None = None
-    for reading in readings:
-        total = reading.vector if total is None else total + reading.vector
-    mechanism: EstimatorSide = survey.mechanism
-    state = mechanism.empty() if total is None else unflatten(mechanism, total)
-    rejected = Rejections()
-    for reading in readings:
-        rejected += reading.rejected
-    version = version_of((reading.counters for reading in readings), final)
-    return Live(survey, window, version, final, state, rejected)
+        """What a snapshot of it says."""
+        return self._content
 
 
 def version_of(counters: Iterable[Mapping[str, int]], final: bool) -> int:
@@ -92,35 +114,44 @@ def version_of(counters: Iterable[Mapping[str, int]], final: bool) -> int:
     return 2 * changes + final
 
 
-def choose(registered: Registered, window: str) -> list[Window]:
-    """The windows that `window` names: one by its name, `all` of them, or the `last:N` that hold something.
-
-    A round is nothing without those before it: its name means all of them up to it.
-    """
-    known = registered.windows
-    if window == ALL:
-        return known
-    last = re.fullmatch(r"last:([1-9]\d{0,8})", window, re.ASCII)
-    if last and not registered.survey.windows.cumulative:
-        return known[-int(last[1]) :]
-    for found in known:
-        if found.name == window:
-            return up_to(registered, found)
-    newest = ", ".join(each.name for each in known[-3:]) or "none yet"
-    allowed = "all or a round" if registered.survey.windows.cumulative else "all, last:N or a window"
-    raise QueryError(f"window must be {allowed} with reports (newest: {newest}), got {window}")
+def choose(seen: SurveyLook, window: str) -> list[Window]:
+    """The windows that `window` names: one by its name, `all` of them, or the `last:N` that hold something."""
+    try:
+        return seen.survey.windows.choose(window, seen.windows)
+    except ValueError as error:
+        raise QueryError(str(error)) from None
 
 
-def up_to(registered: Registered, window: Window) -> list[Window]:
-    """The windows that a window's estimate stands on: itself, and where it is a round, all before it."""
-    if not registered.survey.windows.cumulative:
-        return [window]
-    return [each for each in registered.windows if each <= window]
-
-
-def survey_in(registered: Registered, windows: Sequence[Window]) -> Survey:
+def survey_in(seen: SurveyLook, windows: Sequence[Window]) -> Survey:
     """The survey as the newest of these windows asked it."""
-    survey = registered.survey
-    if not survey.windows.cumulative or not windows:
+    survey = seen.survey
+    if not survey.windows.in_rounds or not windows:
         return survey
-    return survey.in_round(registered.rounds.history(windows[-1].number))
+    return survey.in_round(seen.rounds.history(windows[-1].number))
+
+
+def is_final(seen: SurveyLook, window: str, windows: Sequence[Window]) -> bool:
+    """Whether nothing can be added to these windows, which `window` names.
+
+    All windows together are final only when no other can begin.
+    """
+    if window == ALL and seen.survey.windows.may_begin_another(not seen.closed):
+        return False
+    return bool(windows) and seen.final.issuperset(windows)
+
+
+def too_small(seen: SurveyLook, windows: Sequence[Window]) -> tuple[str, ...]:
+    """Windows that a sum leaves out: with them, the difference of two sums would say what a small one alone must not.
+
+    Rounds are parts of one question and are never asked apart.
+    """
+    survey = seen.survey
+    if len(windows) < 2 or survey.windows.in_rounds:
+        return ()
+    reports = {each.name: sum(one.get("folded", 0) for one in seen.counted[each]) for each in windows}
+    left_out = tuple(name for name, number in reports.items() if number < survey.minimum_reports)
+    if len(left_out) == len(windows):
+        raise QueryError(
+            f"answers are withheld until a window has {survey.minimum_reports} reports, all {len(windows)} have fewer"
+        )
+    return left_out

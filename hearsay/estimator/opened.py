@@ -1,6 +1,6 @@
 """A survey on a server, opened by its name: what an application needs to publish to it and to ask it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,7 +11,8 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
-from hearsay.estimator.live import live
+from hearsay.estimator.asking import ask
+from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots.directory import Snapshot
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer
@@ -23,6 +24,7 @@ class OpenSurvey:
 
     registered: Registered
     _registry: Registry
+    _readings: Readings = field(default_factory=Readings)
 
     @property
     def survey(self) -> Survey:
@@ -40,19 +42,20 @@ class OpenSurvey:
 
     def windows(self) -> list[str]:
         """Every window that holds something, oldest first."""
-        return [window.name for window in self.registered.windows]
+        return [window.name for window in self.registered.look().windows]
 
     def read(self, window: str = ALL) -> Snapshot:
         """What a window (its name, `all`, or `last:N`) holds at this moment, as `load_snapshot` would give it."""
-        return Snapshot.of(live(self.registered, window).content())
+        return Snapshot.of(self._readings.live(self.registered, window).content())
 
     def ask(self, question: str, window: str = ALL, **how: Any) -> list[Answer]:
-        """The answers at this moment; `how` as in `Snapshot.ask`."""
-        return self.read(window).ask(question, **how)
+        """The answers at this moment; `how` as in `Snapshot.ask`. Only what is new since the last one is fetched."""
+        current = self._readings.live(self.registered, window)
+        return ask(current.survey, current.sum.reports, current.estimate, question, **how)
 
     def close(self) -> None:
         """Let the connection go."""
-        self._registry.disconnect()
+        self._registry.node.disconnect()
 
     def __enter__(self) -> Self:
         return self

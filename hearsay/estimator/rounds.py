@@ -8,11 +8,8 @@ shard was told first is what all shards are told.
 import logging
 from dataclasses import dataclass
 
-from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.rounds import RoundsHeld, close_round, is_on_disk, open_round, rounds_of
-from hearsay.collector.store.status import is_final, status
-from hearsay.collector.survey.windows import Rounds
-from hearsay.estimator.live import live
+from hearsay.collector.store.registry import Registered, SurveyLook
+from hearsay.estimator.readings import Readings
 from hearsay.mechanisms.roles import EstimatorSide
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -26,66 +23,69 @@ class Progress:
     state: str
 
 
-def drive(registered: Registered, close: int | None = None) -> Progress | None:
+def drive(
+    registered: Registered,
+    close: int | None = None,
+    *,
+    seen: SurveyLook | None = None,
+    readings: Readings | None = None,
+) -> Progress | None:
     """Do what is due; None: the survey has no rounds. `close`: a round to close, whatever it has, if still open."""
-    windows = registered.survey.windows
-    if not isinstance(windows, Rounds):
+    if not registered.survey.windows.in_rounds:
         return None
-    held = [rounds_of(store) for store in registered.stores]
-    first = held[0]
+    seen = registered.look() if seen is None else seen
+    every = [look.rounds for look in seen.shards]
+    first = every[0]
     if first.number == 0:
         return Progress(0, "over")  # deleted meanwhile, or not all there yet
-    if any(each.number < first.number for each in held[1:]):
+    if any(each.number < first.number for each in every[1:]):
         return _open(registered, first.number)  # a process died between two shards
-    if any(each.open for each in held):
-        if all(each.open for each in held) and close != first.number and not _is_due(registered, windows, held):
+    if any(each.open for each in every):
+        if all(each.open for each in every) and close != first.number and not _is_due(seen):
             return Progress(first.number, "open")
         for store in registered.stores:
-            close_round(store, first.number)
+            store.close_round(first.number)
+        seen = registered.look()
         _LOG.info("round closed", extra={"survey": registered.survey.name, "round": first.number})
-    if registered.closed:
+    if seen.closed:
         return Progress(first.number, "over")
-    return _next(registered, first)
+    return _next(seen, Readings() if readings is None else readings)
 
 
-def _is_due(registered: Registered, windows: Rounds, held: list[RoundsHeld]) -> bool:
-    """Whether the open round has enough reports, or had enough time."""
-    if windows.within_s is not None:
-        # By time that the collector has watched go by: a clock that jumps must neither end a round nor keep it open.
-        pairs = zip(registered.stores, held, strict=True)
-        if min(store.observed_ms() - each.newest.observed_ms for store, each in pairs) >= 1_000 * windows.within_s:
-            return True
-    if windows.reports is None:
-        return False
-    published = sum(status(store).published_reports for store in registered.stores)
-    return published - sum(each.newest.reports_before for each in held) >= windows.reports
+def _is_due(seen: SurveyLook) -> bool:
+    """Whether the open round has enough reports, or has been open for long enough."""
+    reports = sum(look.published_reports - look.rounds.newest.reports_before for look in seen.shards)
+    # By time that the collector has watched go by: a clock that jumps must neither end a round nor keep it open.
+    elapsed_ms = min(look.observed_ms - look.rounds.newest.observed_ms for look in seen.shards)
+    return seen.survey.windows.is_due(reports, elapsed_ms / 1_000)
 
 
-def _next(registered: Registered, held: RoundsHeld) -> Progress:
+def _next(seen: SurveyLook, readings: Readings) -> Progress:
     """Open the round after a closed one, once nothing of it waits."""
-    window = registered.survey.windows.numbered(held.number)
-    if not all(is_final(store, window) for store in registered.stores):
-        return Progress(held.number, "draining")
+    registered, rounds = seen.registered, seen.rounds
+    window = seen.survey.windows.numbered(rounds.number)
+    if not seen.is_final(window):
+        return Progress(rounds.number, "draining")
     # What the next round asks is computed from this one. Were its end lost again, it would get more reports, the next
     # round would ask something else, and devices that have heard the first question would answer that.
-    if not all(is_on_disk(store) for store in registered.stores):
-        return Progress(held.number, "draining")
-    current = live(registered)
-    mechanism: EstimatorSide = registered.survey.mechanism.in_round(held.history(held.number))
-    parameters = mechanism.next_round(current.state) if held.number < mechanism.rounds else None
+    if not all(store.is_on_disk() for store in registered.stores):
+        return Progress(rounds.number, "draining")
+    current = readings.live(registered)
+    mechanism: EstimatorSide = seen.survey.mechanism.in_round(rounds.history(rounds.number))
+    parameters = mechanism.next_round(current.state) if rounds.number < mechanism.rounds else None
     if parameters is None:
         for store in registered.stores:
             store.close()
-        _LOG.info("last round is over", extra={"survey": registered.survey.name, "round": held.number})
-        return Progress(held.number, "over")
-    open_round(registered.stores[0], held.number + 1, parameters)
-    return _open(registered, held.number + 1)
+        _LOG.info("last round is over", extra={"survey": seen.survey.name, "round": rounds.number})
+        return Progress(rounds.number, "over")
+    registered.stores[0].open_round(rounds.number + 1, parameters)
+    return _open(registered, rounds.number + 1)
 
 
 def _open(registered: Registered, number: int) -> Progress:
-    """Open a round in every shard, with what the first one holds for it."""
-    parameters = registered.rounds.rounds[number - 1].parameters
+    """Open a round in every shard, with what the first one has for it."""
+    parameters = registered.stores[0].rounds().rounds[number - 1].parameters
     for store in registered.stores[1:]:
-        open_round(store, number, parameters)
+        store.open_round(number, parameters)
     _LOG.info("round opened", extra={"survey": registered.survey.name, "round": number})
     return Progress(number, "open")

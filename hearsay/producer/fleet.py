@@ -151,8 +151,8 @@ class Fleet:
         """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
         survey, self._round = self._registered.survey, None
         if survey.windows.in_rounds:
-            while not (rounds := self._registered.rounds).open or rounds.number == closed:
-                if self._registered.closed:
+            while not (rounds := self._registered.stores[0].rounds()).open or rounds.number == closed:
+                if self._registered.look().closed:
                     raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")
                 still = "still open" if rounds.open else "closed, the next one not open yet"
                 self._on_wait(f"round {rounds.number} is {still}")

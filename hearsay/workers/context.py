@@ -6,7 +6,7 @@ from typing import Self
 
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.roles import WORKER
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.registry import Registry
 
@@ -43,7 +43,7 @@ class Context:
 
     def observe_fold(self, duration_s: float) -> None:
         """Add to the fold timings that the estimator exports."""
-        self.registry.observe("fold", "folds", duration_s)
+        self.registry.timings.observe("fold", "folds", duration_s)
 
 
 _current: Context | None = None

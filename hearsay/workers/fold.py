@@ -9,7 +9,6 @@ import time
 from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.limits import DEAD_LETTER_BYTES, DEAD_LETTERS_PER_COMMIT
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.rounds import rounds_of
 from hearsay.collector.store.shard import Commit, DeadLetter, Shard
 from hearsay.collector.store.state import encode_delta, fresh
 from hearsay.collector.wire.codec import codec
@@ -53,7 +52,7 @@ def fold_entries(store: Shard, found: Range, entries: Entries, keep_payloads: bo
     """What a range's entries add. Where the survey has rounds, they are read as the round that they stand in asks."""
     survey, place = store.survey, None
     if survey.windows.in_rounds:
-        held = rounds_of(store)
+        held = store.rounds()
         place = Place(found.window_number, opened=found.window_number <= held.number)
         survey = survey.in_round(held.history(found.window_number))
     mechanism: WorkerSide = survey.mechanism

@@ -145,13 +145,13 @@ class Storm(Pipeline):
     def kill_between_rounds(self) -> str | None:
         """Both estimators, after one of them closed a round and before either opens the next."""
         deadline = time.monotonic() + 6.0
-        while self.rounds.rounds.open:
+        while self.rounds.look().rounds.open:
             if time.monotonic() > deadline:
                 return None
             time.sleep(0.005)
         for role in ("estimator", "estimator-2"):
             self.processes[role].kill()
-        between = not self.rounds.rounds.open
+        between = not self.rounds.look().rounds.open
         self._kill("estimator", "estimator-2")
         return "kill -9 of both estimators between two rounds" if between else "kill -9 of both estimators"
 

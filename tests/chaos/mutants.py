@@ -144,9 +144,6 @@ MUTANTS = (
     Mutant("purge", "the survey exists", f"if {_OPEN} then return 'gone' end", "", (GUARDS,)),
     Mutant("purge", "kept for as long as it should", "return 'young'", "local _ = 0", (GUARDS,)),
     Mutant("purge", "only this window's deltas", "string.sub(field, 1, #start) == start", "true", (GUARDS,)),
-    Mutant("merged", "what was purged stays so", "if redis.call('HEXISTS', acc, 'version') == 0 then return 0 end", "",
-           (GUARDS,)),
-    Mutant("merged", "never down", "if held and tonumber(held) >= reports then return 0 end", "", (GUARDS,)),
     Mutant("show", "the survey exists", f"if {_OPEN} then return 0 end", "", (GUARDS,)),
     Mutant("show", "only over an older one", "if held and tonumber(held) >= version then return 0 end", "", (GUARDS,)),
 )  # fmt: skip

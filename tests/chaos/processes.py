@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import Status, status
+from hearsay.collector.store.status import Status
 from hearsay.mechanisms import State
 from hearsay.ops.server.embedded import EmbeddedServer
 
@@ -101,7 +100,7 @@ class Pipeline:
         store = self.store(name)
         deadline = time.monotonic() + seconds
         while True:
-            seen = status(store)
+            seen = store.status()
             if seen.backlog_entries == 0 and seen.outstanding == 0:
                 return seen
             assert time.monotonic() < deadline, f"not drained: {seen}"
@@ -116,7 +115,7 @@ class Pipeline:
             time.sleep(0.05)
 
     def state(self, name: str) -> State:
-        return read(self.store(name), "all").state
+        return self.store(name).read("all").state
 
     def store(self, name: str) -> Shard:
         if self.registry is None:

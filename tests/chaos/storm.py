@@ -20,7 +20,6 @@ import redis
 
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import catalogue
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -69,7 +68,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
             storm.take_back()
             for name in ("buckets", turns.NAME):
                 storm.wait_until_drained(name, 300)
-                assert status(storm.store(name)).quarantined == 0
+                assert storm.store(name).status().quarantined == 0
             hist, answered = storm.state("buckets")["hist"], _all_rounds(rounds)
             orphans = storm.left_behind()
         finally:
@@ -99,7 +98,7 @@ def _listed() -> tuple[str, tuple[catalogue.Listed, ...]]:
 
 
 def _all_rounds(registered: Registered) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"]:
-    from hearsay.estimator.live import live
+    from hearsay.estimator.readings import live
 
     return dict(live(registered).state)
 

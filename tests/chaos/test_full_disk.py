@@ -19,8 +19,6 @@ import pytest
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.rounds import rounds_of
-from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.snapshots import directory as snapshot
@@ -94,12 +92,12 @@ def test_a_server_that_cannot_write_its_log(server: EmbeddedServer, tmp_path: Pa
         assert server.pid is not None
         with full_disk(server.pid):
             producer.start()
-            until(lambda: "disk" in waits and not registry.condition().writes)
+            until(lambda: "disk" in waits and not registry.node.condition().writes)
             (words,) = [trouble.words for trouble in troubles(registry) if trouble.code == "disk"]
             assert words.startswith("server: it cannot write to its disk")
             until(lambda: readyz(port)[0] == 503 and "cannot write to its disk" in readyz(port)[1])
         producer.join(60)
-        until(lambda: status(store).waiting_entries == 0 and int(state_of(store)["hist"].sum()) == REPORTS)
+        until(lambda: store.status().waiting_entries == 0 and int(state_of(store)["hist"].sum()) == REPORTS)
         until(lambda: readyz(port)[0] == 200)
         assert all(process.poll() is None for process in pipeline.processes.values())
     finally:
@@ -127,16 +125,16 @@ def test_a_full_disk_under_the_snapshots(server: EmbeddedServer, tmp_path: Path)
         with full_disk(pipeline.processes["estimator"].pid):
             writer.publish(singles(store, range(1_000, REPORTS)), REPORTS - 1_000)
             Writer(turns.store(0)).publish([(b"r", b"\x91\x05")] * 100, 100, 1)
-            until(lambda: rounds_of(turns.store(0)).number == 2)
-            until(lambda: {found.about for found in registry.complaints()} >= {"buckets"})
-            (words,) = [found.words for found in registry.complaints() if found.about == "buckets"]
+            until(lambda: turns.store(0).rounds().number == 2)
+            until(lambda: {found.about for found in registry.complaints.all()} >= {"buckets"})
+            (words,) = [found.words for found in registry.complaints.all() if found.about == "buckets"]
             assert "snapshot cannot be written to" in words
             until(lambda: readyz(port)[0] == 503 and "snapshot cannot be written to" in readyz(port)[1])
             time.sleep(2.0)  # a few passes more
             assert snapshot.load(root / "buckets" / "all").reports == 1_000
             assert len(list((root / "buckets" / ".generations").glob("all.*"))) <= 2
         until(lambda: snapshot.load(root / "buckets" / "all").reports == REPORTS)
-        until(lambda: registry.complaints() == ())
+        until(lambda: registry.complaints.all() == ())
     finally:
         pipeline.stop()
     assert (state_of(store)["hist"] == 1).all()

@@ -16,10 +16,10 @@ from rq.serializers import JSONSerializer
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.health.troubles import troubles
-from hearsay.collector.store.connect import Client, connect
+from hearsay.collector.store.client import Client
+from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import status
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline
@@ -85,7 +85,7 @@ def test_a_server_that_others_filled(
     try:
         pipeline.start_services(port)
         producer.start()
-        until(lambda: status(store).waiting_entries == 0)  # no job was ever enqueued
+        until(lambda: store.status().waiting_entries == 0)  # no job was ever enqueued
         assert int(state_of(store)["hist"].sum()) == 2 * REPORTS // 3
         assert set(waits) == {"memory"}
         words = [trouble.words for trouble in troubles(Registry(client)) if trouble.code == "memory"]
@@ -104,12 +104,12 @@ def test_a_server_that_others_filled(
         until(says_so)
         empty(client)
         producer.join(60)
-        until(lambda: status(store).waiting_entries == 0 and int(state_of(store)["hist"].sum()) == REPORTS)
+        until(lambda: store.status().waiting_entries == 0 and int(state_of(store)["hist"].sum()) == REPORTS)
         until(lambda: httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200)
     finally:
         pipeline.stop()
     assert (state_of(store)["hist"] == 1).all()
-    assert status(store).quarantines == 0
+    assert store.status().quarantines == 0
 
 
 def test_a_full_queue_uses_up_no_attempts(client: Client, registered: Registered) -> None:

@@ -11,13 +11,11 @@ import pytest
 from hearsay.collector.errors import RoundClosed
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.rounds import close_round, rounds_of
-from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, decode
 from hearsay.collector.writer import Writer
-from hearsay.estimator.live import live
+from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms import State
 from hearsay.mechanisms.exact.randomness import seeded
@@ -59,8 +57,8 @@ class Crowd:
 
     def join(self, number: int) -> None:
         """Wait for a round and take part in it."""
-        until(lambda: self.registered.rounds.number == number and self.registered.rounds.open)
-        self.mechanism = self.registered.survey.in_round(self.registered.rounds.history(number)).mechanism
+        until(lambda: self.registered.look().rounds.number == number and self.registered.look().rounds.open)
+        self.mechanism = self.registered.survey.in_round(self.registered.look().rounds.history(number)).mechanism
         self.number = number
 
     def report(self, devices: slice, shards: tuple[int, ...] = (0, 1)) -> None:
@@ -114,19 +112,19 @@ def test_rounds_survive_their_estimators(own_server: EmbeddedServer, tmp_path: P
         crowd.join(2)
         crowd.report(slice(4_000, 24_000))  # others than in round 1 are missing
         kill(pipeline, "one", "two")
-        close_round(registered.store(0), 2)  # an estimator dies between two shards
+        registered.store(0).close_round(2)  # an estimator dies between two shards
         crowd.report(slice(24_000, 26_000))  # half of them meet a closed shard
         assert crowd.refused == 1_000
-        assert [rounds_of(store).open for store in registered.stores] == [False, True]
-        close_round(registered.store(1), 2)  # another one between closing and publishing what comes next
+        assert [store.rounds().open for store in registered.stores] == [False, True]
+        registered.store(1).close_round(2)  # another one between closing and publishing what comes next
         pipeline.wait_until_drained("films", 60)
         crowd.report(slice(26_000, 27_000))
         assert crowd.refused == 2_000
-        assert registered.rounds.number == 2
+        assert registered.look().rounds.number == 2
         start(pipeline, "one", "two")
         crowd.join(3)
         crowd.report(slice(8_000, DEVICES))
-        until(lambda: registered.closed and all(status(store).outstanding == 0 for store in registered.stores))
+        until(lambda: registered.look().closed and all(store.status().outstanding == 0 for store in registered.stores))
         found = live(registered)
         shots = [_final(tmp_path / "var" / "snapshots" / "films" / f"r{number}") for number in (1, 2, 3)]
     finally:
@@ -181,7 +179,7 @@ def test_a_round_without_reports_ends_and_the_survey_goes_on(own_server: Embedde
         crowd.report(slice(0, 4_000))
         crowd.join(3)  # nobody came to round 2
         crowd.report(slice(0, 4_000))
-        until(lambda: registered.closed)
+        until(lambda: registered.look().closed)
         found = live(registered)
     finally:
         pipeline.stop()
@@ -190,4 +188,4 @@ def test_a_round_without_reports_ends_and_the_survey_goes_on(own_server: Embedde
     assert {name: array.tolist() for name, array in found.state.items()} == {
         name: array.tolist() for name, array in crowd.reference.items()
     }
-    assert [rounds_of(store).open for store in registered.stores] == [False, False]
+    assert [store.rounds().open for store in registered.stores] == [False, False]

@@ -90,7 +90,7 @@ class Crowd(threading.Thread):
         writer = Writer(self.registered.store(0), stop=self.stop)
         while self.left and not self.enough.wait(self.frame / self.rate):
             try:
-                held = self.registered.rounds
+                held = self.registered.look().rounds
             except redis.exceptions.RedisError:
                 continue
             if not held.open:

@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from hearsay.collector import limits
 from hearsay.collector.errors import ReportsLost
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.reading import Reading, compact, read
+from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.store.shard import Commit, Published, Shard
 from hearsay.collector.writer import Writer
@@ -130,16 +130,16 @@ class Protocol(RuleBasedStateMachine):
         found = data.draw(st.sampled_from(self.ranges))
         self.store.reissue(found, lease_s=0.0, retry=True)
 
-    @precondition(lambda self: self.registered.windows)
+    @precondition(lambda self: self.registered.look().windows)
     @rule(data=st.data())
     def read(self, data: st.DataObject) -> None:
-        window = data.draw(st.sampled_from([window.name for window in self.registered.windows]))
-        self.readings.append(read(self.store, window))
+        window = data.draw(st.sampled_from([window.name for window in self.registered.look().windows]))
+        self.readings.append(self.store.read(window))
 
     @precondition(lambda self: self.readings)
     @rule(data=st.data())
     def merge(self, data: st.DataObject) -> None:
-        compact(self.readings.pop(data.draw(st.integers(0, len(self.readings) - 1))))
+        self.store.compact(self.readings.pop(data.draw(st.integers(0, len(self.readings) - 1))))
 
     @rule()
     def trim(self) -> None:
@@ -177,8 +177,8 @@ class Protocol(RuleBasedStateMachine):
 
     def total(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         total = np.zeros(BUCKETS, dtype=np.int64)
-        for window in self.registered.windows:
-            total += read(self.store, window.name).state["hist"]
+        for window in self.registered.look().windows:
+            total += self.store.read(window.name).state["hist"]
         return total
 
     def teardown(self) -> None:
@@ -188,8 +188,8 @@ class Protocol(RuleBasedStateMachine):
             assert fold(self.store, found) == "ok"
         for found in self.store.ranges():
             assert fold(self.store, found) == "ok"
-        for window in self.registered.windows:
-            assert compact(read(self.store, window.name))
+        for window in self.registered.look().windows:
+            assert self.store.compact(self.store.read(window.name))
         self.store.trim()
         total = self.total()
         missing = sorted(value for value in self.sure - self.unsure if total[value] != 1)

@@ -10,7 +10,6 @@ from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.errors import ReportsLost
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Published, Shard
-from hearsay.collector.store.status import is_final, set_pressure, status
 from hearsay.collector.writer import Writer
 from tests.clock import Clock, turn_clocks
 from tests.pipeline import buckets, cut_all, fold, fold_all, singles, state_of, watched
@@ -131,7 +130,7 @@ def test_what_waits_when_the_clock_goes_back_is_cut_at_once(clock: Clock, client
     assert fold(store, found) == "ok"
     writer.publish(singles(store, range(10, 20)), 10)
     assert store.cut() == "young"  # by the time when it was stored, not by its id, which runs an hour ahead
-    assert status(store).backlog_age_s < 60
+    assert store.status().backlog_age_s < 60
     fold_all(store)
     assert (state_of(store)["hist"] == 1).all()
 
@@ -152,10 +151,10 @@ def test_reports_after_a_jump_are_in_their_own_window(clock: Clock, client: redi
     found = cut_all(store)
     assert [each.window(windows) for each in found] == [before, during, before]
     clock.turn(3 * HOUR_S)
-    assert not is_final(store, before)
+    assert not store.is_final(before)
     for each in found:
         assert fold(store, each) == "ok"
-    assert is_final(store, before)
+    assert store.is_final(before)
     assert state_of(store, before.name)["hist"].tolist() == [1] * 20 + [0] * 20 + [1] * 20
 
 
@@ -169,9 +168,9 @@ def test_a_window_is_not_final_while_later_entries_may_be_of_it(clock: Clock, cl
     window = windows.of(store.now_ms(), None)
     writer.publish(singles(store, range(10, 20)), 10)
     clock.turn(2 * HOUR_S)
-    assert not is_final(store, window)
+    assert not store.is_final(window)
     fold_all(store)
-    assert is_final(store, window)
+    assert store.is_final(window)
 
 
 def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis, prefix: str) -> None:
@@ -188,8 +187,8 @@ def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis
 def test_a_pressure_mark_from_the_future_is_void(clock: Clock, client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).store(0)
     clock.turn(HOUR_S)
-    set_pressure(store, "memory")
+    store.set_pressure("memory")
     assert store.publish("w", 1, singles(store, [0]), 1).status == "pressure"
     clock.turn(-HOUR_S)
-    assert status(store).pressure is None
+    assert store.status().pressure is None
     assert store.publish("w", 1, singles(store, [0]), 1).status == "ok"

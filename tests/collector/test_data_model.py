@@ -9,7 +9,6 @@ import redis
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.store import scripts
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
@@ -38,14 +37,14 @@ def test_every_key_is_documented_with_its_type(
     Writer(store).publish([(b"r", b"\xc1"), *singles(store, range(50))], 51)
     first, *others, last, _ = cut_all(store)  # one stays outstanding
     assert fold(store, first) == "ok"
-    assert compact(read(store, "all"))
+    assert store.compact(store.read("all"))
     assert {fold(store, found) for found in others} == {"ok"}
     assert store.skip_range(last) > 0
     published.put(registered, "all", 1, b"{}", Path("var"))
     Writer(store).publish(singles(store, [1]), 1)  # waits to be cut
     store.publish("gateway", 1, singles(store, [2]), 1, ids={482_000: b"12 bytes: id"})
     Registry(client, prefix).add(parse(rounds_table(4)))
-    Registry(client, prefix).complain("estimator", "buckets", "no space left")
+    Registry(client, prefix).complaints.complain("estimator", "buckets", "no space left")
     Dispatcher(client, client, prefix, queue=prefix).chores()
 
     seen = set()

@@ -9,9 +9,7 @@ import redis
 
 from hearsay.collector import limits
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.status import set_pressure, status
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
@@ -75,7 +73,7 @@ def test_the_same_range_folded_concurrently_commits_once(client: redis.Redis, pr
         thread.join()
     assert sorted(answers) == ["gone", "gone", "ok"]
     assert (state_of(store)["hist"] == 1).all()
-    assert read(store, "all").folded == 500
+    assert store.read("all").folded == 500
 
 
 def test_a_range_number_that_was_used_before_is_refused(client: redis.Redis, prefix: str) -> None:
@@ -98,11 +96,11 @@ def test_readers_see_whole_commits_while_others_merge(client: redis.Redis, prefi
     def look() -> None:
         cached = None
         while not done.is_set():
-            cached = read(store, "all", cached)
+            cached = store.read("all", cached)
             if int(cached.vector.sum()) != cached.folded:
                 wrong.append(f"{cached.vector.sum()} of {cached.folded}")
             if np.random.default_rng().random() < 0.3:
-                compact(cached)
+                store.compact(cached)
 
     readers = [threading.Thread(target=look) for _ in range(2)]
     for reader in readers:
@@ -124,13 +122,13 @@ def test_a_merge_of_an_old_version_changes_nothing(client: redis.Redis, prefix: 
     writer = Writer(store)
     writer.publish(singles(store, range(50)), 50)
     fold_all(store)
-    late, early = read(store, "all"), read(store, "all")
-    assert compact(early)
-    assert not compact(late)
+    late, early = store.read("all"), store.read("all")
+    assert store.compact(early)
+    assert not store.compact(late)
     writer.publish(singles(store, range(50, 100)), 50)
     fold_all(store)
     assert (state_of(store)["hist"] == 1).all()
-    assert status(store).deltas == 1
+    assert store.status().deltas == 1
 
 
 def test_what_was_read_before_a_loss_never_comes_back(client: redis.Redis, prefix: str) -> None:
@@ -138,16 +136,16 @@ def test_what_was_read_before_a_loss_never_comes_back(client: redis.Redis, prefi
     store = buckets(client, prefix, 100).store(0)
     Writer(store).publish(singles(store, range(50)), 50)
     fold_all(store)
-    before = read(store, "all")
-    also_before = read(store, "all")
+    before = store.read("all")
+    also_before = store.read("all")
     client.flushall()  # as a log whose tail is gone
     store = buckets(client, prefix, 100).store(0)
     Writer(store).publish(singles(store, range(30, 100)), 70)
     fold_all(store)
-    assert not compact(also_before)
-    after = read(store, "all", before)
+    assert not store.compact(also_before)
+    after = store.read("all", before)
     assert after.state["hist"].tolist() == [0] * 30 + [1] * 70
-    assert compact(after)
+    assert store.compact(after)
     assert state_of(store)["hist"].tolist() == [0] * 30 + [1] * 70
 
 
@@ -161,11 +159,11 @@ def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypa
     parts = client.keys(f"{store.keys.base}part:*")
     assert len(parts) > 3
     assert all(client.ttl(part) == -1 for part in parts)
-    reading = read(store, "all")
+    reading = store.read("all")
     assert (reading.state["hist"] == 1).all()
-    assert compact(reading)
+    assert store.compact(reading)
     assert client.keys(f"{store.keys.base}part:*") == []
-    assert status(store).delta_bytes == 0
+    assert store.status().delta_bytes == 0
     assert (state_of(store)["hist"] == 1).all()
 
 
@@ -194,11 +192,11 @@ def test_a_writer_that_waits_is_not_forgotten(client: redis.Redis, prefix: str) 
     store = buckets(client, prefix, 10).store(0)
     store.publish("w", 1, singles(store, [0]), 1)
     watched(client, store, limits.DEDUP_WINDOW_S - 1)
-    set_pressure(store, "memory")
+    store.set_pressure("memory")
     assert store.publish("w", 2, singles(store, [1]), 1).status == "pressure"
     watched(client, store, limits.DEDUP_WINDOW_S - 1)
     store.trim()
-    set_pressure(store, None)
+    store.set_pressure(None)
     assert store.publish("w", 2, singles(store, [1]), 1).status == "ok"
 
 

@@ -9,9 +9,7 @@ from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.errors import ServerError
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.status import set_pressure, status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -35,14 +33,14 @@ def test_a_full_server_drains(own_server: EmbeddedServer, monkeypatch: pytest.Mo
     fill(client)
     with pytest.raises(redis.exceptions.OutOfMemoryError):
         client.set("anything", "more")
-    set_pressure(store, "memory")
-    assert status(store).pressure == "memory"
+    store.set_pressure("memory")
+    assert store.status().pressure == "memory"
     found = cut_all(store)
     assert {fold(store, each) for each in found} == {"ok"}
-    assert compact(read(store, "all"))
+    assert store.compact(store.read("all"))
     assert store.trim() > 0
     assert (state_of(store)["hist"] == 1).all()
-    assert status(store).stream_entries == 0
+    assert store.status().stream_entries == 0
 
 
 def test_a_writer_waits_for_a_full_server_and_loses_nothing(own_server: EmbeddedServer) -> None:
@@ -80,13 +78,13 @@ def test_the_chores_go_on_though_the_queue_takes_no_job(
     thread.start()
     try:
         for _ in range(100):
-            if status(store).deltas == 0 and status(store).stream_entries == 10:
+            if store.status().deltas == 0 and store.status().stream_entries == 10:
                 break
             stop.wait(0.1)
     finally:
         stop.set()
         thread.join()
-    seen = status(store)
+    seen = store.status()
     assert (seen.deltas, seen.stream_entries) == (0, 10)
 
 
@@ -100,9 +98,9 @@ def test_the_collector_merges_where_no_estimator_does(
         writer.publish(singles(store, [value]), 1)
         fold_all(store)
         dispatcher.chores()
-        assert status(store).deltas < 8
+        assert store.status().deltas < 8
     assert (state_of(store)["hist"] == 1).all()
-    assert status(store).pressure is None
+    assert store.status().pressure is None
 
 
 def test_a_survey_that_would_not_fit_is_refused(own_server: EmbeddedServer) -> None:

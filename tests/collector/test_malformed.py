@@ -10,7 +10,6 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import parse
@@ -94,7 +93,7 @@ def test_thousands_of_malformed_entries_between_good_neighbours(
     for kept in (entry.kept for entry in bad if entry.kept is not None):
         mechanism.fold(expected, kept)
         folded += len(next(iter(kept.values())))
-    seen = read(store, "all")
+    seen = store.read("all")
     assert seen.folded == folded
     for array, values in expected.items():
         np.testing.assert_array_equal(seen.state[array], values)
@@ -175,7 +174,7 @@ def test_an_entry_above_the_limit_is_refused_unread(client: redis.Redis, prefix:
     client.xadd(store.keys.stream, {field: b"\x00" * (size + 1)})
     publish(store, [(b"r", payload) for payload in good_singles(store.survey.mechanism, 3)], 3)
     assert {fold(store, found) for found in cut_all(store)} == {"ok"}
-    seen = read(store, "all")
+    seen = store.read("all")
     assert seen.folded == 3
     assert seen.rejected.table() == {"too-large": {"entries": 1, "reports": 1 if field == b"r" else 0}}
 
@@ -197,7 +196,7 @@ def test_entries_with_several_or_strange_fields_written_past_the_scripts(client:
         client.xadd(store.keys.stream, fields)
     publish(store, [(b"r", b"\x01")] * 5, 5)
     assert {fold(store, found) for found in cut_all(store)} == {"ok"}
-    seen = read(store, "all")
+    seen = store.read("all")
     assert seen.folded == 5
     assert seen.rejected.table() == {"unknown-field": {"entries": 5, "reports": 0}}
 

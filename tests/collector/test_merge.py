@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import redis
 
-from hearsay.collector.store.reading import compact, read
+from hearsay.collector.store.node import Call
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import status
 from hearsay.collector.writer import Writer
 from tests.pipeline import Tail, buckets, fold_all, singles, state_of
 
@@ -22,18 +21,18 @@ def test_a_version_number_that_is_used_again_is_no_fence(client: redis.Redis, pr
     """Two estimators pause, a third merges, the server loses that merge: the first makes another one of its number."""
     store = buckets(client, prefix, 4).store(0)
     deltas(store, 0)
-    first = read(store, "all")
+    first = store.read("all")
     deltas(store, 1)
-    third = read(store, "all")
+    third = store.read("all")
     deltas(store, 2)
     before = Tail(client)
-    assert compact(third)
-    second = read(store, "all")  # 0 and 1 in the accumulator, 2 beside it
+    assert store.compact(third)
+    second = store.read("all")  # 0 and 1 in the accumulator, 2 beside it
     before.lose()
-    assert compact(first)
-    assert not compact(second)
+    assert store.compact(first)
+    assert not store.compact(second)
     assert state_of(store)["hist"].tolist() == [1, 1, 1, 0]
-    assert compact(read(store, "all"))
+    assert store.compact(store.read("all"))
     assert state_of(store)["hist"].tolist() == [1, 1, 1, 0]
 
 
@@ -41,12 +40,12 @@ def test_a_merge_that_another_overtook_changes_nothing(client: redis.Redis, pref
     """The delta that it names is still there; only the fence tells."""
     store = buckets(client, prefix, 4).store(0)
     deltas(store, 0)
-    early = read(store, "all")
+    early = store.read("all")
     deltas(store, 1)
-    late = read(store, "all")
-    assert compact(early)
+    late = store.read("all")
+    assert store.compact(early)
     late.deltas = {name: blob for name, blob in late.deltas.items() if not name.startswith("all:1:")}
-    assert not compact(late)
+    assert not store.compact(late)
     assert state_of(store)["hist"].tolist() == [1, 1, 0, 0]
 
 
@@ -56,9 +55,9 @@ def test_a_merge_of_deltas_that_a_server_lost_changes_nothing(client: redis.Redi
     deltas(store, 0)
     before = Tail(client)
     deltas(store, 1)
-    reading = read(store, "all")
+    reading = store.read("all")
     before.lose()
-    assert not compact(reading)
+    assert not store.compact(reading)
     deltas(store, 1)  # the writer sends it again
     assert state_of(store)["hist"].tolist() == [1, 1, 0, 0]
 
@@ -68,25 +67,26 @@ def test_a_merge_whose_chunks_ran_out_changes_nothing(
 ) -> None:
     store = buckets(client, prefix, 4).store(0)
     deltas(store, 0)
-    reading = read(store, "all")
-    scripts = store.scripts
+    reading = store.read("all")
+    many = store.node.many
 
-    def losing(name: str, keys: list[str], arguments: list[object]) -> object:
-        if name == "merge":
-            client.delete(*[key for key in keys if ":chunk:" in key])
-        return scripts(name, keys, arguments)
+    def losing(calls: list[Call]) -> list[object]:
+        *stages, merge = calls
+        many(stages)
+        client.delete(*[key for key in merge.keys if ":chunk:" in key])
+        return many([merge])
 
-    monkeypatch.setattr(store, "scripts", losing)
-    assert not compact(reading)
+    monkeypatch.setattr(store.node, "many", losing)
+    assert not store.compact(reading)
     assert state_of(store)["hist"].tolist() == [1, 0, 0, 0]
 
 
 def test_a_merge_of_a_deleted_survey_leaves_nothing(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 4).store(0)
     deltas(store, 0)
-    reading = read(store, "all")
+    reading = store.read("all")
     client.delete(store.keys.meta)
-    assert not compact(reading)
+    assert not store.compact(reading)
     assert not client.exists(store.keys.accumulator("all"))
 
 
@@ -94,8 +94,8 @@ def test_what_a_merge_replaces_goes_away(client: redis.Redis, prefix: str) -> No
     store = buckets(client, prefix, 4).store(0)
     for value in range(3):
         deltas(store, value)
-        assert compact(read(store, "all"))
+        assert store.compact(store.read("all"))
     assert len(client.keys(f"{store.keys.base}chunk:*")) == 1
     assert all(client.ttl(key) == -1 for key in client.keys(f"{store.keys.base}chunk:*"))
-    assert (status(store).deltas, status(store).delta_bytes) == (0, 0)
+    assert (store.status().deltas, store.status().delta_bytes) == (0, 0)
     np.testing.assert_array_equal(state_of(store)["hist"], [1, 1, 1, 0])

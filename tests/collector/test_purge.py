@@ -4,8 +4,6 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.store.reading import compact, read
-from hearsay.collector.store.status import purge_window, status
 from hearsay.collector.writer import Writer
 from tests.pipeline import buckets, fold_all, singles
 
@@ -20,16 +18,16 @@ def test_a_purged_window_leaves_no_key(
     Writer(store).publish(singles(store, range(50)), 50)
     fold_all(store)
     if merged:
-        assert compact(read(store, "all"))
-    reading = read(store, "all")
+        assert store.compact(store.read("all"))
+    reading = store.read("all")
     assert reading.folded == 50
-    purge_window(store, "all")
+    store.purge_window("all")
     store.trim()
     base = store.keys.base.encode()
     left = {base + name for name in (b"stream", b"cursor", b"writers", b"meta")}  # what belongs to no window
     assert set(client.keys(f"{prefix}:{{*")) == left
     assert client.xlen(store.keys.stream) == 0
-    assert (status(store).delta_bytes, status(store).windows) == (0, ())
+    assert (store.status().delta_bytes, store.status().windows) == (0, ())
 
 
 def test_purging_touches_nobody_elses_keys(client: redis.Redis, prefix: str) -> None:
@@ -37,7 +35,7 @@ def test_purging_touches_nobody_elses_keys(client: redis.Redis, prefix: str) -> 
     store = buckets(client, prefix, 50).store(0)
     Writer(store).publish(singles(store, range(50)), 50)
     fold_all(store)
-    assert compact(read(store, "all"))
+    assert store.compact(store.read("all"))
     foreign = [
         value
         for name, value in client.hgetall(store.keys.accumulator("all")).items()
@@ -46,5 +44,5 @@ def test_purging_touches_nobody_elses_keys(client: redis.Redis, prefix: str) -> 
     assert b"50" in foreign
     for name in foreign:
         client.set(name, "not ours")
-    purge_window(store, "all")
+    store.purge_window("all")
     assert client.mget(foreign) == [b"not ours"] * len(foreign)

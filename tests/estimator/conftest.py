@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.registry import Registry
 from hearsay.workers.context import Context, set_current
 from tests.identity import known_to_this_process

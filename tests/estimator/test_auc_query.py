@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.wire.codec import codec
-from hearsay.estimator.live import live
 from hearsay.estimator.materialise import Materialiser
+from hearsay.estimator.readings import live
 from hearsay.mechanisms import build
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
@@ -57,7 +57,7 @@ def area(registered: Registered, window: str) -> Answer:
 
 def test_intervals_hold_the_population_s_area(asked_every_hour: Registered) -> None:
     truth = true_area(labelled(PEOPLE, SCORES))
-    found = [area(asked_every_hour, window.name) for window in asked_every_hour.windows]
+    found = [area(asked_every_hour, window.name) for window in asked_every_hour.look().windows]
     low, high = (np.array([getattr(each, end) for each in found]) for end in ("low", "high"))
     assert len(found) == WINDOWS
     assert ((low <= truth) & (truth <= high)).mean() > 0.86  # of 150, fewer than 129 in less than a millionth

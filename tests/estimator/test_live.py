@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.estimator.live import live
+from hearsay.estimator.readings import live
 from hearsay.mechanisms import merge
 from hearsay.mechanisms.errors import QueryError
 from tests.estimator.surveys import colours, deliver, state_of
@@ -22,7 +21,7 @@ def test_a_survey_without_reports_is_empty(registry: Registry) -> None:
 def test_accumulator_plus_deltas_are_what_was_folded(registry: Registry) -> None:
     registered = registry.add(colours())
     deliver(registered, 300, seed=1)
-    compact(read(registered.store(0), "all"))
+    registered.store(0).compact(registered.store(0).read("all"))
     deliver(registered, 200, seed=2)
     expected = merge(state_of(colours(), 300, 1), state_of(colours(), 200, 2))
     found = live(registered)
@@ -49,7 +48,7 @@ class TestWindows:
 
     def test_each_by_name_all_and_the_last(self, hourly: Registered) -> None:
         names = ["20250131T130000Z", "20250131T140000Z", "20250131T150000Z"]
-        assert [window.name for window in hourly.windows] == names
+        assert [window.name for window in hourly.look().windows] == names
         for hour, name in enumerate(names):
             assert live(hourly, name).estimate().reports == 100 + hour
         assert live(hourly, "last:2").estimate().reports == 203
@@ -82,7 +81,7 @@ def test_versions_grow_with_commits_skips_and_finality(registry: Registry) -> No
     versions = [live(registered).version]
     deliver(registered, 50, seed=1)
     versions.append(live(registered).version)
-    compact(read(store, "all"))
+    store.compact(store.read("all"))
     assert live(registered).version == versions[-1]
     store.publish("skipped", 1, singles(store, [0, 1]), 2)
     store.skip_backlog("all")

@@ -10,12 +10,11 @@ import pytest
 from hearsay.collector import limits
 from hearsay.collector.store import keys
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.counters import GONE
 from hearsay.collector.store.keys import PREFIX
+from hearsay.collector.store.look import GONE
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import status
+from hearsay.collector.store.shard import Shard
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.snapshots import directory as snapshot
@@ -143,7 +142,7 @@ class TestCompaction:
         deliver(registered, 100, seed=2)
         store.publish("more", 1, singles(store, [0]), 1)
         with monkeypatch.context() as patched:
-            patched.setattr("hearsay.estimator.materialise.compact", lambda reading: False)
+            patched.setattr(Shard, "compact", lambda shard, reading: False)
             materialiser.run_once()
         assert store.cut(age_ms=0) == "deltas"
         assert materialiser.run_once().merged == 1
@@ -154,21 +153,21 @@ class TestCompaction:
         registered = registry.add(colours())
         deliver(registered, 100, seed=1)
         deliver(registered, 100, seed=2)
-        before = read(registered.store(0), "all").vector.copy()
+        before = registered.store(0).read("all").vector.copy()
         assert materialiser.run_once().merged == 1
-        after = read(registered.store(0), "all")
+        after = registered.store(0).read("all")
         assert after.deltas == {}
         assert np.array_equal(after.vector, before)
-        assert status(registered.store(0)).delta_bytes == 0
+        assert registered.store(0).status().delta_bytes == 0
 
     def test_small_deltas_wait_until_the_window_is_over(self, registry: Registry, materialiser: Materialiser) -> None:
         registered = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14}))
         deliver(registered, 20)
         assert materialiser.run_once().merged == 0
-        assert status(registered.store(0)).deltas == 1
+        assert registered.store(0).status().deltas == 1
         registry.close("colours")
         assert materialiser.run_once().merged == 1
-        assert status(registered.store(0)).deltas == 0
+        assert registered.store(0).status().deltas == 0
 
     def test_many_small_deltas_are_merged_before_cut_has_to_wait(
         self, registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
@@ -178,7 +177,7 @@ class TestCompaction:
         for seed, merged in ((1, 0), (2, 0), (3, 1), (4, 0)):
             deliver(registered, 20, seed=seed)
             assert materialiser.run_once().merged == merged
-        state = read(registered.store(0), "all").state
+        state = registered.store(0).read("all").state
         assert registered.survey.mechanism.reports(state) == 80
 
     def test_two_estimators_do_no_harm(self, registry: Registry, tmp_path: Path) -> None:
@@ -190,7 +189,7 @@ class TestCompaction:
             merge(expected, state_of(colours(), 50, seed))
             for one in pair if seed % 2 else reversed(pair):
                 one.run_once()
-            assert np.array_equal(read(registered.store(0), "all").state["sum"], expected["sum"])
+            assert np.array_equal(registered.store(0).read("all").state["sum"], expected["sum"])
             assert np.array_equal(snapshot.load(tmp_path / "colours" / "all").state["sum"], expected["sum"])
 
     def test_an_older_version_never_replaces_a_newer_one(self, registry: Registry) -> None:
@@ -247,7 +246,7 @@ class TestFailures:
         (tmp_path / "colours").write_text("in the way")
         done = Materialiser(registry, tmp_path).run_once()
         assert done.failed == 1
-        assert status(registered.store(0)).deltas == 0
+        assert registered.store(0).status().deltas == 0
 
 
 def test_a_server_that_lost_its_last_second_is_read_afresh(own_server: EmbeddedServer, tmp_path: Path) -> None:
@@ -282,10 +281,10 @@ class TestRetention:
         deliver(registered, 100, at_ms=registered.store(0).now_ms() // HOUR_MS * HOUR_MS - 31 * 24 * HOUR_MS)
         materialiser = Materialiser(registry, tmp_path)
         assert materialiser.run_once().purged == 0
-        assert len(registered.windows) == len(snapshot.windows(tmp_path, "colours")) == 1
+        assert len(registered.look().windows) == len(snapshot.windows(tmp_path, "colours")) == 1
         watched(registry.client, registered.store(0), 30 * 86_400)
         assert len(forget(registered, tmp_path)) == 1
-        assert registered.windows == []
+        assert registered.look().windows == []
         assert snapshot.windows(tmp_path, "colours") == []
 
     def test_a_foreign_link_among_the_snapshots_is_left_alone(self, hourly: Registered, tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import redis
 
 from hearsay.collector.errors import ReportsLost, RoundClosed
 from hearsay.collector.store import rounds as stored_rounds
-from hearsay.collector.store.connect import Client, connect
+from hearsay.collector.store.client import Client
+from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.rounds import close_round, is_on_disk, open_round
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.writer import Entry, Writer
 from hearsay.estimator import rounds as driving
-from hearsay.estimator.live import live
+from hearsay.estimator.readings import live
 from hearsay.estimator.rounds import Progress, drive
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -32,7 +32,7 @@ def turns(client: Client, prefix: str, **rounds: object) -> Registered:
 
 
 def singles(registered: Registered, values: list[int], number: int) -> list[Entry]:
-    mechanism = registered.survey.in_round(registered.rounds.history(number)).mechanism
+    mechanism = registered.survey.in_round(registered.look().rounds.history(number)).mechanism
     return [(b"r", each) for each in codec(mechanism).encode_singles(mechanism.perturb(np.array(values), seeded(1)))]
 
 
@@ -84,7 +84,7 @@ def test_a_server_without_a_log_is_not_waited_for(own_server: EmbeddedServer) ->
     client = connect(own_server.url)
     store = turns(client, "hs", reports=1).store(0)
     client.config_set("appendonly", "no")
-    assert is_on_disk(store)
+    assert store.is_on_disk()
 
 
 class TestLostWithTheirRound:
@@ -97,13 +97,13 @@ class TestLostWithTheirRound:
         tail = Tail(client)
         writer.publish(singles(registered, [2, 2], 1), 2, 1)
         tail.lose()
-        close_round(store, 1)
+        store.close_round(1)
         return registered, writer
 
     def test_later_ones_are_stored_once_and_the_loss_is_told(self, client: redis.Redis, prefix: str) -> None:
         registered, writer = self.closed_behind_its_back(client, prefix)
         store = registered.store(0)
-        open_round(store, 2, {"chosen": [5, 2, 7, 0]})
+        store.open_round(2, {"chosen": [5, 2, 7, 0]})
         with pytest.raises(ReportsLost, match="lost 2 entries of turns that it had taken, and their rounds are over"):
             writer.publish(singles(registered, [5], 2), 1, 2)
         writer.publish(singles(registered, [7], 2), 1, 2)  # it goes on

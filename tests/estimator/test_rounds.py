@@ -8,14 +8,12 @@ import redis
 
 from hearsay.collector.errors import OfferRefused, RoundClosed, SurveyError
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.rounds import close_round, open_round, rounds_of
-from hearsay.collector.store.status import is_final, status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.writer import Writer
-from hearsay.estimator.live import live
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.opened import OpenSurvey
+from hearsay.estimator.readings import live
 from hearsay.estimator.rounds import Progress, drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.errors import QueryError
@@ -37,7 +35,7 @@ def turns(client: redis.Redis, prefix: str, shards: int = 1, **rounds: object) -
 
 def publish(registered: Registered, values: np.ndarray, round_number: int, shard: int = 0) -> None:
     """Single reports as the devices of this round make them."""
-    history = registered.rounds.history(round_number)
+    history = registered.look().rounds.history(round_number)
     mechanism = registered.survey.in_round(history).mechanism
     payloads = codec(mechanism).encode_singles(mechanism.perturb(values, seeded(1)))
     Writer(registered.store(shard)).publish([(b"r", each) for each in payloads], len(values), round_number)
@@ -60,15 +58,15 @@ def test_two_rounds_from_the_first_report_to_the_last_answer(client: redis.Redis
     everything_folded(registered)
     for each in estimators:
         each.run_once()
-    assert [rounds_of(store).number for store in registered.stores] == [2, 2]
-    assert registered.rounds.newest.parameters == {"chosen": [5, 2, 7, 0]}
+    assert [store.rounds().number for store in registered.stores] == [2, 2]
+    assert registered.look().rounds.newest.parameters == {"chosen": [5, 2, 7, 0]}
     publish(registered, VALUES, 2, 0)
     publish(registered, VALUES, 2, 1)
     everything_folded(registered)
     for each in estimators:
         each.run_once()
-    assert registered.closed
-    assert [window.name for window in registered.windows] == ["r1", "r2"]
+    assert registered.look().closed
+    assert [window.name for window in registered.look().windows] == ["r1", "r2"]
     found = live(registered)
     assert found.final
     assert found.state["r1/hist"].tolist() == [20, 0, 60, 0, 0, 100, 0, 40]
@@ -88,38 +86,38 @@ def test_two_rounds_from_the_first_report_to_the_last_answer(client: redis.Redis
 def test_every_step_may_be_repeated_and_is_fenced_by_the_round(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
     store = registered.store(0)
-    assert open_round(store, 1, {"other": 1}) == "known"
-    assert open_round(store, 2, {}) == "stale"  # the first one is still open
-    assert close_round(store, 2) == "stale"
+    assert store.open_round(1, {"other": 1}) == "known"
+    assert store.open_round(2, {}) == "stale"  # the first one is still open
+    assert store.close_round(2) == "stale"
     publish(registered, VALUES, 1)
-    assert (close_round(store, 1), close_round(store, 1)) == ("ok", "known")
-    boundary = rounds_of(store).newest.closed
-    assert open_round(store, 3, {}) == "stale"
-    assert (open_round(store, 2, {"a": 1}), open_round(store, 2, {"a": 2})) == ("ok", "known")
-    held = rounds_of(store)
+    assert (store.close_round(1), store.close_round(1)) == ("ok", "known")
+    boundary = store.rounds().newest.closed
+    assert store.open_round(3, {}) == "stale"
+    assert (store.open_round(2, {"a": 1}), store.open_round(2, {"a": 2})) == ("ok", "known")
+    held = store.rounds()
     assert (held.number, held.open, held.newest.parameters, held.rounds[0].closed) == (2, True, {"a": 1}, boundary)
     assert held.history(1) == ()
     assert held.history(2) == ({"a": 1},)
-    assert close_round(store, 1) == "stale"
+    assert store.close_round(1) == "stale"
 
 
 def test_a_driver_that_died_between_two_shards_is_replaced(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, shards=3)
     publish(registered, VALUES, 1)
-    close_round(registered.store(1), 1)  # and died
+    registered.store(1).close_round(1)  # and died
     everything_folded(registered)
     open_after = drive(registered)
     assert open_after == Progress(2, "open")
-    assert [rounds_of(store).number for store in registered.stores] == [2, 2, 2]
+    assert [store.rounds().number for store in registered.stores] == [2, 2, 2]
 
 
 def test_what_the_first_shard_was_told_is_what_all_are_told(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, shards=2)
     for store in registered.stores:
-        close_round(store, 1)
-    open_round(registered.store(0), 2, {"chosen": [1, 2, 3, 4]})
+        store.close_round(1)
+    registered.store(0).open_round(2, {"chosen": [1, 2, 3, 4]})
     assert drive(registered) == Progress(2, "open")
-    assert rounds_of(registered.store(1)).newest.parameters == {"chosen": [1, 2, 3, 4]}
+    assert registered.store(1).rounds().newest.parameters == {"chosen": [1, 2, 3, 4]}
 
 
 def test_ranges_never_cross_a_round_and_a_closed_round_is_cut_at_once(client: redis.Redis, prefix: str) -> None:
@@ -127,10 +125,10 @@ def test_ranges_never_cross_a_round_and_a_closed_round_is_cut_at_once(client: re
     store = registered.store(0)
     publish(registered, VALUES, 1)
     assert store.cut(age_ms=60_000) == "young"
-    close_round(store, 1)
+    store.close_round(1)
     first = store.cut(age_ms=60_000)
     assert not isinstance(first, str)
-    open_round(store, 2, {"chosen": [5, 2, 7, 0]})
+    store.open_round(2, {"chosen": [5, 2, 7, 0]})
     publish(registered, VALUES[:5], 2)
     publish(registered, VALUES[:5], 2)
     (second,) = cut_all(store)
@@ -139,18 +137,18 @@ def test_ranges_never_cross_a_round_and_a_closed_round_is_cut_at_once(client: re
         (10, "r2"),
     ]
     window = store.survey.windows.named("r1")
-    assert not is_final(store, window)
+    assert not store.is_final(window)
     assert fold(store, first) == "ok"
-    assert is_final(store, window)
-    assert not is_final(store, store.survey.windows.named("r2"))
+    assert store.is_final(window)
+    assert not store.is_final(store.survey.windows.named("r2"))
 
 
 def test_both_rounds_behind_the_cursor_are_cut_apart(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
     store = registered.store(0)
     publish(registered, VALUES[:7], 1)
-    close_round(store, 1)
-    open_round(store, 2, {"chosen": [5, 2, 7, 0]})
+    store.close_round(1)
+    store.open_round(2, {"chosen": [5, 2, 7, 0]})
     publish(registered, VALUES[:9], 2)
     assert [(found.entries, found.window_number) for found in cut_all(store)] == [(7, 1), (9, 2)]
 
@@ -162,11 +160,11 @@ def test_entries_of_another_round_are_refused_by_reason(client: redis.Redis, pre
         client.xadd(store.keys.stream, fields)
     client.xadd(store.keys.stream, {"r": b"\x05", "k": "1", "x": "1"})
     fold_all(store)
-    close_round(store, 1)
+    store.close_round(1)
     client.xadd(store.keys.stream, {"r": b"\x05", "k": "1"})  # late, and no round is open
     client.xadd(store.keys.stream, {"r": b"\x00", "k": "2"})  # of a round that is not open yet
     fold_all(store)
-    open_round(store, 2, {"chosen": [5, 2, 7, 0]})
+    store.open_round(2, {"chosen": [5, 2, 7, 0]})
     client.xadd(store.keys.stream, {"r": b"\x05", "k": "1"})  # late
     client.xadd(store.keys.stream, {"r": b"\x00", "k": "2"})
     fold_all(store)
@@ -186,7 +184,7 @@ def test_a_survey_without_rounds_refuses_them(client: redis.Redis, prefix: str) 
     store = Registry(client, prefix).add(survey).store(0)
     client.xadd(store.keys.stream, {"r": b"\x05", "k": "1"})
     fold_all(store)
-    assert status(store).round == 0
+    assert store.status().round == 0
     assert drive(Registry(client, prefix).get("a")) is None
     assert client.hget(store.keys.counters("all"), "rejected:unknown-field:entries") == b"1"
 
@@ -200,8 +198,8 @@ def test_a_fleet_takes_part_in_every_round_and_loses_nobody(
     publish = registered.store(0).publish
 
     def closing(*words: object) -> object:
-        if words[1] == 4 and registered.rounds.number == 1:  # in the middle of a batch
-            close_round(registered.store(0), 1)
+        if words[1] == 4 and registered.look().rounds.number == 1:  # in the middle of a batch
+            registered.store(0).close_round(1)
             everything_folded(registered)
             drive(registered)
         return publish(*words)  # type: ignore[arg-type]
@@ -239,7 +237,7 @@ def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: s
             devices[0].publish({"0": 0.5}, writer, opened.offer())
         if number == 2:
             assert len({opened.offer()["parameters"]["signs"] for _ in range(60)}) > 1  # drawn afresh
-        close_round(registered.store(0), number)
+        registered.store(0).close_round(number)
         assert opened.offer() is None
         everything_folded(registered)
         drive(registered)
@@ -271,9 +269,9 @@ def test_two_surveys_go_through_their_rounds_side_by_side(client: redis.Redis, p
         everything_folded(quick)
         everything_folded(slow)
         estimator.run_once()
-    assert (quick.rounds.number, slow.rounds.number) == (2, 1)
+    assert (quick.look().rounds.number, slow.look().rounds.number) == (2, 1)
     drive(slow, close=1)
-    assert (quick.rounds.number, slow.rounds.number) == (2, 2)
+    assert (quick.look().rounds.number, slow.look().rounds.number) == (2, 2)
     publish(quick, VALUES[:5], 2, 1)
     everything_folded(quick)
     assert live(quick).state["r2/places"].sum() == 5

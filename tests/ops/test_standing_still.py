@@ -171,7 +171,7 @@ def test_a_process_that_missed_a_beat_is_told_apart(
 ) -> None:
     registry = Registry(client, prefix)
     Heartbeat(registry, "worker", "alive").beat()
-    registry.mark("worker", "dead", 5)  # 25 of its 30 seconds are gone
+    registry.heartbeats.mark("worker", "dead", 5)  # 25 of its 30 seconds are gone
     _, out, _ = hearsay("status", "--interval", "0")
     assert "1 worker (1 not seen for 15 s)" in out
     Heartbeat(registry, "worker", "alive").stop()

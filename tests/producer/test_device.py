@@ -12,7 +12,6 @@ import pytest
 import redis
 
 from hearsay.collector.errors import OfferRefused
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
@@ -98,7 +97,7 @@ def test_devices_publish_into_the_stream(client: redis.Redis, prefix: str) -> No
     for drink in ("tea", "coffee", "tea"):
         Device(TEA).publish(drink, writer)
     fold_all(store)
-    assert read(store, "all").folded == 3
+    assert store.read("all").folded == 3
 
 
 def test_a_survey_of_one_round_takes_reports_that_name_it(client: redis.Redis, prefix: str) -> None:
@@ -108,7 +107,7 @@ def test_a_survey_of_one_round_takes_reports_that_name_it(client: redis.Redis, p
     device.publish("tea", writer, {"tag": parse(TEA).tag, "round": 1, "parameters": {}})
     device.publish("tea", writer)
     fold_all(store)
-    assert read(store, "all").folded == 2
+    assert store.read("all").folded == 2
 
 
 class Slow(SecureRandom):

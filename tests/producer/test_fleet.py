@@ -8,8 +8,6 @@ import pytest
 import redis
 
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.rounds import close_round
-from hearsay.collector.store.status import set_pressure
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE, decode
@@ -77,8 +75,8 @@ def test_a_fleet_says_which_round_it_waits_for(
 
     def waiting(cause: str) -> None:
         said.append(cause)
-        if films.rounds.open:
-            close_round(films.store(0), 1)
+        if films.look().rounds.open:
+            films.store(0).close_round(1)
         else:
             stop.set()
 
@@ -110,7 +108,7 @@ def test_a_fleet_under_pressure_can_be_stopped(registered: Registered, frame: in
         stop.set()
 
     for store in registered.stores:
-        set_pressure(store, "memory")
+        store.set_pressure("memory")
     assert Fleet(registered, seeded(1), frame=frame, stop=stop, on_wait=waiting).run(people(100), 100) == 0
     assert causes == ["memory"]
     assert [len(entries(registered, shard)) for shard in range(2)] == [0, 0]

@@ -113,11 +113,11 @@ def test_the_whole_way_through_real_processes(
             hearsay("produce", "throws", *words)
         )  # half of the people in each round, until it is over
         assert produced["reports"] == 2 * DEVICES
-        assert registered.rounds.newest.parameters == {"common": 3}
+        assert registered.look().rounds.newest.parameters == {"common": 3}
         (row,) = json.loads(hearsay("status", "--interval", "0", "--json"))
         assert (row["round"], row["rejected"]) == (2, {})
 
-        _until(lambda: registered.closed, pipeline)
+        _until(lambda: registered.look().closed, pipeline)
         wait_until_folded(registered, 2 * DEVICES)
         _until(lambda: load_snapshot(pipeline.snapshots / "throws" / "r2").metadata["status"] == "final", pipeline)
 

@@ -19,7 +19,6 @@ from rq.serializers import JSONSerializer
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.store.keys import queue_name
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -215,7 +214,7 @@ def test_a_poisonous_range_is_quarantined_and_blocks_nothing(
         def done() -> bool:
             dispatcher.dispatch()
             dispatcher.chores()
-            return status(store).quarantined == 1
+            return store.status().quarantined == 1
 
         wait_for(done, 60.0)
         wait_for(lambda: int(state_of(store)["hist"].sum()) == 99)

@@ -12,19 +12,18 @@ from contextlib import suppress
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.errors import CollectorError, StateError, UnknownSurvey
+from hearsay.collector.errors import CollectorError, StateError
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.queue import enqueue, fold_queue, job_id
 from hearsay.collector.roles import COLLECTOR
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.condition import condition, why
-from hearsay.collector.store.connect import Client
-from hearsay.collector.store.counters import has_deltas, windows_of
 from hearsay.collector.store.keys import PREFIX, QUEUE
+from hearsay.collector.store.look import Look
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.reading import compact, read
-from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.registry import Registered, Registry, look_at
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import Status, set_pressure, status
+from hearsay.collector.store.status import Status
 
 _LOG = logging.getLogger("hearsay.collector")
 CUTS_PER_PASS = 32  # then the other shards get their turn
@@ -39,7 +38,7 @@ class Dispatcher:
     def __init__(
         self,
         client: Client,
-        queue_connection: Client,
+        queue_connection: redis.Redis,
         prefix: str = PREFIX,
         queue: str = QUEUE,
         lease_s: float = limits.LEASE_S,
@@ -95,12 +94,10 @@ class Dispatcher:
     def _surveys(self) -> list[Registered]:
         """Every survey that this version can read; another one must not stop them, and is mentioned once."""
         readable = []
-        for name in self.registry.names():
+        for name, record in self.registry.records().items():
             try:
-                readable.append(self.registry.get(name))
+                readable.append(self.registry.registered(record))
                 self._unreadable.discard(name)
-            except UnknownSurvey:
-                continue  # deleted in the meantime
             except CollectorError as error:
                 if name not in self._unreadable:
                     self._unreadable.add(name)
@@ -113,17 +110,17 @@ class Dispatcher:
 
     def chores(self) -> None:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
-        memory = self.registry.condition().short
+        memory = self.registry.node.condition().short
         queue_is_full = self._look_at_queue()
-        for registered in self._surveys():
-            for store in registered.stores:
+        for survey in look_at(self._surveys()):
+            for store, look in zip(survey.registered.stores, survey.shards, strict=True):
                 if not queue_is_full:  # an attempt that nobody hears of would be an attempt lost
-                    self.reconcile(store)
+                    self.reconcile(store, look)
                 store.trim()
-                seen = status(store)
+                seen = look.status
                 if _deltas_pile_up(seen):
-                    self.compact(store)
-                    seen = status(store)
+                    self.compact(store, look)
+                    seen = store.status()
                 cause = None
                 if memory:
                     cause = "memory"
@@ -132,7 +129,7 @@ class Dispatcher:
                 elif seen.quarantined >= limits.QUARANTINED_LIMIT:
                     cause = "quarantine"
                 if cause is not None or seen.pressure in ("memory", "deltas", "quarantine"):
-                    set_pressure(store, cause)
+                    store.set_pressure(cause)
         self.heartbeat.beat()
 
     def _look_at_queue(self) -> bool:
@@ -140,31 +137,33 @@ class Dispatcher:
         full = condition(self.queue.connection).full
         if full:
             _LOG.warning("the queue's server is full and takes no jobs; workers fold without it")
-            self.registry.complain(COLLECTOR.name, "queue", "no jobs can be enqueued: the queue's server is full")
+            words = "no jobs can be enqueued: the queue's server is full"
+            self.registry.complaints.complain(COLLECTOR.name, "queue", words)
         elif self._queue_was_full:
-            self.registry.content(COLLECTOR.name, "queue")
+            self.registry.complaints.withdraw(COLLECTOR.name, "queue")
         self._queue_was_full = full
         return full
 
-    def compact(self, store: Shard) -> None:
+    def compact(self, store: Shard, look: Look) -> None:
         """Merge deltas where no estimator does: CUT refuses when too many wait, and then producers stand still."""
-        for window in windows_of([store]):
-            if has_deltas(store, window.name):
+        for window in look.windows:
+            if look.at(window).deltas:
                 try:
-                    compact(read(store, window.name))
+                    store.compact(store.read(window.name, seen=look.at(window)))
                 except StateError as error:  # of this window: others, and other surveys, go on
                     _LOG.error("window %s of %s is not merged: %s", window.name, store.survey.name, error)
 
-    def reconcile(self, store: Shard) -> int:
+    def reconcile(self, store: Shard, look: Look | None = None) -> int:
         """Give overdue ranges their next attempt, few at a time and only while the queue is short.
 
         A range whose job still waits in the queue is not overdue, however long the queue takes.
         """
         reissued = 0
-        now_ms, lease_ms = store.now_ms(), int(self.lease_s * 1_000)
+        look = store.look() if look is None else look
+        now_ms, lease_ms = look.now_ms, int(self.lease_s * 1_000)
         overdue = [
             stretch
-            for stretch in store.ranges()
+            for stretch in look.ranges
             # Where the clock went back, nobody knows how long it has been out.
             if not stretch.quarantined and not 0 <= now_ms - stretch.time_ms < lease_ms
         ]

@@ -11,8 +11,7 @@ from hearsay.collector.heartbeats import roles
 from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
 from hearsay.collector.store.condition import Condition
-from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import status
+from hearsay.collector.store.registry import Registry, SurveyLook, look_at
 
 # Entries are cut after a quarter of a second, and a job takes two: far above both, and below an operator's patience.
 OLD_BACKLOG_S = 15.0
@@ -33,9 +32,10 @@ class Trouble:
 def troubles(registry: Registry) -> list[Trouble]:
     """Every trouble, those that hold reports up first."""
     present = roles(registry)
-    every = [*_of_server(registry.condition()), *_complaints(registry)]
-    every += [trouble for registered in registry.list() for trouble in _of_survey(registered, present)]
-    if registry.names():
+    every = [*_of_server(registry.node.condition()), *_complaints(registry)]
+    surveys = look_at(registry.list())
+    every += [trouble for seen in surveys for trouble in _of_survey(seen, present)]
+    if surveys:
         every += [
             Trouble(
                 f"no-{role.name}",
@@ -94,15 +94,15 @@ def _complaints(registry: Registry) -> list[Trouble]:
             f"{complaint.role}, {complaint.about}: {complaint.words}",
             True,
         )
-        for complaint in registry.complaints()
+        for complaint in registry.complaints.all()
     ]
 
 
-def _of_survey(registered: Registered, present: Mapping[str, int]) -> list[Trouble]:
-    name, listed = registered.survey.name, []
-    for store in registered.stores:
-        seen = status(store)
-        of = f"survey {name}" if registered.shards == 1 else f"survey {name}, shard {store.shard}"
+def _of_survey(survey: SurveyLook, present: Mapping[str, int]) -> list[Trouble]:
+    name, listed = survey.survey.name, []
+    for number, look in enumerate(survey.shards):
+        seen = look.status
+        of = f"survey {name}" if len(survey.shards) == 1 else f"survey {name}, shard {number}"
         if seen.backlog_age_s > (OLD_BACKLOG_S if present[COLLECTOR.name] else ALONE_S):
             why = "" if present[COLLECTOR.name] else ", and no collector was seen lately"
             words = f"{of}: entries wait for {seen.backlog_age_s:.0f} s to be cut into ranges{why}"

@@ -4,11 +4,17 @@ A full server takes no jobs and one whose disk fails takes nothing at all: servi
 """
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import redis
 
 from hearsay.collector.limits import MEMORY_SHARE, MIB
-from hearsay.collector.store.connect import Client
+
+
+class Informed(Protocol):
+    """A client of a server, the queue's too."""
+
+    def info(self, section: str | None = None) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,13 @@ class Condition:
         return f"{self.used_bytes / MIB:,.1f} of {self.limit_bytes / MIB:,.1f} MiB ({share:.0f}%)"
 
 
-def condition(client: Client) -> Condition:
+def condition(client: Informed) -> Condition:
     """As the server itself tells it."""
-    found = {**client.info("memory"), **client.info("persistence")}
+    information = {**client.info("memory"), **client.info("persistence")}
     # Buffers of the log and of replicas are not held against the limit.
-    used = int(found["used_memory"]) - int(found.get("mem_not_counted_for_evict", 0))
-    writes = all(found.get(name, "ok") == "ok" for name in ("aof_last_write_status", "rdb_last_bgsave_status"))
-    return Condition(used, int(found.get("maxmemory", 0)), writes)
+    used = int(information["used_memory"]) - int(information.get("mem_not_counted_for_evict", 0))
+    writes = all(information.get(name, "ok") == "ok" for name in ("aof_last_write_status", "rdb_last_bgsave_status"))
+    return Condition(used, int(information.get("maxmemory", 0)), writes)
 
 
 def is_disk_trouble(error: redis.exceptions.RedisError) -> bool:

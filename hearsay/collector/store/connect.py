@@ -1,7 +1,7 @@
 """A connection to the Redis server, checked for what the exactly-once rule needs."""
 
 import re
-from typing import Any, TypeAlias
+from typing import cast
 from urllib.parse import urlsplit
 
 import redis
@@ -10,8 +10,8 @@ from redis.retry import Retry
 
 from hearsay.collector.errors import ServerError
 from hearsay.collector.limits import REPLY_S
+from hearsay.collector.store.client import Client
 
-Client: TypeAlias = Any  # a redis.Redis; its own types cannot say that every reply is bytes
 MINIMUM_VERSION = (6, 2)
 
 
@@ -21,15 +21,23 @@ def address(url: str) -> str:
     return f"{parts.hostname or parts.path}:{parts.port}" if parts.port else str(parts.hostname or parts.path)
 
 
+def connect_queue(url: str) -> redis.Redis:
+    """A client for RQ, which asks for redis-py's own class."""
+    return cast(redis.Redis, connect(url, check=False))
+
+
 def connect(url: str, timeout_s: float = 5.0, check: bool = True) -> Client:
     """A client that never repeats a command by itself: a lost reply must not become a second append."""
     try:
-        client = redis.Redis.from_url(
-            url,
-            retry=Retry(NoBackoff(), 0),
-            socket_connect_timeout=timeout_s,
-            socket_timeout=REPLY_S,
-            health_check_interval=0,
+        client = cast(
+            Client,
+            redis.Redis.from_url(
+                url,
+                retry=Retry(NoBackoff(), 0),
+                socket_connect_timeout=timeout_s,
+                socket_timeout=REPLY_S,
+                health_check_interval=0,
+            ),
         )
         if check:
             check_server(client)

@@ -1,11 +1,24 @@
 """Dead letters: which entries were rejected, why and when; the payload only where the operator asked to keep it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from hearsay.collector.store.shard import DeadLetter, Shard
+from hearsay.collector.store.client import Entry
+from hearsay.collector.store.shard_base import ShardBase
 
 _PAGE = 500
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A rejected entry: why, how long, which; the payload only where the operator asked to keep it."""
+
+    entry: str
+    reason: str
+    length: int
+    sha256: str
+    payload: bytes = b""
 
 
 class Rejected(NamedTuple):
@@ -15,36 +28,38 @@ class Rejected(NamedTuple):
     letter: DeadLetter
 
 
-def newest(shard: Shard, limit: int) -> list[Rejected]:
-    """The newest dead letters of a shard, the newest first."""
-    return [
-        Rejected(
-            int(identity.split(b"-")[0]),
-            DeadLetter(
-                fields[b"entry"].decode(),
-                fields[b"reason"].decode(),
-                int(fields[b"length"]),
-                fields[b"sha256"].decode(),
-                fields.get(b"payload", b""),
-            ),
-        )
-        for identity, fields in shard.client.xrevrange(shard.keys.dead, count=limit)
-    ]
+class ShardDeadLetters(ShardBase):
+    """The dead letters of a shard."""
+
+    def newest_dead_letters(self, limit: int) -> list[Rejected]:
+        """The newest ones, the newest first."""
+        return [
+            Rejected(
+                int(identity.split(b"-")[0]),
+                DeadLetter(
+                    fields[b"entry"].decode(),
+                    fields[b"reason"].decode(),
+                    int(fields[b"length"]),
+                    fields[b"sha256"].decode(),
+                    fields.get(b"payload", b""),
+                ),
+            )
+            for identity, fields in self.client.xrevrange(self.keys.dead, count=limit)
+        ]
+
+    def forget_dead_letters(self, observed_ms: int, retain_s: int) -> int:
+        """Delete letters older than `retain_s`; `observed_ms` is the time that the collector has watched."""
+        oldest, dropped = observed_ms - retain_s * 1_000, 0
+        while page := self.client.xrange(self.keys.dead, count=_PAGE):
+            old = list(_older(page, oldest))
+            if old:
+                dropped += int(self.client.xdel(self.keys.dead, *old))
+            if len(old) < len(page):
+                break
+        return dropped
 
 
-def forget(shard: Shard, retain_s: int) -> int:
-    """Delete letters older than `retain_s` of the time that the collector has watched; returns how many."""
-    oldest, dropped = shard.observed_ms() - retain_s * 1_000, 0
-    while page := shard.client.xrange(shard.keys.dead, count=_PAGE):
-        old = list(_older(page, oldest))
-        if old:
-            dropped += int(shard.client.xdel(shard.keys.dead, *old))
-        if len(old) < len(page):
-            break
-    return dropped
-
-
-def _older(page: list[tuple[bytes, dict[bytes, bytes]]], oldest: int) -> Iterator[bytes]:
+def _older(page: list[Entry], oldest: int) -> Iterator[bytes]:
     for identity, fields in page:
         if int(fields.get(b"observed_ms", 0)) >= oldest:
             return

@@ -5,31 +5,35 @@ fetches new deltas only. When a merge comes in between, or a server lost its las
 missing and the reader starts again.
 """
 
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from hearsay.collector import limits
 from hearsay.collector.errors import StateError
-from hearsay.collector.limits import CHUNK_CELLS
 from hearsay.collector.store.delta import Delta
-from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.look import ShardLook, WindowLook
+from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.state import LAYOUT_VERSION, Vector, apply_delta, unflatten
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
+from hearsay.mechanisms.roles import EstimatorSide
 
 _TRIES = 20
+_CHUNKS_AT_ONCE = 16  # 8 MiB: a large state must not stand in memory twice while it is fetched or staged
 
 
 @dataclass
 class Reading:
     """A window of one shard. `commits` grows with every committed range: it orders readings."""
 
-    shard: Shard
+    mechanism: EstimatorSide
     window: str
     version: int
     vector: Vector
     counters: dict[str, int]
-    chunks: dict[bytes, bytes] = field(default_factory=dict)  # where the accumulator's chunks stand
     deltas: dict[str, bytes] = field(default_factory=dict)  # those not yet merged, as COMMIT stored them
     dirty: set[int] = field(default_factory=set)  # chunks that these deltas touch
     delta_bytes: int = 0
@@ -37,7 +41,7 @@ class Reading:
 
     @property
     def state(self) -> State:
-        return unflatten(self.shard.survey.mechanism, self.vector)
+        return unflatten(self.mechanism, self.vector)
 
     @property
     def commits(self) -> int:
@@ -52,87 +56,116 @@ class Reading:
         """Rejected entries and reports by reason."""
         return Rejections.from_counters(self.counters)
 
-
-def read(shard: Shard, window: str, cached: Reading | None = None) -> Reading:
-    """The window as it is now; `cached` is reused where it still holds, and must not be used afterwards."""
-    for _ in range(_TRIES):
-        found = _try_to_read(shard, window, cached)
-        if found is not None:
-            return found
-        cached = None
-    raise StateError(f"window {window} of {shard.survey.name} changed under {_TRIES} attempts to read it")
+    def continues(self, seen: WindowLook) -> bool:
+        """Whether what was read before is part of what is there now."""
+        return self.fence == seen.fence and self.deltas.keys() <= seen.deltas
 
 
-def _try_to_read(shard: Shard, window: str, cached: Reading | None) -> Reading | None:
-    keys = shard.keys
-    pipeline = shard.client.pipeline(transaction=True)
-    pipeline.hgetall(keys.accumulator(window))
-    pipeline.hkeys(keys.deltas)
-    pipeline.hgetall(keys.counters(window))
-    pointers, names, counters = pipeline.execute()
-    fields = {name.decode() for name in names if name.startswith(window.encode() + b":")}
-    version, fence = int(pointers.get(b"version", 0)), pointers.get(b"fence", b"").decode()
-    chunks = {name: key for name, key in pointers.items() if name.startswith(b"chunk:")}
-    if cached is None or (cached.fence, cached.chunks) != (fence, chunks) or not cached.deltas.keys() <= fields:
-        vector = _load_chunks(shard, pointers, chunks)
-        if vector is None:
-            return None
-        reading = Reading(shard, window, version, vector, {}, chunks, fence=fence)
-    else:
-        reading = cached
-    missing = sorted(fields - reading.deltas.keys())
-    if missing:
-        stored = shard.client.hmget(keys.deltas, missing)
-        for name, blob in zip(missing, stored, strict=True):
-            delta = None if blob is None else _whole_delta(shard, blob)
-            if blob is None or delta is None:
+class ShardReading(ShardLook):
+    """Reading and compacting the windows of a shard."""
+
+    def read(self, window: str, cached: Reading | None = None, seen: WindowLook | None = None) -> Reading:
+        """The window as `seen` or, without it, as it is now; `cached` is reused and must not be used afterwards."""
+        for _ in range(_TRIES):
+            if seen is None:
+                seen = self.look().at(self.survey.windows.named(window))
+            reading = self._try_to_read(window, cached, seen)
+            if reading is not None:
+                return reading
+            cached = seen = None
+        raise StateError(f"window {window} of {self.survey.name} changed under {_TRIES} attempts to read it")
+
+    def _try_to_read(self, window: str, cached: Reading | None, seen: WindowLook) -> Reading | None:
+        """None: a merge came in between."""
+        if cached is not None and cached.continues(seen):
+            reading = cached
+        else:
+            vector = self._load(window, seen.fence) if seen.version else np.zeros(self.cells, dtype=np.int64)
+            if vector is None:
                 return None
-            reading.dirty |= apply_delta(reading.vector, delta)
-            reading.deltas[name] = blob
-            reading.delta_bytes += len(delta)
-    reading.counters = {name.decode(): int(count) for name, count in counters.items()}
-    return reading
+            reading = Reading(self.survey.mechanism, window, seen.version, vector, {}, fence=seen.fence)
+        missing = sorted(seen.deltas - reading.deltas.keys())
+        if missing:
+            stored = self.client.hmget(self.keys.deltas, missing)
+            blobs = [blob for blob in stored if blob is not None]
+            if len(blobs) < len(missing) or (wholes := self._whole_deltas(blobs)) is None:
+                return None
+            for name, blob, whole in zip(missing, blobs, wholes, strict=True):
+                reading.dirty |= apply_delta(reading.vector, whole)
+                reading.deltas[name] = blob
+                reading.delta_bytes += len(whole)
+        reading.counters = dict(seen.counters)
+        return reading
 
-
-def _load_chunks(shard: Shard, pointers: dict[bytes, bytes], chunks: dict[bytes, bytes]) -> Vector | None:
-    layout = int(pointers.get(b"layout", LAYOUT_VERSION))
-    if layout > LAYOUT_VERSION:
-        raise StateError(f"accumulator layout must be at most {LAYOUT_VERSION}, got {layout}")
-    cells = int(pointers.get(b"cells", shard.cells))
-    if cells != shard.cells:
-        raise StateError(f"accumulator of {shard.survey.name} must have {shard.cells} cells, got {cells}")
-    vector = np.zeros(shard.cells, dtype=np.int64)
-    for number, name in chunks.items():
-        chunk = shard.client.get(name)
-        if chunk is None:
+    def _load(self, window: str, fence: str) -> Vector | None:
+        """The accumulator of the merge with this fence; None: there was another merge."""
+        pointers = self.client.hgetall(self.keys.accumulator(window))
+        if pointers.get(b"fence", b"").decode() != fence:
             return None
-        start = int(number.removeprefix(b"chunk:")) * CHUNK_CELLS
-        held = vector[start : start + CHUNK_CELLS]
-        if len(chunk) != held.nbytes:
-            raise StateError(f"chunk of {shard.survey.name} must have {held.nbytes} bytes, got {len(chunk)}")
-        held[:] = np.frombuffer(chunk, dtype="<i8")
-    return vector
+        layout = int(pointers.get(b"layout", LAYOUT_VERSION))
+        if layout > LAYOUT_VERSION:
+            raise StateError(f"accumulator layout must be at most {LAYOUT_VERSION}, got {layout}")
+        cells = int(pointers.get(b"cells", self.cells))
+        if cells != self.cells:
+            raise StateError(f"accumulator of {self.survey.name} must have {self.cells} cells, got {cells}")
+        vector = np.zeros(self.cells, dtype=np.int64)
+        chunks = [(int(name[6:]), key) for name, key in pointers.items() if name.startswith(b"chunk:")]
+        for start in range(0, len(chunks), _CHUNKS_AT_ONCE):
+            some = chunks[start : start + _CHUNKS_AT_ONCE]
+            for (number, _), chunk in zip(some, self._get(key for _, key in some), strict=True):
+                if chunk is None:
+                    return None
+                cells_of_chunk = vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
+                if len(chunk) != cells_of_chunk.nbytes:
+                    raise StateError(
+                        f"chunk of {self.survey.name} must have {cells_of_chunk.nbytes} bytes, got {len(chunk)}"
+                    )
+                cells_of_chunk[:] = np.frombuffer(chunk, dtype="<i8")
+        return vector
 
+    def _whole_deltas(self, blobs: Sequence[bytes]) -> list[bytes] | None:
+        """Deltas with their parts put together; None: a part is gone."""
+        deltas = [Delta.parse(blob) for blob in blobs]
+        parts = self._get(name.encode() for delta in deltas for name in delta.parts)
+        if any(part is None for part in parts):
+            return None
+        pieces = iter(part or b"" for part in parts)
+        return [delta.body or b"".join(next(pieces) for _ in delta.parts) for delta in deltas]
 
-def _whole_delta(shard: Shard, blob: bytes) -> bytes | None:
-    delta = Delta.parse(blob)
-    if not delta.parts:
-        return delta.body
-    parts = [shard.client.get(name) for name in delta.parts]
-    if any(part is None for part in parts):
-        return None
-    return b"".join(part for part in parts if part is not None)
+    def _get(self, names: Iterable[bytes]) -> list[bytes | None]:
+        """Strings, all in one call."""
+        commands = [Command(("GET", name)) for name in names]
+        return self.node.many(commands) if commands else []
 
+    def compact(self, reading: Reading) -> bool:
+        """Merge a reading's deltas into the accumulator; afterwards the reading is the accumulator itself.
 
-def compact(reading: Reading) -> bool:
-    """Merge a reading's deltas into the accumulator; afterwards the reading is the accumulator itself."""
-    if not reading.deltas:
+        Only chunks that changed are written. False: another process was first, or the server lost what was read.
+        """
+        if not reading.deltas:
+            return True
+        keys, nonce, window = self.keys, secrets.token_hex(8), reading.window
+        chunks = sorted(reading.dirty)
+        staged = [keys.chunk(window, number, nonce) for number in chunks]
+        deltas = [Delta.parse(blob) for blob in reading.deltas.values()]
+        parts = [part for delta in deltas for part in delta.parts]
+        size = sum(delta.size for delta in deltas)
+        reports = reading.mechanism.reports(reading.state)
+        arguments = [reading.fence, nonce, LAYOUT_VERSION, self.cells, size, reports, len(chunks)]
+        names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
+        calls: list[Call] = []
+        for number, name in zip(chunks, staged, strict=True):
+            cells = reading.vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
+            calls.append(Call("stage", [name], [cells.astype("<i8").tobytes(), limits.STAGED_TTL_S]))
+            if len(calls) == _CHUNKS_AT_ONCE:
+                self.node.many(calls)
+                calls = []
+        merge = Call("merge", names, [*arguments, *chunks, *reading.deltas])
+        if self.node.many([*calls, merge])[-1] != b"ok":
+            if staged:
+                self.client.unlink(*staged)
+            return False
+        reading.version += 1
+        reading.fence = nonce
+        reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
         return True
-    merged = reading.shard.merge(reading.window, reading.fence, reading.vector, reading.dirty, reading.deltas)
-    if merged is None:
-        return False
-    reading.version += 1
-    reading.fence = merged.fence
-    reading.chunks |= merged.chunks
-    reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
-    return True

@@ -1,21 +1,25 @@
 """Which surveys exist. A name is bound to one definition until it is deleted."""
 
 import json
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Self
 
-from redis.exceptions import OutOfMemoryError
+from redis.exceptions import RedisError
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
 from hearsay.collector.store import keys
-from hearsay.collector.store.condition import Condition, condition
-from hearsay.collector.store.connect import Client
-from hearsay.collector.store.counters import windows_of
-from hearsay.collector.store.rounds import RoundsHeld, open_round, rounds_of
-from hearsay.collector.store.scripts import Scripts
+from hearsay.collector.store.client import Client
+from hearsay.collector.store.look import Look
+from hearsay.collector.store.node import Node
+from hearsay.collector.store.processes.complaints import Complaints
+from hearsay.collector.store.processes.heartbeats import Heartbeats
+from hearsay.collector.store.processes.timings import Timings
+from hearsay.collector.store.rounds import RoundsHeld
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.survey import Survey, parse
@@ -38,40 +42,99 @@ class Registered:
     def store(self, shard: int) -> Shard:
         return self.stores[shard]
 
-    @property
-    def birth(self) -> bytes | None:
-        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
-        return self.stores[0].birth
-
-    @property
-    def closed(self) -> bool:
-        return not self.stores[0].is_open
-
-    @property
-    def rounds(self) -> RoundsHeld:
-        """The rounds as the first shard knows them; the others follow it."""
-        return rounds_of(self.stores[0])
-
-    @property
-    def windows(self) -> list[Window]:
-        """Every window that holds something, oldest first."""
-        return windows_of(self.stores)
+    def look(self, known: Collection[str] = ()) -> "SurveyLook":
+        """Ask all shards once for what may be needed; `known`: windows that are not looked into."""
+        (seen,) = look_at([self], {self.survey.tag: known})
+        return seen
 
 
-class Mark(NamedTuple):
-    """A process that showed itself, and how long its mark still stands."""
+@dataclass(frozen=True)
+class SurveyLook:
+    """A survey at one moment: one look for each shard. Nothing here asks the server.
 
-    role: str
-    process: str
-    left_ms: int
+    `asked_at` is this process's monotonic clock before the servers were asked. `birth` tells this survey from a deleted
+    one of the same definition (None: it is being deleted), `run_ids` the runs of its servers: one that restarted may
+    have lost its last second. `rounds` are those of the first shard; the others follow it. `counted` has every window
+    that holds something in a shard, the oldest first, with its counters, shard by shard.
+    """
+
+    registered: Registered
+    shards: tuple[Look, ...]
+    asked_at: float
+    survey: Survey
+    birth: str | None
+    run_ids: tuple[str, ...]
+    now_ms: int
+    closed: bool
+    rounds: RoundsHeld
+    windows: list[Window]
+    counted: Mapping[Window, tuple[Mapping[str, int], ...]]
+
+    @classmethod
+    def of(cls, registered: Registered, shards: tuple[Look, ...], asked_at: float) -> Self:
+        """All that follows from the looks."""
+        first, windows = shards[0], sorted({window for look in shards for window in look.windows})
+        return cls(
+            registered,
+            shards,
+            asked_at,
+            registered.survey,
+            first.birth,
+            tuple(look.run_id for look in shards),
+            first.now_ms,
+            not first.open,
+            first.rounds,
+            windows,
+            {window: tuple(look.at(window).counters for look in shards) for window in windows},
+        )
+
+    @cached_property
+    def final(self) -> frozenset[Window]:
+        """Windows to which nothing can be added any more, in no shard."""
+        return frozenset(window for window in self.windows if self.is_final(window))
+
+    def is_final(self, window: Window) -> bool:
+        """Whether nothing can be added to a window any more, in no shard; it need not hold anything."""
+        return all(look.is_final(window) for look in self.shards)
+
+    @cached_property
+    def waiting_reports(self) -> int:
+        """Reports that were published and are in no answer yet; 0 where nothing waits."""
+        return sum(look.waiting_reports for look in self.shards)
 
 
-class Complaint(NamedTuple):
-    """What keeps a process of a role from its work on something."""
+def look_at(
+    surveys: Iterable[Registered],
+    known: Mapping[str, Collection[str]] | None = None,
+    failed: dict[str, Exception] | None = None,
+) -> list[SurveyLook]:
+    """Look at all shards of these surveys with one call for each node; `known` by the survey's tag.
 
-    role: str
-    about: str
-    words: str
+    With `failed`, a survey that cannot be read goes there by its name, and does not stop the others.
+    """
+    surveys, asked_at = list(surveys), time.monotonic()
+    by_node: dict[int, list[Shard]] = {}
+    for registered in surveys:
+        for shard in registered.stores:
+            by_node.setdefault(id(shard.node), []).append(shard)
+    looks: dict[int, Look] = {}
+    errors: dict[str, Exception] = {}
+    for shards in by_node.values():
+        calls = [shard.look_call((known or {}).get(shard.survey.tag, ())) for shard in shards]
+        for shard, reply in zip(shards, shards[0].node.many(calls, raise_errors=failed is None), strict=True):
+            try:
+                looks[id(shard)] = shard.look_from(reply)
+            except (RedisError, ValueError, KeyError) as error:  # the server's answer, or what nobody of ours wrote
+                errors[shard.survey.name] = error
+    if failed is not None:
+        failed |= errors
+    elif errors:
+        raise next(iter(errors.values()))
+    return [
+        SurveyLook.of(registered, tuple(looks[id(shard)] for shard in registered.stores), asked_at)
+        for registered in surveys
+        if registered.survey.name not in errors
+    ]
 
 
 class Registry:
@@ -79,7 +142,10 @@ class Registry:
 
     def __init__(self, client: Client, prefix: str = keys.PREFIX) -> None:
         self.client, self.prefix = client, prefix
-        self.scripts = Scripts(client)
+        self.node = Node(client)
+        self.heartbeats = Heartbeats(self.node, prefix)
+        self.complaints = Complaints(self.node, prefix)
+        self.timings = Timings(self.node, prefix)
         self._parsed: dict[bytes, Registered] = {}
 
     def add(self, survey: Survey, shards: int | None = None) -> Registered:
@@ -110,7 +176,7 @@ class Registry:
         for store in registered.stores:
             store.open()
             if survey.mechanism.rounds > 1:
-                open_round(store, 1, {})
+                store.open_round(1, {})
         return registered
 
     def _check_capacity(self, survey: Survey, shards: int) -> None:
@@ -118,7 +184,7 @@ class Registry:
 
         Above what they may take a reserve is left, in which reports are taken in and folded.
         """
-        limit = self.condition().limit_bytes
+        limit = self.node.condition().limit_bytes
         if limit == 0:
             return
         others = [found for found in self.list() if found.survey.name != survey.name]
@@ -134,7 +200,7 @@ class Registry:
         record = self.client.hget(keys.surveys(self.prefix), name)
         if record is None:
             raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
-        return self._registered(record)
+        return self.registered(record)
 
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
@@ -142,11 +208,15 @@ class Registry:
 
     def list(self) -> list[Registered]:
         """Every survey that this version can read, by name; one that it cannot must not hide the others."""
-        found = []
-        for name in self.names():
+        surveys = []
+        for _, record in sorted(self.client.hgetall(keys.surveys(self.prefix)).items()):
             with suppress(CollectorError):
-                found.append(self.get(name))
-        return found
+                surveys.append(self.registered(record))
+        return surveys
+
+    def records(self) -> dict[str, bytes]:
+        """Every registration as it is stored, by name; `registered` reads one."""
+        return _by_name(self.client.hgetall(keys.surveys(self.prefix)))
 
     def close(self, name: str) -> None:
         """Take no more reports for a survey."""
@@ -175,85 +245,16 @@ class Registry:
     @property
     def deployment(self) -> str:
         """What tells this server and prefix from others."""
-        to = self.client.connection_pool.connection_kwargs
-        return f"{to.get('path') or '{}:{}'.format(to.get('host'), to.get('port'))}/{to.get('db', 0)} {self.prefix}"
+        return f"{self.node.address} {self.prefix}"
 
-    def ping(self) -> None:
-        """Raises where the server does not answer."""
-        self.client.ping()
-
-    def disconnect(self) -> None:
-        """Give the connections back."""
-        self.client.close()
-
-    def server_run(self) -> str:
-        """Which run of the server this is: one that restarted may have lost its last second."""
-        return str(self.client.info("server").get("run_id"))
-
-    def memory(self) -> Mapping[str, Any]:
-        """The server's own account of its memory."""
-        found: Mapping[str, Any] = self.client.info("memory")
-        return found
-
-    def condition(self) -> Condition:
-        """Whether the server has memory, and a disk to write to."""
-        return condition(self.client)
-
-    def mark(self, role: str, process: str, ttl_s: int) -> None:
-        """Show that a process lives; on a full server too."""
-        self.scripts("stage", [keys.heartbeat(self.prefix, role, process)], ["1", ttl_s])
-
-    def unmark(self, role: str, process: str) -> None:
-        """A process ends."""
-        self.client.delete(keys.heartbeat(self.prefix, role, process))
-
-    def marks(self) -> Iterator[Mark]:
-        """Every process whose mark stands, by role and name."""
-        names = sorted(self.client.scan_iter(match=keys.heartbeat(self.prefix, "*", "*"), count=1_000))
-        pipeline = self.client.pipeline(transaction=False)
-        for name in names:
-            pipeline.pttl(name)
-        for name, left_ms in zip(names, pipeline.execute(), strict=True):
-            if left_ms > 0:  # else it ran out in between
-                role, process = name.decode().removeprefix(keys.heartbeat(self.prefix, "", "")[:-1]).split(":", 1)
-                yield Mark(role, process, left_ms)
-
-    def complain(self, role: str, about: str, words: str, ttl_s: int = limits.HEARTBEAT_TTL_S) -> None:
-        """Let everybody see what keeps a process from its work; it is forgotten when nobody says it again."""
-        self.scripts("stage", [keys.complaint(self.prefix, role, about)], [words, ttl_s])
-
-    def content(self, role: str, about: str) -> None:
-        """What a process complained of is over."""
-        self.client.delete(keys.complaint(self.prefix, role, about))
-
-    def complaints(self) -> tuple[Complaint, ...]:
-        """What processes said lately, by role and about what."""
-        names = sorted(self.client.scan_iter(match=keys.complaint(self.prefix, "*", "*"), count=1_000))
-        found = zip(names, self.client.mget(names), strict=True) if names else ()
-        start = len(keys.complaint(self.prefix, "", "")) - 1
-        said = [(name.decode()[start:].partition(":"), words.decode()) for name, words in found if words]
-        return tuple(Complaint(role, about, words) for (role, _, about), words in said)
-
-    def observe(self, kind: str, count: str, duration_s: float) -> None:
-        """Add a duration to the timings that the estimator exports; a full server goes without."""
-        pipeline = self.client.pipeline(transaction=False)
-        pipeline.hincrbyfloat(keys.timings(self.prefix), f"{kind}_seconds", duration_s)
-        pipeline.hincrby(keys.timings(self.prefix), count, 1)
-        with suppress(OutOfMemoryError):
-            pipeline.execute()
-
-    def observed(self, kind: str, count: str) -> tuple[float, int]:
-        """The sum of such durations, and how many there were."""
-        total, number = self.client.hmget(keys.timings(self.prefix), f"{kind}_seconds", count)
-        return float(total or 0), int(number or 0)
-
-    def _registered(self, record: bytes) -> Registered:
-        found = self._parsed.get(record)
-        if found is None:
+    def registered(self, record: bytes) -> Registered:
+        """What a registration says; read once."""
+        known = self._parsed.get(record)
+        if known is None:
             survey, shards = _parse_record(record)
-            stores = tuple(Shard(self.client, self.scripts, self.prefix, survey, number) for number in range(shards))
-            found = self._parsed[record] = Registered(survey, stores)
-        return found
+            stores = tuple(Shard(self.node, self.prefix, survey, number) for number in range(shards))
+            known = self._parsed[record] = Registered(survey, stores)
+        return known
 
 
 def state_bytes(survey: Survey, shards: int) -> int:
@@ -274,6 +275,10 @@ def _parse_record(record: bytes) -> tuple[Survey, int]:
     if type(shards) is not int or not 1 <= shards <= MAXIMUM_SHARDS:
         raise SurveyError(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards!r}")
     return replace(survey, reason=reason if isinstance(reason, str) else None), shards
+
+
+def _by_name(records: Mapping[bytes, bytes]) -> dict[str, bytes]:
+    return {name.decode(errors="replace"): record for name, record in sorted(records.items())}
 
 
 def _record(survey: Survey, shards: int) -> bytes:

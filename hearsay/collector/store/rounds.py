@@ -6,12 +6,12 @@ A round is closed once and opened once, fenced by its number, so that any proces
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import redis
 
 from hearsay.collector.limits import DISK_WAIT_MS
-from hearsay.collector.store.shard import Shard
+from hearsay.collector.store.shard_base import ShardBase
 
 
 @dataclass(frozen=True)
@@ -48,52 +48,63 @@ class RoundsHeld:
         """What `Mechanism.in_round` needs for this round: the parameters of all rounds from the second up to it."""
         return tuple(each.parameters for each in self.rounds[1:number])
 
+    def closed(self, number: int) -> str | None:
+        """The id of the last entry of a round; None: it is open, or not there."""
+        return self.rounds[number - 1].closed if 1 <= number <= self.number else None
 
-def rounds_of(shard: Shard) -> RoundsHeld:
-    """What the shard knows of its rounds."""
-    held = {name.decode(): value.decode() for name, value in shard.client.hgetall(shard.keys.rounds).items()}
-    rounds = tuple(
-        Round(
-            number,
-            json.loads(held[f"parameters:{number}"]),
-            int(held.get(f"observed_ms:{number}", 0)),
-            int(held[f"reports:{number}"]),
-            held.get(f"closed:{number}"),
+    @classmethod
+    def parse(cls, fields: Mapping[str, str]) -> Self:
+        """As the shard stores them."""
+        rounds = tuple(
+            Round(
+                number,
+                json.loads(fields[f"parameters:{number}"]),
+                int(fields.get(f"observed_ms:{number}", 0)),
+                int(fields[f"reports:{number}"]),
+                fields.get(f"closed:{number}"),
+            )
+            for number in range(1, int(fields.get("number", 0)) + 1)
         )
-        for number in range(1, int(held.get("number", 0)) + 1)
-    )
-    return RoundsHeld(rounds, held.get("open") == "1")
+        return cls(rounds, fields.get("open") == "1")
 
 
-def open_round(shard: Shard, number: int, parameters: Mapping[str, Any]) -> str:
-    """Let reports of round `number` in: ok, known where it was opened before, stale where another one is due."""
-    return _step(shard, "open", number, json.dumps(dict(parameters), sort_keys=True, allow_nan=False))
+NO_ROUNDS = RoundsHeld()
 
 
-def close_round(shard: Shard, number: int) -> str:
-    """Take no more reports of round `number`: ok, known where it is closed, stale where it is not the newest."""
-    return _step(shard, "close", number, "")
+class ShardRounds(ShardBase):
+    """What may be done to the rounds of a shard."""
 
+    def rounds(self) -> RoundsHeld:
+        """Ask what the shard knows of its rounds."""
+        fields = self.client.hgetall(self.keys.rounds)
+        return RoundsHeld.parse({name.decode(): value.decode() for name, value in fields.items()})
 
-def _step(shard: Shard, what: str, number: int, parameters: str) -> str:
-    keys = shard.keys
-    names = [keys.rounds, keys.meta, keys.stream, keys.cursor]
-    return str(shard.scripts("round", names, [what, number, parameters]).decode())
+    def open_round(self, number: int, parameters: Mapping[str, Any]) -> str:
+        """Let reports of round `number` in: ok, known where it was opened before, stale where another one is due."""
+        return self._step("open", number, json.dumps(dict(parameters), sort_keys=True, allow_nan=False))
 
+    def close_round(self, number: int) -> str:
+        """Take no more reports of round `number`: ok, known where it is closed, stale where it is not the newest."""
+        return self._step("close", number, "")
 
-def is_on_disk(shard: Shard) -> bool:
-    """Wait for a moment until all that the server holds is on its disk; False: it is not yet, ask again.
+    def _step(self, what: str, number: int, parameters: str) -> str:
+        keys = self.keys
+        names = [keys.rounds, keys.meta, keys.stream, keys.cursor]
+        return str(self.node.run("round", names, [what, number, parameters]).decode())
 
-    True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
-    """
-    pipeline = shard.client.pipeline(transaction=False)
-    pipeline.hset(shard.keys.rounds, "flushed", 1)  # WAITAOF waits for what was written on the same connection
-    pipeline.execute_command("WAITAOF", 1, 0, DISK_WAIT_MS)
-    written, flushed = pipeline.execute(raise_on_error=False)
-    if isinstance(written, redis.exceptions.RedisError):
-        raise written
-    if isinstance(flushed, redis.exceptions.ResponseError):
-        return True
-    if isinstance(flushed, redis.exceptions.RedisError):
-        raise flushed
-    return bool(flushed[0] >= 1)
+    def is_on_disk(self) -> bool:
+        """Wait for a moment until all that the server holds is on its disk; False: it is not yet, ask again.
+
+        True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
+        """
+        pipeline = self.client.pipeline(transaction=False)
+        pipeline.hset(self.keys.rounds, "flushed", 1)  # WAITAOF waits for what was written on the same connection
+        pipeline.execute_command("WAITAOF", 1, 0, DISK_WAIT_MS)
+        written, flushed = pipeline.execute(raise_on_error=False)
+        if isinstance(written, redis.exceptions.RedisError):
+            raise written
+        if isinstance(flushed, redis.exceptions.ResponseError):
+            return True
+        if isinstance(flushed, redis.exceptions.RedisError):
+            raise flushed
+        return bool(flushed[0] >= 1)

@@ -2,11 +2,8 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from redis.commands.core import Script
-
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Client
 
 NAMES = (
     "publish",
@@ -21,14 +18,14 @@ NAMES = (
     "round",
     "pressure",
     "purge",
-    "merged",
     "show",
     "now",
+    "look",
 )
 # At maxmemory all of these must still run: they drain the server and free memory, or, like SHOW, put a little in the
 # place of as much. Only what takes more in must not.
 _NOT_WHEN_FULL = ("publish",)
-_READS_ONLY = ("now",)  # also runs on a server that cannot write its log: somebody must be able to say so
+_READS_ONLY = ("now", "look")  # also runs on a server that cannot write its log: somebody must be able to say so
 _SHEBANG_SINCE = (7, 0)
 
 
@@ -41,13 +38,15 @@ def source(name: str, shebang: bool) -> str:
     return f"#!lua flags={'no-writes' if name in _READS_ONLY else 'allow-oom'}\n{text}"
 
 
-class Scripts:
-    """The scripts bound to a client; each is sent once and then called by its hash."""
+def load(client: Client) -> dict[str, str]:
+    """Hand all scripts to a server; answers by which hash it knows each."""
+    version = client.info("server").get("redis_version", "6.2")
+    shebang = tuple(int(part) for part in str(version).split(".")[:2]) >= _SHEBANG_SINCE
+    pipeline = client.pipeline(transaction=False)
+    for name in NAMES:
+        pipeline.execute_command("SCRIPT LOAD", source(name, shebang))
+    return {name: _text(sha) for name, sha in zip(NAMES, pipeline.execute(), strict=True)}
 
-    def __init__(self, client: Client) -> None:
-        version = client.info("server").get("redis_version", "6.2")
-        shebang = tuple(int(part) for part in str(version).split(".")[:2]) >= _SHEBANG_SINCE
-        self._scripts: dict[str, Script] = {name: client.register_script(source(name, shebang)) for name in NAMES}
 
-    def __call__(self, name: str, keys: list[str], arguments: list[Any]) -> Any:
-        return self._scripts[name](keys=keys, args=arguments)
+def _text(sha: str | bytes) -> str:
+    return sha.decode() if isinstance(sha, bytes) else sha

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
-from hearsay.collector.store.connect import Client
+from hearsay.collector.store.client import Entry
+from hearsay.collector.store.dead_letters import ShardDeadLetters
 from hearsay.collector.store.delta import Delta
-from hearsay.collector.store.keys import ShardKeys
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.scripts import Scripts
-from hearsay.collector.store.state import LAYOUT_VERSION, Vector, cells_of
-from hearsay.collector.survey.survey import Survey
+from hearsay.collector.store.reading import ShardReading
+from hearsay.collector.store.rounds import ShardRounds
+from hearsay.collector.store.snapshots import ShardSnapshots
 from hearsay.collector.wire.rejections import Rejections
 
 NO_IDS: Mapping[int, bytes] = {}
@@ -48,14 +48,6 @@ class Published:
     known: Mapping[int, bytes] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Merged:
-    """What tells this merge from every other, and where the new chunks stand."""
-
-    fence: str
-    chunks: dict[bytes, bytes]
-
-
 @dataclass
 class Commit:
     """All that a folded range adds."""
@@ -67,13 +59,8 @@ class Commit:
     dead_letters: Sequence[DeadLetter] = ()
 
 
-class Shard:
+class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
     """One stream of one survey with its ledger and accumulators."""
-
-    def __init__(self, client: Client, scripts: Scripts, prefix: str, survey: Survey, shard: int) -> None:
-        self.client, self.scripts, self.survey, self.shard = client, scripts, survey, shard
-        self.keys = ShardKeys(prefix, survey.name, survey.tag8, shard)
-        self.cells = cells_of(survey.mechanism)
 
     def open(self) -> None:
         """Let PUBLISH in, and tell it the limits; a shard that exists already stays as it is."""
@@ -90,25 +77,6 @@ class Shard:
         pipeline.hsetnx(self.keys.meta, "birth", secrets.token_hex(8))
         pipeline.hsetnx(self.keys.meta, "open", "1")
         pipeline.execute()
-
-    @property
-    def birth(self) -> bytes | None:
-        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
-        found: bytes | None = self.client.hget(self.keys.meta, "birth")
-        return found
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it takes reports."""
-        return bool(self.client.hget(self.keys.meta, "open") == b"1")
-
-    def now_ms(self) -> int:
-        """The server's clock: windows, leases and ages all go by it."""
-        return int(self.scripts("now", [self.keys.meta], [])[0])
-
-    def observed_ms(self) -> int:
-        """How much time the collector has watched go by: whatever is forgotten for ever is forgotten by this."""
-        return int(self.scripts("now", [self.keys.meta], [])[1])
 
     def publish(
         self,
@@ -131,18 +99,18 @@ class Shard:
             arguments += pair
         keys = self.keys
         names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours, *map(keys.ids, ids)]
-        status, last, cause, observed_ms, known = self.scripts("publish", names, arguments)
+        status, last, cause, observed_ms, known = self.node.run("publish", names, arguments)
         named = {position - 1: digest for position, digest in zip(known[::2], known[1::2], strict=True)}
         return Published(status.decode(), int(last), cause.decode(), int(observed_ms), named)
 
     def leave(self, writer: str) -> None:
         """A writer ends in good order."""
-        self.scripts("leave", [self.keys.writers, self.keys.meta], [writer, limits.LEFT_WRITER_S * 1_000])
+        self.node.run("leave", [self.keys.writers, self.keys.meta], [writer, limits.LEFT_WRITER_S * 1_000])
 
     def cut(self, age_ms: int = limits.CUT_AGE_MS) -> Range | str:
         """The next range, or why there is none: empty, young, deltas."""
         keys = self.keys
-        reply = self.scripts(
+        reply = self.node.run(
             "cut",
             [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds, keys.marks],
             [
@@ -158,8 +126,7 @@ class Shard:
         )
         if reply[0] != b"cut":
             return str(reply[0].decode())
-        found = self.range(int(reply[1]))
-        return found if found is not None else "empty"
+        return Range.parse(reply[1], reply[2])
 
     def range(self, seq: int) -> Range | None:
         """A range that is still outstanding or quarantined."""
@@ -171,7 +138,7 @@ class Shard:
         records = self.client.hgetall(self.keys.ranges)
         return sorted((Range.parse(seq, record) for seq, record in records.items()), key=lambda found: found.seq)
 
-    def entries(self, found: Range) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    def entries(self, found: Range) -> list[Entry]:
         """A range's entries; an error where the server does not hold them all."""
         entries = self.client.xrange(self.keys.stream, found.first, found.last)
         if len(entries) != found.entries:
@@ -200,7 +167,7 @@ class Shard:
         for letter in commit.dead_letters[: limits.DEAD_LETTERS_PER_COMMIT]:
             arguments += (letter.entry, letter.reason, letter.length, letter.sha256, letter.payload)
         names = [keys.ranges, keys.deltas, keys.counters(commit.window), keys.meta, keys.dead, keys.windows]
-        answer = self.scripts("commit", [*names, *delta.parts], arguments)
+        answer = self.node.run("commit", [*names, *delta.parts], arguments)
         return str(answer.decode())
 
     def _staged(self, delta: bytes) -> Delta:
@@ -215,12 +182,12 @@ class Shard:
         return Delta(b"", tuple(parts), len(delta))
 
     def _stage(self, name: str, content: bytes) -> None:
-        self.scripts("stage", [name], [content, limits.STAGED_TTL_S])
+        self.node.run("stage", [name], [content, limits.STAGED_TTL_S])
 
     def reissue(self, found: Range, lease_s: float, retry: bool = False) -> tuple[str, int]:
         """Take the next attempt at an overdue range; `retry` takes a quarantined one back."""
         arguments = [found.seq, found.nonce, found.attempt, limits.ATTEMPTS, int(lease_s * 1_000), int(retry)]
-        reply = self.scripts("reissue", [self.keys.ranges, self.keys.meta], arguments)
+        reply = self.node.run("reissue", [self.keys.ranges, self.keys.meta], arguments)
         return reply[0].decode(), int(reply[1]) if len(reply) > 1 else found.attempt
 
     def trim(self) -> int:
@@ -228,7 +195,7 @@ class Shard:
         keys = self.keys
         names = [keys.stream, keys.cursor, keys.ranges, keys.writers, keys.meta, keys.hours]
         arguments = [limits.LONGEST_STEP_S * 1_000, limits.WRITERS_AT_ONCE, keys.ids("")]
-        return int(self.scripts("trim", names, arguments))
+        return int(self.node.run("trim", names, arguments))
 
     def close(self) -> None:
         """Take no more reports; what was accepted is still folded."""
@@ -246,30 +213,15 @@ class Shard:
         keys = self.keys
         names = [keys.stream, keys.cursor, keys.ranges, keys.meta, keys.skipped]
         names += [keys.counters(window), keys.windows, keys.marks]
-        reply = self.scripts("close", names, [what, seq, window])
+        reply = self.node.run("close", names, [what, seq, window])
         return int(reply[1]) if what != "survey" else 0
 
-    def merge(
-        self, window: str, fence: str, vector: Vector, dirty: set[int], deltas: dict[str, bytes]
-    ) -> Merged | None:
-        """Compact: `vector` replaces accumulator and named deltas, if the last merge and the deltas are those read.
+    def set_pressure(self, cause: str | None) -> None:
+        """Mark the shard as under pressure for a cause that PUBLISH cannot see by itself, or take the mark away."""
+        self.node.run("pressure", [self.keys.meta], [cause or "", limits.PRESSURE_TTL_S * 1_000])
 
-        Only dirty chunks are written; `deltas` are the fields merged, with what COMMIT stored there. None: another
-        process was first, or the server lost what was read.
-        """
-        keys, nonce = self.keys, secrets.token_hex(8)
-        chunks = sorted(dirty)
-        staged = [keys.chunk(window, number, nonce) for number in chunks]
-        for number, name in zip(chunks, staged, strict=True):
-            cells = vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
-            self._stage(name, cells.astype("<i8").tobytes())
-        held = [Delta.parse(blob) for blob in deltas.values()]
-        parts = [part for delta in held for part in delta.parts]
-        size = sum(delta.size for delta in held)
-        arguments: list[object] = [fence, nonce, LAYOUT_VERSION, self.cells, size, len(chunks), *chunks, *deltas]
-        names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
-        if self.scripts("merge", names, arguments) != b"ok":
-            if staged:
-                self.client.unlink(*staged)
-            return None
-        return Merged(nonce, {b"chunk:%d" % number: name.encode() for number, name in zip(chunks, staged, strict=True)})
+    def purge_window(self, window: str, retain_s: int = 0) -> bool:
+        """Forget a window; its counters go into the totals in the same step. False: not kept for `retain_s` yet."""
+        keys = self.keys
+        names = [keys.meta, keys.deltas, keys.accumulator(window), keys.counters(window), keys.snapshot(window)]
+        return bool(self.node.run("purge", [*names, keys.windows], [window, retain_s * 1_000]) != b"young")

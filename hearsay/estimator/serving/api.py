@@ -26,25 +26,27 @@ from hearsay.collector.health.troubles import holding_all, holding_up
 from hearsay.collector.http.checks import health_routes
 from hearsay.collector.http.problems import Problem, handlers
 from hearsay.collector.offers import open_offer
-from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import status
+from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
 from hearsay.collector.survey.windows import ALL
-from hearsay.estimator.serving.cache import EstimateCache
+from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.estimator.snapshots import in_redis as published
-from hearsay.estimator.waiting import waiting_reports, with_waiting
+from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import secure
-from hearsay.mechanisms.questions import answer, parse_text
+from hearsay.mechanisms.queries.answer import tables
+from hearsay.mechanisms.questions import answer, check_reports, parse_text
 
 PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
 
 
-def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) -> Starlette:
-    """The application. It reads Redis at every request and keeps nothing but a few estimates."""
-    interface = Interface(registry, health, failures)
+def create_app(
+    registry: Registry, health: Health, failures: Mapping[str, int], readings: Readings | None = None
+) -> Starlette:
+    """The application. It looks at the server at every request; `readings` are those of the estimator's pass."""
+    interface = Interface(registry, health, failures, Readings() if readings is None else readings)
     survey = "/api/surveys/{name}"
     routes: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
         "/metrics": interface.metrics,
@@ -67,9 +69,8 @@ def create_app(registry: Registry, health: Health, failures: Mapping[str, int]) 
 class Interface:
     """What each address answers."""
 
-    def __init__(self, registry: Registry, health: Health, failures: Mapping[str, int]) -> None:
-        self._registry, self._health = registry, health
-        self._estimates = EstimateCache()
+    def __init__(self, registry: Registry, health: Health, failures: Mapping[str, int], readings: Readings) -> None:
+        self._registry, self._health, self._readings = registry, health, readings
         self._metrics = CollectorRegistry(auto_describe=False)
         self._metrics.register(PipelineMetrics(registry, failures))
 
@@ -86,19 +87,19 @@ class Interface:
         return [trouble.words for trouble in holding_up(self._registry)]
 
     def surveys(self, request: Request) -> Response:
-        return JSONResponse([_summary(registered) for registered in self._registry.list()])
+        return JSONResponse([_summary(seen) for seen in look_at(self._registry.list())])
 
     def survey(self, request: Request) -> Response:
-        registered = self._get(request)
-        survey = registered.survey
+        seen = self._get(request).look()
+        survey = seen.survey
         guarantee = survey.mechanism.guarantee
         return JSONResponse(
             {
-                **_summary(registered),
+                **_summary(seen),
                 "definition": survey.canonical(),
                 "reason": survey.reason,
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
-                "status": [asdict(status(store)) for store in registered.stores],
+                "status": [asdict(look.status) for look in seen.shards],
             }
         )
 
@@ -108,22 +109,22 @@ class Interface:
         offer = open_offer(registered, secure())
         if offer is None:
             raise Problem(409, "no-round", f"survey {registered.survey.name} has no open round")
-        for_all = offer.number == 1 or offer.parameters == registered.rounds.newest.parameters
+        for_all = offer.number == 1 or offer.parameters == registered.stores[0].rounds().newest.parameters
         return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
 
     def windows(self, request: Request) -> Response:
         """Every window, oldest first, with what its snapshot says in short."""
         registered = self._get(request)
         fields = ("status", "reports", "withheld", "version", "generated_at", "window_start", "window_end")
-        found = []
-        for window in registered.windows:
+        listed = []
+        for window in registered.look().windows:
             document = published.get(registered, window.name) or {}
-            found.append({"window": window.name, **{field: document.get(field) for field in fields}})
-        return JSONResponse(found)
+            listed.append({"window": window.name, **{field: document.get(field) for field in fields}})
+        return JSONResponse(listed)
 
     def snapshot(self, request: Request) -> Response:
         registered, window = self._get(request), request.path_params["window"]
-        document = published.get(registered, window) if window in _names(registered) else None
+        document = published.get(registered, window) if window in _names(registered.look()) else None
         if document is None:
             raise Problem(404, "no-snapshot", f"survey {registered.survey.name} has no snapshot of window {window}")
         return JSONResponse(document)
@@ -137,13 +138,15 @@ class Interface:
         question = parse_text(parameters.get("q", ""))
         window = parameters.get("window", ALL)
         count, simultaneous = (_flag(name, parameters.get(name, "0")) for name in ("count", "simultaneous"))
+        seen = registered.look()
         try:
-            estimate, left_out = self._estimates.get(registered, window)
+            current = self._readings.live(registered, window, seen)
+            check_reports(current.sum.reports, registered.survey.minimum_reports)
         except QueryError as refusal:
-            raise with_waiting(refusal, waiting_reports(registered)) from None
+            raise with_waiting(refusal, seen.waiting_reports) from None
         answers = answer(
             question,
-            estimate,
+            current.estimate(),
             minimum_reports=registered.survey.minimum_reports,
             count=count,
             limit=ANSWERS_LIMIT,
@@ -155,10 +158,10 @@ class Interface:
             {
                 "survey": registered.survey.name,
                 "window": window,
-                "reports": estimate.reports,
-                "waiting": waiting_reports(registered),
-                "left_out": left_out,
-                "answers": [each.table() for each in answers],
+                "reports": current.sum.reports,
+                "waiting": seen.waiting_reports,
+                "left_out": current.left_out,
+                "answers": tables(answers),
             }
         )
 
@@ -166,24 +169,24 @@ class Interface:
         return self._registry.get(request.path_params["name"])
 
 
-def _summary(registered: Registered) -> dict[str, Any]:
-    survey = registered.survey
+def _summary(seen: SurveyLook) -> dict[str, Any]:
+    survey = seen.survey
     return {
         "name": survey.name,
         "tag": survey.tag,
         "mechanism": survey.mechanism.ID,
         "epsilon": survey.epsilon,
         "domain": survey.mechanism.domain.kind,
-        "shards": registered.shards,
-        "closed": registered.closed,
+        "shards": len(seen.shards),
+        "closed": seen.closed,
         "minimum_reports": survey.minimum_reports,
-        "windows": _names(registered),
+        "windows": _names(seen),
     }
 
 
-def _names(registered: Registered) -> list[str]:
+def _names(seen: SurveyLook) -> list[str]:
     """The windows that hold something, oldest first."""
-    return [window.name for window in registered.windows]
+    return [window.name for window in seen.windows]
 
 
 def _flag(name: str, text: str) -> bool:

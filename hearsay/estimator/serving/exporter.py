@@ -16,9 +16,9 @@ from prometheus_client.registry import Collector
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import alive
-from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import CAUSES, status
-from hearsay.collector.store.totals import totals, waiting_reports
+from hearsay.collector.store.look import Look
+from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.collector.store.status import CAUSES
 from hearsay.estimator.snapshots import in_redis as published
 
 SHARD = ("survey", "shard")
@@ -47,8 +47,8 @@ class PipelineMetrics(Collector):
 
     def _surveys(self) -> list[Metric]:
         families = _Families()
-        for registered in self._registry.list():
-            families.add_survey(registered)
+        for seen in look_at(self._registry.list(), failed={}):
+            families.add_survey(seen)
         failures = CounterMetricFamily(
             "hearsay_survey_failures",
             "Passes in which this estimator could not materialise a survey.",
@@ -87,7 +87,7 @@ class PipelineMetrics(Collector):
         ]
 
     def _summary(self, name: str, text: str, kind: str, count: str) -> Metric:
-        total_s, number = self._registry.observed(kind, count)
+        total_s, number = self._registry.timings.observed(kind, count)
         family = SummaryMetricFamily(name, text)
         family.add_metric([], number, total_s)
         return family
@@ -153,23 +153,20 @@ class _Families:
         self.all.append(family)
         return family
 
-    def add_survey(self, registered: Registered) -> None:
+    def add_survey(self, seen: SurveyLook) -> None:
         """Everything about one survey."""
-        survey = registered.survey
+        survey = seen.survey
         self.info.add_metric([survey.name, survey.mechanism.ID, survey.tag8], 1)
-        opened = [self._add_shard(registered, shard) for shard in range(registered.shards)]
-        self.open.add_metric([survey.name], float(all(opened)))
-        windows = registered.windows
-        self.windows.add_metric([survey.name], len(windows))
-        document = published.get(registered, windows[-1].name) if windows else None
+        for number, look in enumerate(seen.shards):
+            self._add_shard([survey.name, str(number)], look)
+        self.open.add_metric([survey.name], float(all(look.open for look in seen.shards)))
+        self.windows.add_metric([survey.name], len(seen.windows))
+        document = published.get(seen.registered, seen.windows[-1].name) if seen.windows else None
         if document is not None:
             self._add_snapshot(survey.name, document)
 
-    def _add_shard(self, registered: Registered, shard: int) -> bool:
-        store = registered.store(shard)
-        labels = [registered.survey.name, str(shard)]
-        seen = status(store)
-        total = totals(store, seen.windows)
+    def _add_shard(self, labels: list[str], look: Look) -> None:
+        seen, total = look.status, look.totals
         for family, value in (
             (self.published, seen.published_reports),
             (self.entries, seen.published_entries),
@@ -180,7 +177,7 @@ class _Families:
             (self.stream, seen.stream_entries),
             (self.backlog, seen.backlog_entries),
             (self.age, seen.backlog_age_s),
-            (self.waiting, waiting_reports(seen, total)),
+            (self.waiting, look.waiting_reports),
             (self.oldest_range, seen.oldest_range_s),
             (self.outstanding, seen.outstanding),
             (self.quarantined, seen.quarantined),
@@ -199,7 +196,6 @@ class _Families:
             self.round.add_metric(labels, seen.round)
         for cause in CAUSES:
             self.pressure.add_metric([*labels, cause], float(seen.pressure == cause))
-        return seen.open
 
     def _add_snapshot(self, name: str, document: Mapping[str, Any]) -> None:
         self.snapshot_time.add_metric([name], datetime.fromisoformat(document["generated_at"]).timestamp())

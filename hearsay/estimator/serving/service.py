@@ -25,7 +25,7 @@ def serve(registry: Registry, stop: threading.Event, *, root: Path, period_s: fl
     """Run until `stop` is set. A server that goes away is waited for; a port that is taken is a ServeError."""
     health = Health()
     materialiser = Materialiser(registry, root)
-    with HttpServer(create_app(registry, health, materialiser.failures), host, port):
+    with HttpServer(create_app(registry, health, materialiser.failures, materialiser.readings), host, port):
         loop(materialiser, health, stop, period_s)
 
 

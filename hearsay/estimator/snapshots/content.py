@@ -1,8 +1,10 @@
 """What a snapshot says: estimate and headline answers of one window, made from its exact state."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from hearsay.collector.limits import SNAPSHOT_JSON_BYTES
@@ -12,7 +14,7 @@ from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import Processed
-from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.answer import Answer, tables
 from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for
 from hearsay.mechanisms.questions import headline
 from hearsay.mechanisms.roles import EstimatorSide
@@ -45,6 +47,14 @@ class Content:
 
         The estimate is always raw and unbiased; what the survey's post-processing makes of it stands beside it.
         """
+        return self._arrays
+
+    def document(self) -> dict[str, Any]:
+        """The content of `snapshot.json`; docs/snapshot.schema.json describes it. It is made once."""
+        return dict(self._document)
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
         if self.estimate is None:
             return {}  # the state says all that the answers would
         arrays: dict[str, Any] = {f"state/{name}": array for name, array in self.state.items()}
@@ -53,8 +63,8 @@ class Content:
             arrays["processed"] = self.processed.values
         return arrays
 
-    def document(self) -> dict[str, Any]:
-        """The content of `snapshot.json`; docs/snapshot.schema.json describes it."""
+    @cached_property
+    def _document(self) -> dict[str, Any]:
         mechanism = self.survey.mechanism
         # "all" and sums of windows have neither start nor end.
         several = self.window == ALL or self.window.startswith("last:")
@@ -86,7 +96,7 @@ class Content:
                 "factor": factor_for(domain.size),
             },
             "generated_at": _iso(self.generated_at),
-            "answers": [answer.table() for answer in self.answers],
+            "answers": tables(self.answers),
             **({"warnings": warnings} if warnings else {}),
             "arrays": [
                 {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}
@@ -116,18 +126,20 @@ def compose(
     final: bool = True,
     rejected: Rejections | None = None,
     now: datetime | None = None,
+    reports: int | None = None,
+    estimate: Callable[[], Estimate] | None = None,
 ) -> Content:
-    """Estimate a window. Nothing is estimated from fewer than the survey's `minimum_reports`."""
+    """Estimate a window, or take the `estimate` made before; of fewer than `minimum_reports` reports, nothing."""
     mechanism: EstimatorSide = survey.mechanism
-    reports = mechanism.reports(state)
+    reports = mechanism.reports(state) if reports is None else reports
     content = Content(
         survey, window, version, final, reports, rejected or Rejections(), state, None, [], now or datetime.now(UTC)
     )
     if reports < max(survey.minimum_reports, 1):
         return content
-    estimate = mechanism.estimate(state)
-    answers, processed = headline(estimate, survey.postprocess), estimate.processed(survey.postprocess)
-    return replace(content, estimate=estimate, answers=answers, processed=processed)
+    made = mechanism.estimate(state) if estimate is None else estimate()
+    answers, processed = headline(made, survey.postprocess), made.processed(survey.postprocess)
+    return replace(content, estimate=made, answers=answers, processed=processed)
 
 
 def _moment(milliseconds: int | None) -> str | None:

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import IO, Any, Self
@@ -52,17 +53,24 @@ class Snapshot:
     state: State
     metadata: dict[str, Any]
 
+    _made: Estimate | None = None
+
     @classmethod
     def of(cls, content: Content) -> Self:
         """What reading it back would give, without writing it."""
-        return cls(content.survey, content.state, content.document())
+        return cls(content.survey, content.state, content.document(), content.estimate)
 
     @property
     def reports(self) -> int:
         return self.survey.mechanism.reports(self.state)
 
+    @cached_property
+    def _estimate(self) -> Estimate:
+        return self.survey.mechanism.estimate(self.state) if self._made is None else self._made
+
     def estimate(self) -> Estimate:
-        return self.survey.mechanism.estimate(self.state)
+        """What the state says; made once."""
+        return self._estimate
 
     def ask(
         self, question: str, *, count: bool = False, postprocess: str | None = None, simultaneous: bool = False
@@ -70,7 +78,7 @@ class Snapshot:
         """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
         how = {"count": count, "simultaneous": simultaneous}
         with doubtful_state():
-            return ask(self.survey, self.state, question, postprocess=postprocess, **how)
+            return ask(self.survey, self.reports, self.estimate, question, postprocess=postprocess, **how)
 
 
 def write(directory: str | Path, content: Content) -> Path:

@@ -9,21 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.shown import show, shown, shown_version
 
 
 def put(registered: Registered, window: str, version: int, document: bytes, root: Path | None = None) -> bool:
     """Store a snapshot's JSON, if it is newer than the one held, and under which directory its files are."""
-    place = "" if root is None else f"{socket.gethostname()}:{root.resolve()}"
-    return show(registered.stores[0], window, version, document, place)
+    directory = "" if root is None else f"{socket.gethostname()}:{root.resolve()}"
+    return registered.stores[0].put_snapshot(window, version, document, directory)
 
 
 def held_version(registered: Registered, window: str) -> int | None:
     """The version of the snapshot held."""
-    return shown_version(registered.stores[0], window)
+    return registered.stores[0].snapshot_version(window)
 
 
 def get(registered: Registered, window: str) -> dict[str, Any] | None:
     """The snapshot's document, without definition."""
-    held = shown(registered.stores[0], window)
-    return None if held is None else json.loads(held)
+    document = registered.stores[0].snapshot(window)
+    return None if document is None else json.loads(document)

@@ -20,11 +20,6 @@ class Owner(NamedTuple):
     deployment: str
     birth: str | None  # None: not known
 
-    @classmethod
-    def of(cls, deployment: str, birth: bytes | None) -> "Owner":
-        """As the server tells it."""
-        return cls(deployment, birth.decode() if birth else None)
-
     def holds(self, other: "Owner") -> bool:
         """Whether both are the same survey."""
         return self.deployment == other.deployment or (self.birth is not None and self.birth == other.birth)

@@ -1,6 +1,6 @@
 """One answer: a value never travels without its standard error and its 95% interval."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -72,6 +72,11 @@ class Answer:
         if self.rank_bound is not None:
             table["rank_bound"] = self.rank_bound
         return table
+
+
+def tables(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    """Answers as JSON shows them."""
+    return [answer.table() for answer in answers]
 
 
 def known(number: float) -> float | None:

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.mechanisms.domains.domain import Indices
@@ -71,7 +69,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
         PATH_TARGET,
         note="two side by side",
     )
-    waiting = status(registered.store(0))
+    waiting = registered.store(0).status()
     dense_mb = 8e-6 * registered.store(0).cells
     yield Row(
         f"deltas, {title}",
@@ -85,7 +83,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     )
     measured = _estimator(pipeline, registered)
     yield Row(f"merge of {waiting.deltas} deltas, {title}", measured["merge_s"], "s", MERGE_S, at_most=True)
-    memory = registry.memory()
+    memory = registry.node.memory()
     yield Row(
         f"materialise (read, estimate, publish, write), {title}",
         measured["materialise_s"],
@@ -104,7 +102,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     (asking,) = best_seconds(lambda: estimate.ranges(*ends), repeats=2)
     yield Row(f"{queries:,} ranges against a snapshot, {title}", asking, "s", QUERIES_S, at_most=True)
     registry.delete(survey.name)
-    registry.disconnect()
+    registry.node.disconnect()
 
 
 class _Crowd:
@@ -121,7 +119,7 @@ class _Crowd:
 def _fold_seconds(registry: Registry, above: float = -1.0) -> float:
     """What all jobs took together, as the workers themselves count it, which they do after a job is committed."""
     give_up = time.monotonic() + WAIT_S
-    while (seconds := registry.observed("fold", "folds")[0]) <= above:
+    while (seconds := registry.timings.observed("fold", "folds")[0]) <= above:
         if time.monotonic() > give_up:
             raise RuntimeError("the workers must count the seconds of their jobs, got none")
         time.sleep(0.05)
@@ -147,7 +145,7 @@ def _check_identity(registered: Registered, cells: Indices) -> None:
     expected = mechanism.empty()
     for start in range(0, len(cells), BATCH_REPORTS):  # as the fleet perturbed them
         mechanism.fold(expected, mechanism.perturb(cells[start : start + BATCH_REPORTS], random))
-    state = read(registered.store(0), "all").state
+    state = registered.store(0).read("all").state
     wrong = [name for name, array in expected.items() if not np.array_equal(array, state[name])]
     if wrong:
         raise RuntimeError(f"the accumulator must equal a single fold of the same reports; {wrong[0]} does not")

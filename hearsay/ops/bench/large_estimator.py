@@ -12,11 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.estimator.live import live
 from hearsay.estimator.materialise import Materialiser
-from hearsay.estimator.serving.cache import EstimateCache
+from hearsay.estimator.readings import live
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.questions import answer, parse_text
 
@@ -35,7 +33,7 @@ def main(url: str, root: str, name: str) -> None:
     measured["materialise_s"] = _materialise(registry, Path(root))
     measured["memory_mb"] = _peak_memory_mb()
     measured["estimate_s"] = _estimate(registered)
-    estimate = EstimateCache().get(registered, "all").estimate
+    estimate = live(registered).estimate()
     started = time.perf_counter()
     _ask(estimate)
     measured["query_ms"] = 1e3 * (time.perf_counter() - started) / QUERIES
@@ -65,7 +63,7 @@ def _merge(registered: Registered) -> float:
     """Of all deltas that wait, reading them included."""
     started = time.perf_counter()
     for store in registered.stores:
-        if not compact(read(store, "all")):
+        if not store.compact(store.read("all")):
             raise RuntimeError("the merge must succeed: nobody else is there")
     return time.perf_counter() - started
 

@@ -72,7 +72,7 @@ def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> floa
     if folded != reports:
         raise RuntimeError(f"the state must hold {reports} reports, got {folded}")
     registry.delete(name)
-    registry.disconnect()
+    registry.node.disconnect()
     return reports / seconds
 
 

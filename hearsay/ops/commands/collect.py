@@ -7,7 +7,7 @@ import click
 from hearsay.collector import logs
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.roles import COLLECTOR
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import connect_queue
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry_patiently
 from hearsay.ops.terminal.options import uses_of
@@ -28,5 +28,5 @@ def command(settings: Settings) -> None:
         if registry is None:
             return
         logging.getLogger(__name__).info("collecting", extra={"settings": settings.shown()})
-        queue_connection = connect(settings.queue_url, check=False)
+        queue_connection = connect_queue(settings.queue_url)
         Dispatcher(registry.client, queue_connection, settings.prefix, settings.queue, settings.lease_s).run(stop)

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import click
 
-from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.asking import ask
-from hearsay.estimator.live import live
+from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.estimator.snapshots.doubtful import doubtful_state
-from hearsay.estimator.waiting import waiting_reports, with_waiting
-from hearsay.mechanisms import State
+from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.questions import grammar
 from hearsay.ops.config import Settings
@@ -82,7 +80,8 @@ def command(
             raise click.UsageError(f"No such option: {word}")
     waiting = 0
     if snapshot is not None:
-        survey, state = _from_snapshot(snapshot, window)
+        loaded = _from_snapshot(snapshot, window)
+        survey, reports, estimate = loaded.survey, loaded.reports, loaded.estimate
         title = f"{survey.name} ({snapshot})"
     else:
         if not words:
@@ -90,21 +89,23 @@ def command(
         name, *words_left = words
         words = tuple(words_left)
         registered = open_registry(settings).get(name)
-        current = live(registered, window or "all")
-        survey, state = current.survey, current.state
+        seen = registered.look()
+        current = Readings().live(registered, window or "all", seen)
+        survey, reports, estimate = current.survey, current.sum.reports, current.estimate
         title = f"{survey.name} (window {current.window})"
         if current.left_out:
             reason = f"fewer than {survey.minimum_reports} reports each"
             click.echo(f"hearsay: left out, with {reason}: {', '.join(current.left_out)}", err=True)
-        waiting = waiting_reports(registered)
+        waiting = seen.waiting_reports
     verb = words[0] if words else ""
     if picture is not None and verb not in drawable():
         raise click.UsageError(f"--picture goes with {' or '.join(drawable())}, got {verb or 'nothing'}")
     try:
         with doubtful_state() if snapshot is not None else nullcontext():
-            answers = ask(survey, state, words, count=count, postprocess=postprocess, simultaneous=simultaneous)
+            how = {"count": count, "simultaneous": simultaneous}
+            answers = ask(survey, reports, estimate, words, postprocess=postprocess, **how)
     except QueryError as refusal:
-        if survey.mechanism.reports(state) >= survey.minimum_reports:
+        if reports >= survey.minimum_reports:
             raise
         raise with_waiting(refusal, waiting) from None
     if picture is not None:
@@ -113,14 +114,14 @@ def command(
         print_json([each.table() for each in answers])
         return
     late = f"; {waiting:,} more are waiting to be folded" if waiting else ""
-    print_answers(f"{title}: {counted(survey.mechanism.reports(state), 'report')}{late}", answers)
+    print_answers(f"{title}: {counted(reports, 'report')}{late}", answers)
     if verb == "tree":
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 
 
-def _from_snapshot(directory: Path, window: str | None) -> tuple[Survey, State]:
+def _from_snapshot(directory: Path, window: str | None) -> snapshots.Snapshot:
     snapshot = snapshots.load(directory)
     written = snapshot.metadata["window"]
     if window not in (None, written):
         raise click.UsageError(f"--window: this snapshot holds the window {written}, got {window}")
-    return snapshot.survey, snapshot.state
+    return snapshot

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from hearsay.estimator.live import live
+from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import directory as snapshots
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry

@@ -47,7 +47,7 @@ def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool
     if as_json:
         print_json(_row(registered))
     else:
-        closed = "; it is closed and takes no more reports" if registered.closed else ""
+        closed = "; it is closed and takes no more reports" if registered.look().closed else ""
         click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}{closed}")
         if registered.survey.reason is not None:
             click.echo(f"mechanism chosen automatically: {registered.survey.reason}")
@@ -168,14 +168,14 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
     survey, birth = None, None
     with suppress(SurveyError):  # one that this version cannot read has no jobs that a worker would run
         registered = registry.get(name)
-        survey, birth = registered.survey, registered.birth
+        survey, birth = registered.survey, registered.look().birth
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
     directories = registry.places(name)
     jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
     jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
-    left = remove_snapshots(name, settings.snapshots_dir, directories, Owner.of(registry.deployment, birth))
+    left = remove_snapshots(name, settings.snapshots_dir, directories, Owner(registry.deployment, birth))
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
     if left:
         raise CheckFailed(
@@ -242,7 +242,7 @@ def next_round(settings: Settings, name: str, as_json: bool) -> None:
     The next one is opened as soon as all of the closed one is folded: here if it is already, else by the estimator.
     """
     registered = open_registry(settings).get(name)
-    rounds = registered.rounds
+    rounds = registered.look().rounds
     progress = drive(registered, close=rounds.number if rounds.open else None)
     if progress is None:
         raise OperationError(f"survey {name} has no rounds")
@@ -270,5 +270,5 @@ def _row(registered: Registered) -> dict[str, object]:
         "cells": survey.mechanism.domain.size,
         "every": survey.every,
         "shards": registered.shards,
-        "closed": registered.closed,
+        "closed": registered.look().closed,
     }

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hearsay.collector.store.registry import Registry
-from hearsay.estimator.live import live
+from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.ops.demo.scene import Act, acts
 from hearsay.ops.demo.screen import comparison, explain, progress_row, screen

@@ -1,12 +1,12 @@
 """RQ jobs of a survey that is deleted: harmless, since a worker sees that the survey is gone, but in the way."""
 
 from hearsay.collector import queue
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import connect_queue
 from hearsay.collector.survey.survey import Survey
 from hearsay.ops.config import Settings
 
 
 def forget_jobs(settings: Settings, survey: Survey) -> int:
     """Delete a survey's queued and failed jobs; answers how many."""
-    with connect(settings.queue_url, check=False) as connection:
+    with connect_queue(settings.queue_url) as connection:
         return queue.forget_jobs(queue.fold_queue(connection, settings.prefix, settings.queue), survey)

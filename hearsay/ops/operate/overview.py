@@ -1,54 +1,58 @@
 """The pipeline at a glance: one row per shard, with rates from two looks at it."""
 
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import status
-from hearsay.collector.store.totals import totals, waiting_reports
+from hearsay.collector.store.look import Look
+from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.snapshots import in_redis
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
     """Every shard of every survey. Rates are what changed between two looks `interval_s` apart; null for 0."""
     surveys = registry.list()
-    warnings = {registered.survey.name: _warnings(registered) for registered in surveys}
-    shards = [shard for registered in surveys for shard in registered.stores]
-    numbers = {registered.survey.name: registered.shards for registered in surveys}
-    earlier = [_look(shard) for shard in shards] if interval_s else []
+    seen = look_at(surveys)
+    earlier = list(_rows(seen)) if interval_s else []
     started = time.monotonic()
-    if shards:
+    if surveys and interval_s:
         time.sleep(interval_s)
+        seen = look_at(surveys)
+    warnings = {survey.survey.name: _warnings(survey) for survey in seen}
     rows = []
-    for number, shard in enumerate(shards):
-        row = {**_look(shard), "warnings": warnings[shard.survey.name]}
+    for number, row in enumerate(_rows(seen)):
+        row["warnings"] = warnings[row["survey"]]
         for name in ("published", "folded"):
             rate = None
             if earlier:
                 rate = (row[f"{name}_reports"] - earlier[number][f"{name}_reports"]) / (time.monotonic() - started)
             row[f"{name}_per_s"] = rate
-        row["shards"] = numbers[row["survey"]]
+        row["shards"] = row.pop("shards")  # last, as it always was
         rows.append(row)
     return rows
 
 
-def _warnings(registered: Registered) -> list[str]:
+def _warnings(survey: SurveyLook) -> list[str]:
     """What the newest snapshot says against its reports."""
-    windows = registered.windows
-    document = in_redis.get(registered, windows[-1].name) if windows else None
+    document = in_redis.get(survey.registered, survey.windows[-1].name) if survey.windows else None
     return [] if document is None else list(document.get("warnings", []))
 
 
-def _look(shard: Shard) -> dict[str, Any]:
-    seen = status(shard)
-    total = totals(shard, seen.windows)
+def _rows(surveys: Iterable[SurveyLook]) -> Iterator[dict[str, Any]]:
+    for survey in surveys:
+        for number, look in enumerate(survey.shards):
+            yield {**_row(survey.survey, number, look), "shards": len(survey.shards)}
+
+
+def _row(survey: Survey, number: int, look: Look) -> dict[str, Any]:
+    seen, total = look.status, look.totals
     return {
-        "survey": shard.survey.name,
-        "tag": shard.survey.tag8,
-        "whole_tag": shard.survey.tag,
-        "mechanism": shard.survey.mechanism.ID,
-        "shard": shard.shard,
+        "survey": survey.name,
+        "tag": survey.tag8,
+        "whole_tag": survey.tag,
+        "mechanism": survey.mechanism.ID,
+        "shard": number,
         "open": seen.open,
         "published_reports": seen.published_reports,
         "folded_reports": total.folded,
@@ -56,7 +60,7 @@ def _look(shard: Shard) -> dict[str, Any]:
         "stream_entries": seen.stream_entries,
         "backlog_entries": seen.backlog_entries,
         "backlog_age_s": seen.backlog_age_s,
-        "waiting_reports": waiting_reports(seen, total),
+        "waiting_reports": look.waiting_reports,
         "outstanding": seen.outstanding,
         "oldest_range_s": seen.oldest_range_s,
         "quarantined": seen.quarantined,

@@ -3,19 +3,16 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from hearsay.collector.store import dead_letters
 from hearsay.collector.store.registry import Registered
-from hearsay.collector.store.status import status
-from hearsay.collector.store.totals import totals
 from hearsay.collector.wire.rejections import Rejections
 
 
 def rejected_reports(registered: Registered, limit: int) -> tuple[Rejections, list[dict[str, Any]]]:
     """Totals, and at most `limit` letters, the newest first."""
     total, rejected = Rejections(), []
-    for store in registered.stores:
-        total += totals(store, status(store).windows).rejected
-        rejected += [(time_ms, letter, store.shard) for time_ms, letter in dead_letters.newest(store, limit)]
+    for store, look in zip(registered.stores, registered.look().shards, strict=True):
+        total += look.totals.rejected
+        rejected += [(time_ms, letter, store.shard) for time_ms, letter in store.newest_dead_letters(limit)]
     rejected.sort(key=lambda row: row[0], reverse=True)
     return total, [
         {

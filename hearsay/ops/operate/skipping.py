@@ -7,8 +7,9 @@ from hearsay.ops.errors import OperationError
 def skip_backlog(registered: Registered) -> dict[str, int]:
     """Give up every entry that is not cut yet."""
     entries = 0
-    for shard in registered.stores:
-        window = registered.survey.windows.of(shard.now_ms(), registered.rounds.number)
+    seen = registered.look()
+    for shard, look in zip(registered.stores, seen.shards, strict=True):
+        window = registered.survey.windows.of(look.now_ms, seen.rounds.number)
         entries += shard.skip_backlog(window.name)
     return {"entries skipped": entries}
 

@@ -96,7 +96,7 @@ class Pipeline:
                     log = self._log(role.command)
                     raise OperationError(f"no {role.name} came up within {START_TIMEOUT_S:g} s; its log: {log}")
                 time.sleep(0.05)
-        registry.disconnect()
+        registry.node.disconnect()
 
     def check(self) -> None:
         """Raise where a process has ended by itself."""

@@ -2,15 +2,13 @@
 
 import time
 
-from hearsay.collector.store.counters import counters_of
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registered
 
 
 def folded(registered: Registered) -> int:
     """How many reports of a survey the workers have committed, all windows and shards."""
-    pairs = [(store, window) for store in registered.stores for window in registered.windows]
-    return sum(counters_of(store, window.name).get("folded", 0) for store, window in pairs)
+    counted = registered.look().counted.values()
+    return sum(counters.get("folded", 0) for shards in counted for counters in shards)
 
 
 def wait_until_folded(registered: Registered, reports: int, timeout_s: float = 60.0) -> None:
@@ -24,9 +22,5 @@ def wait_until_folded(registered: Registered, reports: int, timeout_s: float = 6
 
 def total_reports(registered: Registered) -> int:
     """The reports in the states themselves, read and added up as an estimator does."""
-    mechanism = registered.survey.mechanism
-    return sum(
-        mechanism.reports(read(store, window.name).state)
-        for store in registered.stores
-        for window in registered.windows
-    )
+    mechanism, windows = registered.survey.mechanism, registered.look().windows
+    return sum(mechanism.reports(store.read(window.name).state) for store in registered.stores for window in windows)

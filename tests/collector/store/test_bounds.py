@@ -4,7 +4,6 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.store.status import purge_window, status
 from hearsay.collector.writer import Writer
 from tests.pipeline import buckets, fold_all, singles, watched
 
@@ -47,9 +46,9 @@ def test_purging_a_window_twice_leaves_the_totals_right(client: redis.Redis, pre
     store = buckets(client, prefix, 10).store(0)
     Writer(store).publish(singles(store, range(10)), 10)
     fold_all(store)
-    assert status(store).delta_bytes > 0
+    assert store.status().delta_bytes > 0
     for _ in range(2):
-        purge_window(store, "all")
-        assert status(store).delta_bytes == 0
+        store.purge_window("all")
+        assert store.status().delta_bytes == 0
     assert client.hget(store.keys.meta, "gone:folded") == b"10"
     assert not client.hexists(store.keys.meta, "gone:observed_ms")  # a time is no total

@@ -7,8 +7,6 @@ from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
 from hearsay.collector.errors import StateError
 from hearsay.collector.store.delta import Delta
-from hearsay.collector.store.reading import compact, read
-from hearsay.collector.store.status import status
 from hearsay.collector.writer import Writer
 from tests.pipeline import buckets, fold_all, singles, state_of
 
@@ -24,7 +22,7 @@ def test_a_damaged_delta_stops_nothing_but_its_own_window(
     (name,) = client.hkeys(stores[0].keys.deltas)
     client.hset(stores[0].keys.deltas, name, b"\xc1")
     Dispatcher(client, client, prefix, queue=prefix).chores()
-    assert [status(store).deltas for store in stores] == [1, 0]
+    assert [store.status().deltas for store in stores] == [1, 0]
     assert "window all of damaged is not merged: delta of 1 bytes is damaged" in caplog.text
     assert state_of(stores[1])["hist"].tolist() == [0, 1, 0, 0]
 
@@ -34,11 +32,11 @@ def test_a_damaged_chunk_is_said_to_be_one(client: redis.Redis, prefix: str, chu
     store = buckets(client, prefix, 4).store(0)
     Writer(store).publish(singles(store, [1]), 1)
     fold_all(store)
-    assert compact(read(store, "all"))
+    assert store.compact(store.read("all"))
     (name,) = client.keys(f"{store.keys.base}chunk:*")
     client.set(name, chunk)
     with pytest.raises(StateError, match=f"must have 32 bytes, got {len(chunk)}"):
-        read(store, "all")
+        store.read("all")
 
 
 @pytest.mark.parametrize("blob", [b"parts ", b"parts many a", b"parts \xff"])

@@ -11,9 +11,7 @@ from hearsay.collector import limits, writer
 from hearsay.collector.errors import PublishRefused, RoundClosed
 from hearsay.collector.store import connect
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.rounds import close_round, open_round
 from hearsay.collector.store.shard import Published, Shard
-from hearsay.collector.store.status import set_pressure
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from tests.identity import known_to_this_process
@@ -55,14 +53,14 @@ def each_once(store: Shard, count: int) -> bool:
 
 def test_under_pressure_all_is_given_back(store: Shard) -> None:
     patient = Writer(store)
-    set_pressure(store, "deltas")
+    store.set_pressure("deltas")
     for _ in range(2):
         with pytest.raises(PublishRefused, match=r"because of deltas; try again in 0\.1 s") as refused:
             patient.publish(singles(store, range(5)), 5, deadline_s=0)
         refusal = refused.value
         assert (refusal.cause, refusal.code, refusal.entries, refusal.unsure) == ("deltas", "pressure", 5, 0)
         assert refusal.retry_after_s == pytest.approx(2 * writer.FIRST_PAUSE_S)
-    set_pressure(store, None)
+    store.set_pressure(None)
     patient.publish(singles(store, range(5)), 5, deadline_s=0)
     patient.check()
     assert each_once(store, 5)
@@ -70,8 +68,8 @@ def test_under_pressure_all_is_given_back(store: Shard) -> None:
 
 def test_a_deadline_is_waited_for(store: Shard) -> None:
     causes: list[str] = []
-    patient = Writer(store, on_wait=lambda cause: (causes.append(cause), set_pressure(store, None))[0])
-    set_pressure(store, "memory")
+    patient = Writer(store, on_wait=lambda cause: (causes.append(cause), store.set_pressure(None))[0])
+    store.set_pressure("memory")
     patient.publish(singles(store, range(5)), 5, deadline_s=5)
     assert causes == ["memory"]
     assert each_once(store, 5)
@@ -117,10 +115,10 @@ def test_what_never_arrived_is_sent_again_under_the_same_number(store: Shard) ->
     with pytest.raises(PublishRefused) as refused:
         patient.publish(singles(store, [1]), 1, deadline_s=0)
     assert refused.value.unsure == 1
-    set_pressure(store, "deltas")  # an answer that it is not stored, and still a late copy may come
+    store.set_pressure("deltas")  # an answer that it is not stored, and still a late copy may come
     with pytest.raises(PublishRefused):
         patient.check(deadline_s=0)
-    set_pressure(store, None)
+    store.set_pressure(None)
     patient.publish(singles(store, [2]), 1)
     assert each_once(store, 3)
 
@@ -139,7 +137,7 @@ def test_an_end_in_pressure_can_be_repeated(store: Shard) -> None:
 def test_a_writer_that_is_stopped_says_so(store: Shard) -> None:
     stop = threading.Event()
     stop.set()
-    set_pressure(store, "deltas")
+    store.set_pressure("deltas")
     with pytest.raises(PublishRefused) as refused:
         Writer(store, stop=stop).publish(singles(store, [0]), 1)
     assert (refused.value.cause, refused.value.code, refused.value.retry_after_s) == ("stopped", "stopped", None)
@@ -155,8 +153,8 @@ def test_a_round_that_ends_meanwhile_takes_the_unsure_ones_with_it(client: redis
     with pytest.raises(PublishRefused) as refused:
         patient.publish([(b"r", b"\x91\x05")], 1, 1, deadline_s=0)
     assert refused.value.unsure == 1
-    close_round(store, 1)
-    open_round(store, 2, {})
+    store.close_round(1)
+    store.open_round(2, {})
     patient.publish([(b"r", b"\x91\x05")], 1, 2, deadline_s=0)  # not refused for what was given up before
     with pytest.raises(RoundClosed) as late:
         patient.publish([(b"r", b"\x91\x05")], 1, 1, deadline_s=0)
@@ -177,12 +175,12 @@ def test_a_late_copy_of_a_refused_batch_does_no_harm(store: Shard) -> None:
     shard = Unreliable(store)
     patient = Writer(shard)  # type: ignore[arg-type]
     patient.publish(singles(store, [0]), 1)
-    set_pressure(store, "deltas")
+    store.set_pressure("deltas")
     shard.lost = 1
     with pytest.raises(PublishRefused) as refused:
         patient.publish(singles(store, [1]), 1, deadline_s=0.001)
     assert (refused.value.cause, refused.value.entries, refused.value.unsure) == ("deltas", 0, 1)
-    set_pressure(store, None)
+    store.set_pressure(None)
     assert store.publish(patient.identity, 2, singles(store, [1]), 1).status == "ok"
     patient.publish(singles(store, [2]), 1)
     assert each_once(store, 3)

@@ -1,16 +1,14 @@
 """Guards that nothing else needs every day: deleted surveys, lost parts, late repetitions."""
 
+from collections.abc import Sequence
+
 import pytest
 import redis
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
-from hearsay.collector.store import counters, shown
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.rounds import close_round, open_round, rounds_of
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.status import purge_window, set_pressure, status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.workers.fold import fold_entries
@@ -32,7 +30,7 @@ def test_a_window_of_a_deleted_survey_is_counted_nowhere(client: redis.Redis, pr
     fold_all(store)
     client.delete(store.keys.meta)
     before = written(store, client)
-    purge_window(store, "all")
+    store.purge_window("all")
     assert written(store, client) == before
 
 
@@ -52,11 +50,10 @@ def test_a_deleted_survey_comes_back_by_no_script(client: redis.Redis, prefix: s
     assert store.skip_backlog("all") == 0
     assert store.skip_range(found) == 0
     store.close()
-    set_pressure(store, "memory")
-    purge_window(store, "all")
-    assert not shown.show(store, "all", 1, b"{}", "here")
-    counters.record_merged(store, "all", 5)
-    close_round(store, 1)
+    store.set_pressure("memory")
+    store.purge_window("all")
+    assert not store.put_snapshot("all", 1, b"{}", "here")
+    store.close_round(1)
     store.leave("nobody")
     assert written(store, client) == before
     assert {key: client.dump(key) for key in before} == kept
@@ -65,24 +62,24 @@ def test_a_deleted_survey_comes_back_by_no_script(client: redis.Redis, prefix: s
 def test_rounds_of_a_deleted_survey_stay_as_they_are(client: redis.Redis, prefix: str) -> None:
     store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
     client.delete(store.keys.meta)
-    assert close_round(store, 1) == "gone"
-    assert rounds_of(store).open
+    assert store.close_round(1) == "gone"
+    assert store.rounds().open
 
 
 def test_a_round_is_closed_where_it_was_closed_first(client: redis.Redis, prefix: str) -> None:
     store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
-    assert close_round(store, 1) == "ok"
-    boundary = rounds_of(store).newest.closed
+    assert store.close_round(1) == "ok"
+    boundary = store.rounds().newest.closed
     client.xadd(store.keys.stream, {"r": b"\x01", "k": "1"})
-    assert close_round(store, 1) == "known"
-    assert rounds_of(store).newest.closed == boundary
+    assert store.close_round(1) == "known"
+    assert store.rounds().newest.closed == boundary
 
 
 def test_two_rounds_within_a_millisecond_stay_apart(client: redis.Redis, prefix: str) -> None:
     store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
     client.xadd(store.keys.stream, {"r": b"\x01", "k": "1"}, id="1000-1")
-    close_round(store, 1)
-    open_round(store, 2, {"chosen": [0, 1]})
+    store.close_round(1)
+    store.open_round(2, {"chosen": [0, 1]})
     client.xadd(store.keys.stream, {"r": b"\x01", "k": "2"}, id="1000-2")
     assert [(found.window_number, found.entries) for found in cut_all(store)] == [(1, 1), (2, 1)]
 
@@ -124,17 +121,17 @@ def test_parts_that_ran_out_are_not_committed(
     store = buckets(client, prefix, 1_000).store(0)
     Writer(store).publish(frame(store, range(1_000)), 1_000)
     (found,) = cut_all(store)
-    scripts = store.scripts
+    run = store.node.run
 
-    def losing(name: str, keys: list[str], arguments: list[object]) -> object:
+    def losing(name: str, keys: list[str], arguments: Sequence[object] = ()) -> object:
         if name == "commit":
             client.delete(keys[-1])
-        return scripts(name, keys, arguments)
+        return run(name, keys, arguments)
 
     commit = fold_entries(store, found, store.entries(found), False)
-    monkeypatch.setattr(store, "scripts", losing)
+    monkeypatch.setattr(store.node, "run", losing)
     assert store.commit(found, commit) == "parts"
-    monkeypatch.setattr(store, "scripts", scripts)
+    monkeypatch.setattr(store.node, "run", run)
     assert store.range(found.seq) == found
     assert fold(store, found) == "ok"
     assert (state_of(store)["hist"] == 1).all()
@@ -178,7 +175,7 @@ class TestReissue:
         assert store.reissue(found, 0.0)[0] == "quarantined"
         monkeypatch.setattr(limits, "ATTEMPTS", 9)
         assert store.reissue(found, 0.0)[0] == "quarantined"
-        assert status(store).reissued == 0
+        assert store.status().reissued == 0
 
 
 def test_a_range_that_was_committed_is_not_skipped(client: redis.Redis, prefix: str) -> None:
@@ -187,7 +184,7 @@ def test_a_range_that_was_committed_is_not_skipped(client: redis.Redis, prefix: 
     (found,) = cut_all(store)
     assert fold(store, found) == "ok"
     assert store.skip_range(found) == 0
-    assert "skipped" not in read(store, "all").rejected
+    assert "skipped" not in store.read("all").rejected
 
 
 class TestPurge:
@@ -195,42 +192,36 @@ class TestPurge:
         store = buckets(client, prefix, 10).store(0)
         Writer(store).publish(singles(store, [1]), 1)
         fold_all(store)
-        assert not purge_window(store, "all", retain_s=60)
+        assert not store.purge_window("all", retain_s=60)
         assert state_of(store)["hist"].sum() == 1
         watched(client, store, 60)
-        assert purge_window(store, "all", retain_s=60)
+        assert store.purge_window("all", retain_s=60)
         assert state_of(store)["hist"].sum() == 0
 
     def test_deltas_of_other_windows_stay(self, client: redis.Redis, prefix: str) -> None:
         store = buckets(client, prefix, 10).store(0)
         Writer(store).publish(singles(store, [1]), 1)
         fold_all(store)
-        purge_window(store, "another")
+        store.purge_window("another")
         assert state_of(store)["hist"].sum() == 1
 
 
-class TestMerged:
-    def test_the_number_never_goes_down(self, client: redis.Redis, prefix: str) -> None:
-        store = buckets(client, prefix, 10).store(0)
-        Writer(store).publish(singles(store, range(5)), 5)
+def test_a_merge_notes_how_many_reports_the_accumulator_has(client: redis.Redis, prefix: str) -> None:
+    store, number = buckets(client, prefix, 10).store(0), 0
+    for reports in (5, 3):
+        number += reports
+        Writer(store).publish(singles(store, range(reports)), reports)
         fold_all(store)
-        assert compact(read(store, "all"))
-        counters.record_merged(store, "all", 5)
-        counters.record_merged(store, "all", 3)
-        assert client.hget(store.keys.accumulator("all"), "reports") == b"5"
-
-    def test_what_was_purged_stays_so(self, client: redis.Redis, prefix: str) -> None:
-        store = buckets(client, prefix, 10).store(0)
-        counters.record_merged(store, "all", 5)
-        assert not client.exists(store.keys.accumulator("all"))
+        assert store.compact(store.read("all"))
+        assert store.look().totals.merged == number
 
 
 def test_an_older_snapshot_is_not_shown(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).store(0)
-    assert shown.show(store, "all", 2, b"new")
-    assert not shown.show(store, "all", 1, b"old")
-    assert not shown.show(store, "all", 2, b"again")
-    assert shown.shown(store, "all") == b"new"
+    assert store.put_snapshot("all", 2, b"new")
+    assert not store.put_snapshot("all", 1, b"old")
+    assert not store.put_snapshot("all", 2, b"again")
+    assert store.snapshot("all") == b"new"
     assert not client.exists(store.keys.places)  # it was written nowhere
 
 

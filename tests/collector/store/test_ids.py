@@ -7,7 +7,6 @@ import redis
 
 from hearsay.collector import limits
 from hearsay.collector.store.shard import Published, Shard
-from hearsay.collector.store.status import set_pressure
 from tests.clock import turn_clocks
 from tests.pipeline import buckets, fold_all, frame, state_of, watched
 
@@ -65,7 +64,7 @@ def test_positions_count_through_the_hours_and_through_long_batches(store: Shard
 def test_a_repeat_is_known_whatever_else_would_refuse_it(store: Shard, what: str) -> None:
     gateway = Gateway(store)
     gateway.send([1], {HOUR: identity(1)})
-    store.close() if what == "closed" else set_pressure(store, "memory")
+    store.close() if what == "closed" else store.set_pressure("memory")
     assert gateway.send([1], {HOUR: identity(1)}).status == "known"
     assert gateway.send([2], {HOUR: identity(2)}).status == what
     assert gateway.send([2], {HOUR: identity(2)}).status == what  # and it was not remembered
@@ -145,4 +144,4 @@ def test_an_hour_without_its_key_is_an_error(store: Shard) -> None:
     keys = store.keys
     names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours]
     with pytest.raises(redis.exceptions.ResponseError, match="a key for every hour"):
-        store.scripts("publish", names, ["writer", 1, 0, 0, "", 1, HOUR, identity(1)])
+        store.node.run("publish", names, ["writer", 1, 0, 0, "", 1, HOUR, identity(1)])

@@ -10,7 +10,6 @@ from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.status import status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -58,10 +57,10 @@ def test_entries_without_a_mark_are_found_wherever_they_stand(client: redis.Redi
         writer.publish(singles(store, range(start + 1, start + 9)), 8)
         ((name, payload),) = singles(store, [start + 9])
         client.xadd(store.keys.stream, {name: payload})
-    assert status(store).backlog_entries == 24  # strays are counted when they are cut
+    assert store.status().backlog_entries == 24  # strays are counted when they are cut
     fold_all(store)
     assert (state_of(store)["hist"] == 1).all()
-    seen = status(store)
+    seen = store.status()
     assert (seen.backlog_entries, seen.backlog_age_s, seen.published_entries) == (0, 0.0, 30)
     assert client.llen(store.keys.marks) == 0
 
@@ -72,7 +71,7 @@ def test_a_stray_entry_alone_is_cut_when_it_is_old(client: redis.Redis, prefix: 
     assert store.cut(age_ms=60_000) == "young"
     fold_all(store)
     assert state_of(store)["hist"].tolist() == [0, 1, 0]
-    assert status(store).backlog_entries == 0
+    assert store.status().backlog_entries == 0
 
 
 @pytest.mark.parametrize("kinds", ["singles", "frames", "both"])
@@ -94,7 +93,7 @@ def test_a_batch_larger_than_a_range_is_cut_in_pieces(
     for each in found:
         assert each.size == sum(len(b"".join(fields.values())) for _, fields in store.entries(each))
     assert client.llen(store.keys.marks) == 0
-    assert status(store).backlog_entries == 0
+    assert store.status().backlog_entries == 0
 
 
 def test_pieces_of_a_batch_count_as_waiting_until_they_are_cut(
@@ -104,7 +103,7 @@ def test_pieces_of_a_batch_count_as_waiting_until_they_are_cut(
     store = buckets(client, prefix, 10).store(0)
     store.publish("w", 1, singles(store, range(10)), 10)
     assert isinstance(store.cut(), Range)
-    assert status(store).backlog_entries == 6
+    assert store.status().backlog_entries == 6
     fold_all(store)
     assert store.cut() == "empty"
 
@@ -117,7 +116,7 @@ def test_skipping_the_backlog_leaves_no_mark(client: redis.Redis, prefix: str) -
     writer.publish(singles(store, range(5, 10)), 5)
     fold_all(store)
     assert state_of(store)["hist"].tolist() == [0] * 5 + [1] * 5
-    assert status(store).backlog_entries == 0
+    assert store.status().backlog_entries == 0
 
 
 def test_entries_without_a_mark_never_share_a_range_across_windows(client: redis.Redis, prefix: str) -> None:

@@ -7,9 +7,7 @@ import redis
 
 from hearsay.collector.errors import SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
-from hearsay.collector.store.reading import compact, read
 from hearsay.collector.store.registry import MAXIMUM_SHARDS, Registry
-from hearsay.collector.store.status import set_pressure
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.writer import Writer
 from hearsay.mechanisms.counts.design import WM_PROPERTIES
@@ -38,7 +36,7 @@ def test_a_survey_is_found_by_another_process(registry: Registry) -> None:
     assert found.shards == 3
     assert [store.shard for store in found.stores] == [0, 1, 2]
     assert found.store(2).keys.stream == f"{registry.prefix}:{{drinks.{found.survey.tag8}.2}}:stream"
-    assert not found.closed
+    assert not found.look().closed
 
 
 def test_an_unknown_name_is_one_line(registry: Registry) -> None:
@@ -105,8 +103,8 @@ def test_prefixes_do_not_see_each_other(registry: Registry) -> None:
 def test_a_closed_survey_stays_closed_when_it_is_added_again(registry: Registry) -> None:
     registry.add(survey(), shards=2)
     registry.close("drinks")
-    assert registry.get("drinks").closed
-    assert registry.add(survey(), shards=2).closed
+    assert registry.get("drinks").look().closed
+    assert registry.add(survey(), shards=2).look().closed
     statuses = {store.publish("w", 1, [(b"r", b"\x01")], 1).status for store in registry.get("drinks").stores}
     assert statuses == {"closed"}
 
@@ -129,21 +127,21 @@ def test_work_under_way_does_not_bring_a_deleted_survey_back(registry: Registry)
     store = registry.add(survey()).store(0)
     Writer(store).publish(singles(store, range(8)), 8)
     fold_all(store)
-    reading = read(store, "all")
+    reading = store.read("all")
     Writer(store).publish(singles(store, range(8)), 8)
     (under_way,) = cut_all(store)
     Writer(store).publish(singles(store, range(8)), 8)
     registry.client.unlink(store.keys.meta)  # how a deletion begins; the other keys are still there
     assert store.cut(age_ms=0) == "empty"
     assert fold(store, under_way) == "gone"
-    assert not compact(reading)
-    set_pressure(store, "memory")
+    assert not store.compact(reading)
+    store.set_pressure("memory")
     store.close()
     assert store.skip_range(under_way) == 0
     assert not registry.client.exists(store.keys.meta)
     registry.delete("drinks")
     assert [key for key in registry.client.keys(f"{registry.prefix}:*") if b"{" in key] == []
-    assert registry.add(survey()).birth is not None
+    assert registry.add(survey()).look().birth is not None
 
 
 def test_a_name_is_free_again_once_deleted(registry: Registry) -> None:

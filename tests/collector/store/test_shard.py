@@ -12,9 +12,7 @@ from hearsay.collector.errors import CollectorError, SurveyClosed, UnknownSurvey
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import surveys
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.reading import read
 from hearsay.collector.store.registry import Registry
-from hearsay.collector.store.status import is_final, status
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.survey.windows import Whole
 from hearsay.collector.writer import Writer
@@ -71,10 +69,10 @@ def test_ranges_never_cross_a_window(client: redis.Redis, prefix: str) -> None:
         assert fold(store, found) == "ok"
         windows.add(window)
     assert len(windows) >= 2
-    assert status(store).windows == tuple(window.name for window in sorted(windows))
+    assert store.status().windows == tuple(window.name for window in sorted(windows))
     total = sum(state_of(store, window.name)["hist"] for window in windows)
     assert (total[:value] == 1).all()
-    assert is_final(store, min(windows))
+    assert store.is_final(min(windows))
 
 
 def test_a_window_is_not_final_while_something_is_missing(client: redis.Redis, prefix: str) -> None:
@@ -83,9 +81,9 @@ def test_a_window_is_not_final_while_something_is_missing(client: redis.Redis, p
     (found,) = cut_all(store)
     window = found.window(store.survey.windows)
     time.sleep(1.1)
-    assert not is_final(store, window)
+    assert not store.is_final(window)
     fold(store, found)
-    assert is_final(store, window)
+    assert store.is_final(window)
 
 
 @pytest.mark.parametrize("limit", ["DELTAS_LIMIT", "DELTA_BYTES_LIMIT"])
@@ -167,7 +165,7 @@ def test_overdue_ranges_get_five_attempts_and_block_nothing(client: redis.Redis,
     aside = store.range(stuck.seq)
     assert aside is not None
     assert aside.quarantined
-    assert status(store).quarantined == 1
+    assert store.status().quarantined == 1
     writer.publish(singles(store, [2]), 1)
     fold_all(store)
     store.trim()
@@ -239,10 +237,10 @@ def test_skipped_entries_are_counted_and_bounded(client: redis.Redis, prefix: st
     writer.publish(singles(store, [5]), 1)
     fold_all(store)
     assert state_of(store)["hist"].tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
-    assert read(store, "all").rejected["skipped"].entries == 5
+    assert store.read("all").rejected["skipped"].entries == 5
     boundaries = client.lrange(store.keys.skipped, 0, -1)
     assert [entry.split()[2] for entry in boundaries] == [b"2", b"3"]
-    assert status(store).backlog_entries == 0
+    assert store.status().backlog_entries == 0
 
 
 def test_a_closed_survey_still_folds_what_it_took(client: redis.Redis, prefix: str) -> None:
@@ -251,12 +249,12 @@ def test_a_closed_survey_still_folds_what_it_took(client: redis.Redis, prefix: s
     writer = Writer(store)
     writer.publish(singles(store, [0]), 1)
     registry.close("buckets")
-    assert registry.get("buckets").closed
+    assert registry.get("buckets").look().closed
     with pytest.raises(SurveyClosed, match="closed"):
         Writer(store).publish(singles(store, [1]), 1)
-    assert not is_final(store, Whole().named("all"))
+    assert not store.is_final(Whole().named("all"))
     fold_all(store)
-    assert is_final(store, Whole().named("all"))
+    assert store.is_final(Whole().named("all"))
     assert state_of(store)["hist"].sum() == 1
 
 

@@ -9,7 +9,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.store.status import set_pressure
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.serving.exporter import PipelineMetrics, _item_text
@@ -45,7 +44,7 @@ def busy(registry: Registry) -> Registered:
     store.publish("waiting", 1, singles(store, [0, 1, 2]), 3)
     cut_all(store)
     store.publish("later", 1, singles(store, [0, 1]), 2)
-    set_pressure(store, "memory")
+    store.set_pressure("memory")
     return registered
 
 

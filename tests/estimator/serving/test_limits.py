@@ -14,8 +14,8 @@ import pytest
 from hearsay.collector.http import server
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
+from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving import api
-from hearsay.estimator.serving.cache import EstimateCache
 from hearsay.estimator.snapshots import directory as snapshot
 from tests.estimator.running import estimator
 from tests.estimator.surveys import colours, deliver
@@ -82,12 +82,12 @@ def test_whether_it_lives_is_answered_while_everything_else_waits(
     """Forty threads wait for one large estimate: the event loop answers."""
     gate, inside = threading.Event(), threading.Semaphore(0)
 
-    def stuck(self: EstimateCache, *words: object) -> object:
+    def stuck(self: Readings, *words: object) -> object:
         inside.release()
         gate.wait(20)
         raise RuntimeError("let go")
 
-    monkeypatch.setattr(EstimateCache, "get", stuck)
+    monkeypatch.setattr(Readings, "live", stuck)
     askers = [
         threading.Thread(target=lambda: httpx.get(f"{running.base_url}/api/surveys/colours/query?q=cdf", timeout=30))
         for _ in range(40)
@@ -142,14 +142,14 @@ def test_a_body_that_breaks_before_the_answer_leaves_no_traceback(
 ) -> None:
     """The request that is being worked on has no one to answer any more."""
     gate, inside = threading.Event(), threading.Event()
-    get = EstimateCache.get
+    real = Readings.live
 
-    def waiting(self: EstimateCache, *words: Any) -> Any:
+    def waiting(self: Readings, *words: Any) -> Any:
         inside.set()
         gate.wait(20)
-        return get(self, *words)
+        return real(self, *words)
 
-    monkeypatch.setattr(EstimateCache, "get", waiting)
+    monkeypatch.setattr(Readings, "live", waiting)
     with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as connection:
         connection.settimeout(5.0)
         head = b"GET /api/surveys/colours/query?q=frequencies HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -43,10 +43,10 @@ def test_one_survey_under_two_prefixes_in_one_directory(client: redis.Redis, pre
     assert late.failures["colours"] == 1
     assert load(tmp_path / "colours" / "all").reports == 1
     registry, registered = second
-    owner = Owner.of(registry.deployment, registered.birth)
+    owner = Owner(registry.deployment, registered.look().birth)
     assert remove_snapshots("colours", tmp_path, (), owner) == []
     assert load(tmp_path / "colours" / "all").reports == 1
-    owner = Owner.of(first[0].deployment, first[1].birth)
+    owner = Owner(first[0].deployment, first[1].look().birth)
     assert remove_snapshots("colours", tmp_path, (), owner) == []
     assert not (tmp_path / "colours").exists()
 
@@ -63,7 +63,7 @@ def test_what_one_deployment_keeps_no_longer_the_other_may_keep(
         deliver(registered, 50, at_ms=old_ms)
         watched(client, registered.store(0), 4 * 3_600)
         done = Materialiser(registry, tmp_path).run_once()
-        kept.append((done.purged, len(registered.windows), len(windows(tmp_path, "colours"))))
+        kept.append((done.purged, len(registered.look().windows), len(windows(tmp_path, "colours"))))
     assert kept == [(0, 1, 1), (1, 0, 1)]
 
 

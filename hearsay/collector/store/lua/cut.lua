@@ -145,6 +145,7 @@ redis.call('HSET', cursor, 'id', last)
 redis.call('HINCRBY', cursor, 'entries', count)
 redis.call('HINCRBY', cursor, 'bytes', string.format('%.0f', bytes))
 local number = newest_round > 0 and round or window * every
-redis.call('HSET', ranges, seq, string.format('%s %s %d %.0f %s 1 %.0f %.0f outstanding',
-  first, last, count, bytes, nonce, now, number))
-return {'cut', seq}
+local record = string.format('%s %s %d %.0f %s 1 %.0f %.0f outstanding',
+  first, last, count, bytes, nonce, now, number)
+redis.call('HSET', ranges, seq, record)
+return {'cut', seq, record}

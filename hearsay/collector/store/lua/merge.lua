@@ -2,8 +2,8 @@
 local acc, deltas, meta = KEYS[1], KEYS[2], KEYS[3]
 local BEFORE_CHUNKS = 3 -- then: staged chunks, then parts of the merged deltas
 local fence, nonce, layout, cells = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local bytes_merged, chunks = ARGV[5], tonumber(ARGV[6])
-local BEFORE_NUMBERS = 6 -- then: number of each chunk, then fields of the merged deltas
+local bytes_merged, reports, chunks = ARGV[5], ARGV[6], tonumber(ARGV[7]) -- reports: in the accumulator afterwards
+local BEFORE_NUMBERS = 7 -- then: number of each chunk, then fields of the merged deltas
 local first_delta, first_part = BEFORE_NUMBERS + chunks + 1, BEFORE_CHUNKS + chunks + 1
 
 -- Fenced by the nonce of the last merge, not by its number: a server that lost its last second counts again.
@@ -27,6 +27,6 @@ for i = first_delta, #ARGV do redis.call('HDEL', deltas, ARGV[i]) end
 for i = first_part, #KEYS do redis.call('UNLINK', KEYS[i]) end
 redis.call('HINCRBY', meta, 'delta_bytes', '-' .. bytes_merged)
 redis.call('HINCRBY', meta, 'merges', 1)
-redis.call('HSET', acc, 'layout', layout, 'cells', cells, 'fence', nonce)
+redis.call('HSET', acc, 'layout', layout, 'cells', cells, 'fence', nonce, 'reports', reports)
 redis.call('HINCRBY', acc, 'version', 1)
 return 'ok'

@@ -1,0 +1,278 @@
+"""A look at a shard: all that a pass, a query or the status table needs to know of it, in one call, at one moment.
+
+What follows from a look (is a window final, what waits, what was counted) is computed here and asks nobody.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hearsay.collector import limits
+from hearsay.collector.store.node import Call
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.rounds import NO_ROUNDS, RoundsHeld
+from hearsay.collector.store.shard_base import ShardBase
+from hearsay.collector.store.status import Status
+from hearsay.collector.survey.windows import Window, Windows
+from hearsay.collector.wire.rejections import Rejections
+
+GONE = "gone:"  # in a shard's meta: counters of windows that were purged, so that totals never fall
+
+
+@dataclass(frozen=True)
+class WindowLook:
+    """A window of a shard: what was counted in it, its accumulator's last merge, and the deltas that wait for one."""
+
+    counters: Mapping[str, int]
+    version: int = 0  # of the accumulator
+    fence: str = ""  # the nonce of the accumulator's last merge
+    merged: int = 0  # reports in the accumulator
+    snapshot_version: int | None = None
+    deltas: frozenset[str] = frozenset()
+
+
+NOTHING = WindowLook({})
+
+
+@dataclass
+class Totals:
+    """Reports of one shard over all its windows, those that were purged included: totals never fall."""
+
+    folded: int = 0
+    merged: int = 0
+    rejected: Rejections = field(default_factory=Rejections)
+
+    @property
+    def accounted(self) -> int:
+        """Reports that were looked at: folded or refused."""
+        return self.folded + self.rejected.reports
+
+
+@dataclass(frozen=True)
+class Look:
+    """A shard at one moment. `run_id` is the server's run; `windows` are all that hold something, oldest first.
+
+    Windows that the caller did not want to look into are in `windows` with None.
+    """
+
+    kind: Windows
+    run_id: str
+    now_ms: int
+    meta: Mapping[str, str]
+    cut_entries: int
+    stream_entries: int
+    dead_letters: int
+    ranges: tuple[Range, ...]
+    delta_names: tuple[str, ...]
+    rounds: RoundsHeld
+    mark: str  # of the oldest batch that is not cut; '': none
+    stray: str  # the id of an entry after the cursor that stands in no batch; '': none
+    oldest_mark_ms: int | None
+    windows: Mapping[Window, WindowLook | None]
+
+    @property
+    def birth(self) -> str | None:
+        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
+        return self.meta.get("birth")
+
+    @property
+    def open(self) -> bool:
+        """Whether the survey takes reports."""
+        return self.meta.get("open") == "1"
+
+    @property
+    def open_round(self) -> int:
+        """The round that takes reports; 0: none."""
+        return self.rounds.number if self.rounds.open else 0
+
+    @property
+    def observed_ms(self) -> int:
+        """How much time the collector has watched go by."""
+        return int(self.meta.get("observed_ms", 0))
+
+    @property
+    def published_reports(self) -> int:
+        return int(self.meta.get("reports_in", 0))
+
+    def at(self, window: Window) -> WindowLook:
+        """What was seen of a window; of one that holds nothing, nothing."""
+        return self.windows.get(window) or NOTHING
+
+    def is_final(self, window: Window) -> bool:
+        """Whether nothing can be added to a window any more: it is over, and nothing of it waits."""
+        if not self.kind.is_over(window, self.now_ms, self) or self._waits(window):
+            return False
+        return all(each.window(self.kind) != window for each in self.ranges)
+
+    def _waits(self, window: Window) -> bool:
+        """Whether something after the cursor may be of the window."""
+        if window.end_ms is not None:
+            times = [self.oldest_mark_ms, _id(self.stray)[0] if self.stray else None]
+            return any(born is not None and born < window.end_ms for born in times)
+        first = self.stray or self.mark.partition(" ")[0]  # ids only rise: the first entry stands for all
+        if not first:
+            return False
+        closed = self.rounds.closed(window.number)
+        return closed is None or _id(first) <= _id(closed)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Reports of all windows; only of a look into all of them."""
+        purged = {name.removeprefix(GONE): int(count) for name, count in self.meta.items() if name.startswith(GONE)}
+        result = Totals()
+        counted = [(window.counters, window.merged) for window in self.windows.values() if window is not None]
+        # What was purged had been merged, or is gone.
+        for counters, merged in [*counted, (purged, purged.get("folded", 0))]:
+            result.folded += counters.get("folded", 0)
+            result.merged += merged
+            result.rejected += Rejections.from_counters(counters)
+        return result
+
+    @property
+    def waiting_reports(self) -> int:
+        """Published and in no answer yet. By what writers said: nobody could count what was refused as a whole."""
+        return max(self.published_reports - self.totals.accounted, 0) if self.status.waiting_entries else 0
+
+    @cached_property
+    def status(self) -> Status:
+        """For the status table and the metrics."""
+        number = {name: int(self.meta.get(name, 0)) for name in _NUMBERS}
+        quarantined = sum(each.quarantined for each in self.ranges)
+        backlog = number["entries_in"] - self.cut_entries
+        # A batch by its mark: ids may run ahead of the clock.
+        born = int(self.mark.split()[-1]) if self.mark else _id(self.stray)[0] if self.stray else self.now_ms
+        out = [min(_id(each.first)[0], each.time_ms) for each in self.ranges if not each.quarantined]
+        return Status(
+            open=self.open,
+            published_reports=self.published_reports,
+            published_entries=number["entries_in"],
+            published_bytes=number["bytes_in"],
+            stream_entries=self.stream_entries,
+            backlog_entries=backlog,
+            backlog_age_s=max(self.now_ms - born, 0) / 1_000,
+            outstanding=len(self.ranges) - quarantined,
+            oldest_range_s=max(self.now_ms - min(out, default=self.now_ms), 0) / 1_000,
+            waiting_entries=backlog + sum(each.entries for each in self.ranges),
+            quarantined=quarantined,
+            reissued=number["reissues"],
+            quarantines=number["quarantines"],
+            deltas=len(self.delta_names),
+            delta_bytes=number["delta_bytes"],
+            merges=number["merges"],
+            dead_letters=self.dead_letters,
+            pressure=self._pressure(number["bytes_in"] - number["bytes_out"]),
+            windows=tuple(window.name for window in self.windows),
+            round=self.rounds.number,
+            open_round=self.open_round,
+        )
+
+    def _pressure(self, backlog_bytes: int) -> str | None:
+        """Why writers are asked to wait; a mark that nobody renews is void, and so is one from the future."""
+        if "pressure" in self.meta:
+            age_ms = self.now_ms - int(self.meta["pressure_at"])
+            if 0 <= age_ms < limits.PRESSURE_TTL_S * 1_000:
+                return self.meta["pressure"]
+        full = self.stream_entries >= limits.BACKLOG_ENTRIES or backlog_bytes >= limits.BACKLOG_BYTES
+        return "backlog" if full else None
+
+
+_NUMBERS = (
+    "entries_in",
+    "bytes_in",
+    "bytes_out",
+    "reissues",
+    "quarantines",
+    "delta_bytes",
+    "merges",
+)
+
+
+class ShardLook(ShardBase):
+    """What a shard can be asked."""
+
+    def look_call(self, known: Collection[str] = ()) -> Call:
+        """The call that looks at the shard, to be sent with others; `known`: windows that are not looked into."""
+        names, arguments = self._look_call
+        return Call("look", names, [*arguments, *known])
+
+    @cached_property
+    def _look_call(self) -> tuple[list[str], list[Any]]:
+        keys = self.keys
+        names = [keys.meta, keys.cursor, keys.stream, keys.ranges, keys.deltas, keys.dead]
+        names += [keys.windows, keys.rounds, keys.marks]
+        return names, [keys.base, int(bool(self.survey.windows.every_ms))]
+
+    def look_from(self, reply: Sequence[Any] | Exception) -> Look:
+        """What the answer to `look_call` says; an error is raised."""
+        if isinstance(reply, Exception):
+            raise reply
+        now, meta, _, cut, length, ranges, deltas, dead, rounds, mark, stray, oldest, windows, run_id = reply
+        kind, names = self.survey.windows, [name.decode() for name in deltas]
+        by_window: dict[str, list[str]] = {}
+        for name in names:
+            by_window.setdefault(name.partition(":")[0], []).append(name)
+        seen = {kind.named(each[0].decode()): _window(each, by_window) for each in windows}
+        return Look(
+            kind=kind,
+            run_id=run_id.decode(),
+            now_ms=int(now),
+            meta={name.decode(): value.decode() for name, value in _pairs(meta)},
+            cut_entries=int(cut),
+            stream_entries=int(length),
+            dead_letters=int(dead),
+            ranges=tuple(sorted((Range.parse(seq, each) for seq, each in _pairs(ranges)), key=lambda one: one.seq)),
+            delta_names=tuple(names),
+            rounds=RoundsHeld.parse({name.decode(): value.decode() for name, value in _pairs(rounds)})
+            if rounds
+            else NO_ROUNDS,
+            mark=mark.decode(),
+            stray=stray.decode(),
+            oldest_mark_ms=int(oldest) if oldest else None,
+            windows={window: seen[window] for window in sorted(seen)},
+        )
+
+    def look(self, known: Collection[str] = ()) -> Look:
+        """Ask once for all that may be needed; `known`: windows that are not looked into."""
+        call = self.look_call(known)
+        return self.look_from(self.node.run(*call))
+
+    def status(self) -> Status:
+        """Counters and gauges as they are now."""
+        return self.look().status
+
+    def is_final(self, window: Window) -> bool:
+        """Whether nothing can be added to a window any more."""
+        return self.look().is_final(window)
+
+    def now_ms(self) -> int:
+        """The server's clock: windows, leases and ages all go by it."""
+        return int(self.node.run("now", [self.keys.meta])[0])
+
+    def observed_ms(self) -> int:
+        """How much time the collector has watched go by: whatever is forgotten for ever is forgotten by this."""
+        return int(self.node.run("now", [self.keys.meta])[1])
+
+
+def _window(reply: Sequence[Any], deltas: Mapping[str, Sequence[str]]) -> WindowLook | None:
+    if len(reply) == 1:
+        return None
+    name, counters, (version, fence, merged), snapshot = reply
+    return WindowLook(
+        {each.decode(): int(count) for each, count in _pairs(counters)},
+        int(version or 0),
+        (fence or b"").decode(),
+        int(merged or 0),
+        int(snapshot) if snapshot else None,
+        frozenset(deltas.get(name.decode(), ())),
+    )
+
+
+def _pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """A hash as scripts answer it."""
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def _id(name: str) -> tuple[int, int]:
+    milliseconds, number = name.split("-")
+    return int(milliseconds), int(number)

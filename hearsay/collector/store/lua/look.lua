@@ -1,0 +1,41 @@
+-- LOOK: all that a pass, a query or the status table needs to know of a shard, at one moment. Reads only.
+local meta, cursor, stream, ranges, deltas = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local dead, windows, rounds, marks = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local base, by_clock = ARGV[1], ARGV[2] == '1' -- base: of the keys of a window; by_clock: windows go by the clock
+local FIRST = 3 -- then: windows that are not looked into
+
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local at = redis.call('HMGET', cursor, 'id', 'entries')
+-- The oldest batch that is not cut, and what somebody appended by hand before it, which has no mark.
+local mark = redis.call('LINDEX', marks, 0) or ''
+local first = string.match(mark, '^(%S+)')
+local stray = redis.call('XRANGE', stream, '(' .. (at[1] or '0-0'), first and '(' .. first or '+', 'COUNT', 1)[1]
+-- Where the clock went back, later batches are of earlier windows: the oldest by its time may be any of them.
+local oldest, PAGE, start = '', 1000, 0
+while by_clock and first do
+  local page = redis.call('LRANGE', marks, start, start + PAGE - 1)
+  for _, other in ipairs(page) do
+    local born = string.match(other, '(%d+)$')
+    if oldest == '' or tonumber(born) < tonumber(oldest) then oldest = born end
+  end
+  start = start + PAGE
+  if #page < PAGE then break end
+end
+local known = {}
+for i = FIRST, #ARGV do known[ARGV[i]] = true end
+local held = {}
+for _, name in ipairs(redis.call('SMEMBERS', windows)) do
+  local window = {name}
+  if not known[name] then
+    window = {name, redis.call('HGETALL', base .. 'counters:' .. name),
+      redis.call('HMGET', base .. 'acc:' .. name, 'version', 'fence', 'reports'),
+      redis.call('HGET', base .. 'snapshot:' .. name, 'version') or ''}
+  end
+  held[#held + 1] = window
+end
+local server = redis.pcall('INFO', 'server')
+server = type(server) == 'string' and server or server.txt or ''
+return {now, redis.call('HGETALL', meta), at[1] or '', at[2] or '0', redis.call('XLEN', stream),
+  redis.call('HGETALL', ranges), redis.call('HKEYS', deltas), redis.call('XLEN', dead), redis.call('HGETALL', rounds),
+  mark, stray and stray[1] or '', oldest, held, string.match(server, 'run_id:(%w+)') or ''}
