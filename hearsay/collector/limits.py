@@ -55,7 +55,7 @@ REPLY_S = 30.0
 # Dead letters and skips.
 DEAD_LETTERS_PER_COMMIT = 100
 DEAD_LETTERS_KEPT = 10_000
-DEAD_LETTER_BYTES = 4 * KIB  # of a payload, where payloads are kept: 40 MiB a shard at most
+DEAD_LETTER_BYTES = 4 * KIB  # of a payload, where payloads are kept: 40 MiB per shard at most
 
 SNAPSHOT_JSON_BYTES = 64 * KIB
 HEARTBEAT_TTL_S = 30

@@ -1,4 +1,4 @@
-"""The command `hearsay`: what happens around every command, above all how it ends (`exits`)."""
+"""The command `hearsay`: runs a command and turns its end into an exit code (`exits`)."""
 
 import logging
 import sys
@@ -29,7 +29,7 @@ COMMANDS = {
     "estimate": ("hearsay.ops.commands.estimate", "Materialise estimates, write snapshots, serve metrics and the API."),
     "query": ("hearsay.ops.commands.query", "Ask a live survey or a snapshot."),
     "snapshot": ("hearsay.ops.commands.snapshot", "Write a snapshot of a live survey now."),
-    "status": ("hearsay.ops.commands.status", "Show what came in, what was folded, what waits and what stands still."),
+    "status": ("hearsay.ops.commands.status", "Show what came in, what was folded, what waits and what is stalled."),
     "redis": ("hearsay.ops.commands.redis", "Run the embedded server in the foreground."),
     "audit": ("hearsay.ops.commands.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
     "bench": ("hearsay.ops.commands.bench", "Measure speed, each figure against a ceiling in the same run."),
@@ -56,12 +56,12 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and say how it ended."""
+    """Run one command line; returns its exit code."""
     return ending(lambda: cli.main(list(arguments), prog_name="hearsay", standalone_mode=False))
 
 
 def ending(action: Callable[[], object]) -> int:
-    """Do something and turn however it ends into an exit code, with a line on stderr where it is not 0."""
+    """Run the action and return its exit code; write a line to stderr unless it is 0."""
     try:
         result = action()
     except (click.Abort, KeyboardInterrupt):
@@ -88,7 +88,7 @@ def _path(error: click.UsageError) -> str:
 
 
 def _is_bad_input(error: Exception) -> bool:
-    """Whether the person or the environment is to blame, not the program."""
+    """Whether the input or the environment caused the error, not a bug."""
     import redis  # imported here: it would make `hearsay --help` slow
 
     servers = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.OutOfMemoryError)
@@ -109,6 +109,6 @@ def _end(code: int, *messages: str) -> int:
 
 
 def _silence() -> int:
-    """The reader of our output went away: nothing to say, and Python must not complain when it flushes at exit."""
+    """The reader of our output closed the pipe: end quietly, also when Python flushes at exit."""
     sys.stdout = open("/dev/null", "w")  # noqa: SIM115
     return Exit.DONE

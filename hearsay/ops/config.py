@@ -213,7 +213,7 @@ class Settings:
     port: int
     dead_letter_payload: bool
     log_level: str
-    # Whether a server was named, so that the embedded one is not wanted.
+    # Whether a server was named; then the embedded one is not started.
     own_server: bool
 
     @classmethod

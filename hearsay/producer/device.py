@@ -1,4 +1,4 @@
-"""The client library: a device perturbs its value and hands out bytes; the value goes no further."""
+"""The client library: a device perturbs its value and returns a report as bytes; the value stays on the device."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import Random, secure
 from hearsay.mechanisms.roles import DeviceSide
 
-if TYPE_CHECKING:  # a device that hands out bytes has no redis
+if TYPE_CHECKING:  # a device that only makes reports has no redis
     from hearsay.collector.writer import Writer
 
 
@@ -32,7 +32,7 @@ class Device:
     ) -> None:
         """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another.
 
-        `answered` is the last round that this device answered before: a program that starts anew must remember it.
+        `answered` is the last round that this device answered: a program must store it and pass it after a restart.
         """
         self.survey = Survey.of(survey)
         self._random = secure() if random is None else random
@@ -40,7 +40,7 @@ class Device:
         self._codec = codec(self._mechanism)
         last = self.survey.mechanism.rounds
         if type(answered) is not int or not 0 <= answered <= last:
-            # Whoever kept it wrongly would answer a round twice, or none any more, and never be told.
+            # With a wrong number the device would answer a round twice, or none at all, without an error.
             raise SpecificationError(f"answered must be an integer in 0..{last}, got {answered!r}")
         self._answered = answered
         self._lock = Lock()
@@ -48,8 +48,9 @@ class Device:
     def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values.
 
-        Where the survey has rounds, `round` is the offer that was handed out (none: the first round). Each is answered
-        once, in rising order, whatever the value; OfferRefused says why one is not. To send again, send the same bytes.
+        If the survey has rounds, `round` is the offer of the open round (None: the first round). Each round is answered
+        once, in rising order, whatever the value; otherwise OfferRefused states the reason. To retry, send the same
+        bytes again.
         """
         return self._report(value, round)[0]
 
@@ -72,10 +73,11 @@ class Device:
 
     @property
     def answered(self) -> int:
-        """The last round that was answered; 0: none. Keep it with the survey, and give it to the next `Device`."""
+        """The last round that was answered, 0 for none. Store it and pass it to the next `Device` of the same
+        survey."""
         return self._answered
 
     def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
-        """Report a value straight into the stream, where the device is trusted with it."""
+        """Report a value and append it to the stream; only for devices that may write to the stream."""
         report, number = self._report(value, round)
         writer.publish([(FIELD_SINGLE, report)], 1, number if self.survey.windows.in_rounds else None)

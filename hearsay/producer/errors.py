@@ -10,7 +10,7 @@ class ProducerError(HearsayError):
 
 
 class ValuesError(ProducerError):
-    """A file of values cannot be used: says where (file, line, column) and what is allowed, never what was there."""
+    """A file of values cannot be used. The message names file, line, column and what is allowed, never the value."""
 
     CODE = "values"
 

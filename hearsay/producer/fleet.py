@@ -65,15 +65,15 @@ class Fleet:
         self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
 
     def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
-        """Let so many devices report as the survey asks them, once or in every round; answers all reports."""
+        """Let so many devices report, once or in every round; returns the number of reports."""
         in_rounds = self._registered.survey.windows.in_rounds
         return (self.run_rounds if in_rounds else self.run)(people, devices, progress)
 
     def run_rounds(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
-        """Let the same people take part in one round after the other, until the survey is over; answers all reports.
+        """Let the same people take part in round after round until the survey is closed; returns the number of reports.
 
-        Who comes after a round was closed has missed it. Where a device takes part in one round only, the people are
-        dealt out to the rounds in turn.
+        A device that reports after a round was closed has missed it. If the mechanism asks a device in one round only,
+        the people are divided among the rounds.
         """
         count = _Count(progress)
         with _until_stopped():
@@ -116,7 +116,7 @@ class Fleet:
         return len(values)
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
-        """Publish one report for each of so many devices; answers how many, fewer only when stopped."""
+        """Publish one report for each of so many devices; returns how many, fewer only when stopped."""
         count = _Count(progress)
         with _until_stopped():
             self._take_part_in(None)
@@ -141,14 +141,14 @@ class Fleet:
             self._stop.wait(max(0.0, started + done / self._rate - time.monotonic()))
 
     def _dealt(self, values: Values) -> Iterator[tuple["Writer", Values]]:
-        """The values that each shard's writer gets; none gets nothing."""
+        """The values for each shard's writer, without empty parts."""
         for number, writer in enumerate(self._writers):
             mine = values[number :: len(self._writers)]
             if len(mine):
                 yield writer, mine
 
     def _take_part_in(self, closed: int | None) -> None:
-        """Ask as the open round asks; `closed` is one that is over, after which the next is waited for."""
+        """Take the open round's parameters; wait for the round after `closed` if that is given."""
         survey, self._round = self._registered.survey, None
         if survey.windows.in_rounds:
             while not (rounds := self._registered.stores[0].rounds()).open or rounds.number == closed:
@@ -171,7 +171,7 @@ class Fleet:
                     writer.publish(entries, len(mine), self._round)
                     break
                 except RoundClosed as over:
-                    # Simulated devices that came too late take part in the next round, as if they were asked then.
+                    # Simulated devices that were too late take part in the next round instead.
                     late = min(over.entries, len(entries))
                     mine = mine[len(mine) - (late if counts is None else sum(counts[len(counts) - late :])) :]
                     self._take_part_in(over.number)
@@ -197,7 +197,7 @@ class _Count:
 
 @contextmanager
 def _until_stopped() -> Iterator[None]:
-    """A fleet that is told to stop ends here, wherever it waits; any other refusal is an error."""
+    """End quietly if the fleet was stopped while it waited; any other refusal is an error."""
     try:
         yield
     except PublishRefused as refusal:

@@ -1,4 +1,4 @@
-"""Simulated populations: people drawn from a named shape over any domain; the domain says which shapes it has."""
+"""Simulated populations: people drawn from a named shape; each domain lists its shapes."""
 
 from functools import reduce
 from typing import Any

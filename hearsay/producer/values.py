@@ -1,7 +1,7 @@
 """Real values from a CSV file: columns matched by header name in any order, checked against the survey's domain.
 
 Every row has as many cells as the header: a decimal comma, or a cell too many, would move values into other columns.
-A bad cell stops the reading with its line and column. What stands in it is never shown: it is somebody's value.
+A bad cell stops the reading with its line and column. Its content is never shown: it is a private value.
 """
 
 import csv
@@ -57,7 +57,7 @@ class Rows:
 
 
 def _column_numbers(path: str | Path, header: Row, domain: Domain) -> list[int]:
-    """Where the domain's columns stand in the header."""
+    """The number of each of the domain's columns in the header."""
     names = [name.strip() for name in header]
     numbers = []
     for column in domain.columns:
@@ -71,7 +71,7 @@ def _column_numbers(path: str | Path, header: Row, domain: Domain) -> list[int]:
 
 
 def _complete(path: str | Path, rows: Iterator[Row], cells: int) -> Iterator[tuple[int, Row]]:
-    """Rows with the lines that they end in; a blank line is no row, and quoted cells may span lines."""
+    """Rows with the number of their last line; blank lines are skipped, and quoted cells may span lines."""
     for row in rows:
         line: int = rows.line_num  # type: ignore[attr-defined]
         if len(row) == cells:

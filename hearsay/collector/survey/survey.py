@@ -118,7 +118,7 @@ def parse(table: dict[str, Any]) -> Survey:
 
             chosen, reason = resolve(chosen)
         mechanism = build(chosen)
-        _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle a level, are checked when first used
+        _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle per level, are checked when first used
     except MechanismError as error:
         raise SurveyError(printable(str(error))) from None
     except MemoryError:

@@ -65,7 +65,7 @@ class Codec:
         self.offsets = np.array(starts if self.single_integer else [0], dtype=np.uint64)
 
     def encode_singles(self, reports: Reports) -> list[bytes]:
-        """One byte string a report, in order."""
+        """One byte string per report, in order."""
         result: list[bytes] = [b""] * length_of(reports)
         for index, rows in self._by_variant(reports):
             variant = self.variants[index]

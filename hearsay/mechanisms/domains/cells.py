@@ -46,7 +46,7 @@ class Cells(AxesDomain):
         return np.ravel_multi_index(tuple(indices.T), self.shape).astype(np.int64)
 
     def locate(self, words: Sequence[str]) -> int:
-        """The cell that a query names, one word an axis."""
+        """The cell that a query names, one word per axis."""
         if len(words) != len(self.axes):
             raise QueryError(f"query point needs one value for each of {', '.join(self.columns)}, got {len(words)}")
         indices = [axis.locate(text) for axis, text in zip(self.axes, words, strict=True)]

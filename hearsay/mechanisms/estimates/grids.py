@@ -61,7 +61,7 @@ class GridRanges(CellEstimate, Ranges, Sums):
         return self.ranges(along, along)
 
     def sums(self, coefficients: Floats | None = None) -> Measured:
-        """Sums of share times coefficient over all cells, one a row."""
+        """Sums of share times coefficient over all cells, one per row."""
         if coefficients is None:
             raise QueryError("query linear needs one coefficient per cell: the survey has no workload of its own")
         shares = project(self.estimate.reshape(-1)).reshape(self.domain.shape)

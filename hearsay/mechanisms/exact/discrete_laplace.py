@@ -4,7 +4,7 @@ Privacy   Shifting Z by one changes every probability by at most e^rate; clampin
           post-processing. Floating-point Laplace noise leaks through its rounding (Mironov 2012); this has none.
 Drawing   By inversion on the digits of a uniform number: its first 64 bits are compared with the first 64 bits of the
           distribution function. Only where all of them agree (never, in practice) are more digits of both taken, as
-          many as it needs; so the result has exactly the stated distribution, for one random word a draw.
+          many as it needs; so the result has exactly the stated distribution, for one random word per draw.
 Variance  1/(cosh rate - 1).
 """
 

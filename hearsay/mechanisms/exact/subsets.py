@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.exact.randomness import Random
 
 _SPARE_DEVIATIONS = 1.0  # how far below the wanted size the coins aim: few redraws against few cells to add
-_DIGITS = 6  # of the density aimed at: any density is right, and every digit costs a random bit a cell
+_DIGITS = 6  # of the density aimed at: any density is right, and every digit costs a random bit per cell
 _ONE = np.uint64(1)
 
 
@@ -73,7 +73,7 @@ def _one_more(words: NDArray[np.uint64], width: int, without: NDArray[np.int64],
 def _fill_words(
     words: NDArray[np.uint64], lack: NDArray[np.int64], allowed: NDArray[np.uint64], width: int, random: Random
 ) -> None:
-    """Rows of a single word, in place: one cell a round for every row that lacks any, finished rows put away."""
+    """Rows of a single word, in place: one cell per round for every row that lacks any, finished rows put away."""
     rows = np.flatnonzero(lack)
     word, left, mask = words[rows], lack[rows], allowed[rows]
     while rows.size:

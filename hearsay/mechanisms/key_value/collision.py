@@ -152,7 +152,7 @@ class Collision(Mechanism):
             function = random.narrow_below(self.pool, n)
             covered = self._covered(thinned(pairs, self.most, random), function, random)
             count = (covered < self.buckets).sum(axis=1)
-            # One word a device whatever it holds: no step may tell how many buckets are covered.
+            # One word per device whatever it holds: no step may tell how many buckets are covered.
             inside = random.words(n) < np.array(self.covered_chance, dtype=np.uint64)[count]
             bucket = random.below_each(np.where(inside, count, self.buckets - count))
             chosen = np.flatnonzero(inside)
@@ -168,7 +168,7 @@ class Collision(Mechanism):
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
 
     def _covered(self, pairs: Pairs, function: NDArray[Any], random: Random) -> NDArray[np.int64]:
-        """A row a device: its covered buckets, each once, rising; then t, t + 1... as a filling that covers nothing."""
+        """A row per device: its covered buckets, each once, rising; then t, t + 1... as padding that covers nothing."""
         table = np.full((len(pairs), self.most), self.buckets, dtype=np.int64)
         owners = pairs.owners
         column = np.arange(len(owners)) - pairs.starts[owners]
@@ -270,7 +270,7 @@ class Collision(Mechanism):
 def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:
     """At most so many pairs of every device: where it has more, a run of them from a random place on, around the end.
 
-    Every pair is kept equally often, which is all that answers hang on. One word a device, also where nothing is cut.
+    Every pair is kept equally often, which is all that answers hang on. One word per device, also where nothing is cut.
     """
     sizes = pairs.sizes
     first = random.below_each(np.maximum(sizes, 1))

@@ -207,7 +207,7 @@ class KeyValue(Domain):
         return Pairs.grouped(device, drawn[device, drawn_pair], values, len(drawn))
 
     def locate(self, words: Sequence[str]) -> int:
-        """The key that a query names, one word a key dimension."""
+        """The key that a query names, one word per key dimension."""
         if len(words) != len(self.keys):
             names = ", ".join(axis.name for axis in self.keys)
             raise QueryError(f"a key needs one value for each of {names}, got {len(words)}")

@@ -132,7 +132,7 @@ class ExactItems(KeyEstimate, ItemRanges):
 
 @dataclass(frozen=True)
 class Heavy(InRounds):
-    """Two groups of devices, one a round."""
+    """Two groups of devices, one per round."""
 
     domain: KeyValue
 

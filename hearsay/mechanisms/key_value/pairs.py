@@ -1,7 +1,7 @@
 """The pairs of many devices, each device with as many as it likes: three flat arrays instead of a list of lists.
 
 Device i holds the pairs starts[i] to starts[i + 1] - 1. Keys of a device rise and differ; values lie in -1..1, one
-column a value dimension (none for plain item sets). Pairs read from a file also know what their devices are called, so
+column per value dimension (none for item sets). Pairs read from a file also know what their devices are called, so
 that a device's rows need not stand together.
 """
 
@@ -30,7 +30,7 @@ class Pairs:
 
     @classmethod
     def grouped(cls, device: NDArray[np.int64], keys: NDArray[np.int64], values: NDArray[Any], devices: int) -> Self:
-        """From one row a pair, in any order; `device` numbers the holder of each row."""
+        """From one row per pair, in any order; `device` numbers the holder of each row."""
         order = np.lexsort((keys, device))
         device, keys = device[order], keys[order]
         again = (device[1:] == device[:-1]) & (keys[1:] == keys[:-1])

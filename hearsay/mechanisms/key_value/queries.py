@@ -33,7 +33,7 @@ class KeyMeans(ABC):
 
     @abstractmethod
     def range_means(self, low: int, high: int) -> Measured:
-        """Of all pairs whose key lies in low..high, one a value dimension, in -1..1."""
+        """Of all pairs whose key lies in low..high, one per value dimension, in -1..1."""
 
 
 class KeyQuantiles(ABC):
@@ -71,7 +71,7 @@ def _flat(measured: Measured) -> Measured:
 
 
 def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] | None]]:
-    """How the answers of one key are named, one a value dimension."""
+    """How the answers of one key are named, one per value dimension."""
     item, cell = (None, None) if key is None else domain.name(key)
     if domain.dimensions == 1:
         return [(item, cell)]

@@ -135,7 +135,7 @@ class SampledOnce(KeyedCounts, SampledKey):
 
 
 def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(key, dimension, sent | set) for every set of a small domain; `tables` has a channel a key and dimension."""
+    """P(key, dimension, sent | set) for every set of a small domain; `tables` has a channel per key and dimension."""
     sets = domain.every_set(bins)
     parts = []
     for key, dimension in np.ndindex(tables.shape[:2]):

@@ -1,4 +1,4 @@
-"""The mean of one number a device."""
+"""The mean of one number per device."""
 
 from hearsay.mechanisms.tables import Form
 

@@ -1,4 +1,4 @@
-"""One number a device, between two ends."""
+"""One number per device, between two ends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The mean of one number a device."""
+"""The mean of one number per device."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

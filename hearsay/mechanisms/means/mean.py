@@ -1,4 +1,4 @@
-"""The mean of one number a device, by a channel with finitely many outputs and exact integer weights.
+"""The mean of one number per device, by a channel with finitely many outputs and exact integer weights.
 
 Device    The number is rounded at random to a row of the channel's table, and an output drawn with that row's weights.
 Privacy   No output's weight differs by more than e^eps between two rows; checked in integers, on the device as well.
@@ -56,7 +56,7 @@ class MeanMechanism(Mechanism):
     ESTIMATE: ClassVar[type[MeanEstimate]] = MeanEstimate
     LONG_CHECK: ClassVar[str] = "its table is found by optimisation and checked in exact integers"
     ID = "mean"
-    SUMMARY = "the mean of one number a device, by the channel with the least worst variance"
+    SUMMARY = "the mean of one number per device, by the channel with the least worst variance"
     OPTIONS = (
         choice("channel", "minimax", ("minimax", *_PUBLISHED), "how a number is hidden; minimax has the least error"),
         Option("table", None, _check_table, "the solved channel of minimax; the canonical survey carries it"),

@@ -35,7 +35,7 @@ def window(epsilon: float, points: int) -> int:
 
 
 def piecewise(epsilon: float, points: int = POINTS) -> Table:
-    """A row a window."""
+    """A row per window."""
     _check(epsilon)
     wide, heavy = window(epsilon, points), int(_UNIT * exponential(epsilon))
     rows = [

@@ -1,7 +1,7 @@
 """The other two ways to keep what devices send under metric privacy (Xiang et al., table 1).
 
 The pipeline keeps observations, a prefix-sum structure: memory of the grid, 2^axes look-ups a query. One may also keep
-single frequencies (memory of the grid, a sum over the range's cells a query) or every report (memory of the reports,
+single frequencies (memory of the grid, a sum over the range's cells per query) or every report (memory of the reports,
 nothing done in advance, work on every report for a query). All three give the same answers.
 """
 

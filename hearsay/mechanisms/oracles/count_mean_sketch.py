@@ -1,4 +1,4 @@
-"""Apple's Hadamard count-mean sketch: one coefficient of the hashed value's row, one bit a report.
+"""Apple's Hadamard count-mean sketch: one coefficient of the hashed value's row, one bit per report.
 
 Device    A random hash of k, a random character l of m; the sign of character l at h_j(x), flipped with probability
           1/(e + 1).

@@ -277,7 +277,7 @@ class HRR(LinearHashing):
     """Hadamard randomised response: one character, one bit."""
 
     ID = "hrr"
-    SUMMARY = "Hadamard randomised response: a few bits a report, any domain size"
+    SUMMARY = "Hadamard randomised response: a few bits per report, any domain size"
     OPTIONS = (
         integer("t", 1, 1, MAXIMUM_T, "characters that generate a report's hash; 1 is the classical form"),
         VARIANT,
@@ -298,7 +298,7 @@ class OLH(LinearHashing):
     """Optimal local hashing: the t with the least variance."""
 
     ID = "olh"
-    SUMMARY = "optimal local hashing with linear hashes: oue's error at a few bytes a report"
+    SUMMARY = "optimal local hashing with linear hashes: oue's error at a few bytes per report"
     OPTIONS: ClassVar[tuple[Option, ...]] = (
         integer("t", None, 1, MAXIMUM_T, "bits of the hash; chosen for the least variance where absent"),
         VARIANT,

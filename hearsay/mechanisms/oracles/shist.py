@@ -1,4 +1,4 @@
-"""SHist: one random projection of the value, one bit a report (the frequency oracle of succinct histograms).
+"""SHist: one random projection of the value, one bit per report (the frequency oracle of succinct histograms).
 
 Device    A random row j of a public m x D matrix of signs; the entry at the value, flipped with probability 1/(e + 1).
 Privacy   j is independent of the value; the sign has ratio at most e^eps.

@@ -1,4 +1,4 @@
-"""One way to attack a pair of values: learn an event from one half of what was seen, judge it by the other half."""
+"""Attacks on a pair of values: learn an event from one half of the reports, test it on the other half."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ Look = Callable[[int, int], tuple[Classes, Classes]]
 
 
 class Attack:
-    """On reports: whatever a distinguisher looks at, and among bits all of them and all pairs."""
+    """Uses the content of reports: the classes of a distinguisher, and of bit vectors all bits and pairs of bits."""
 
     def __init__(self, mechanism: Mechanism, drawn: dict[int, Reports], draws: int) -> None:
         self._learn, self._judge = slice(0, draws // 2), slice(draws // 2, draws)
@@ -23,7 +23,7 @@ class Attack:
             self._looks.append(pairs.classes)
 
     def shown(self, one: int, other: int, tail: float) -> float:
-        """The loss that is sure: of the look that promises most in the half to learn from."""
+        """The proved loss of the event that shows the greatest loss in the half to learn from."""
         best, loss = -np.inf, 0.0
         for look in self._looks:
             mine, theirs = look(one, other)
@@ -37,7 +37,7 @@ class Attack:
 
 
 class Lengths:
-    """On the lengths of single reports in bytes, which anybody on the way can see."""
+    """Uses the lengths of single reports in bytes, which anybody on the network can see."""
 
     def __init__(self, lengths: dict[int, NDArray[np.int64]], draws: int) -> None:
         self._lengths, self._half = lengths, draws // 2

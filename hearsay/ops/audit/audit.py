@@ -32,7 +32,7 @@ from hearsay.ops.audit.singles import draw_singles
 from hearsay.ops.errors import OperationError
 
 DRAWS, CONFIDENCE = 100_000, 0.9999
-MAXIMUM_CELLS = 1 << 10  # every pair of cells has a bound, and a report may be weighed for every cell
+MAXIMUM_CELLS = 1 << 10  # there is a bound for every pair of cells
 _VALUES, _FURTHER = 6, 4  # values whose pairs are all attacked; random ones, against the first of them
 _SINGLES = 240  # reports of each value that are drawn one at a time
 _EXACT_CELLS, _EXACT_OUTCOMES = 64, 1 << 14  # a larger channel is not listed
@@ -74,7 +74,7 @@ class Audit:
 
     @property
     def worst(self) -> Pair:
-        """The pair that comes nearest to its claim or exceeds it most."""
+        """The pair with the greatest excess over its claim, or the nearest to it."""
         return max(self.pairs, key=lambda pair: (not pair.holds, pair.audited - pair.claimed, pair.audited))
 
     def table(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _bound(mechanism: Mechanism, values: int) -> Floats:
 
 
 def _values_to_attack(bound: Floats, exact: Floats | None) -> list[int]:
-    """The pair that the channel says leaks most, the ends, the middle: few values, and every pair of them."""
+    """A few values whose pairs are all attacked: the pair with the greatest exact loss, the ends, the middle."""
     size = len(bound)
     chosen: list[int] = []
     if exact is not None:

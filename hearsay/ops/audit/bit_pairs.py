@@ -1,4 +1,4 @@
-"""All single bits and all pairs of bits of reports that are bit vectors: two may say together what none says alone."""
+"""All single bits and all pairs of bits of a bit vector: two bits together may leak what neither leaks alone."""
 
 from functools import cached_property
 from typing import Any
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from hearsay.mechanisms import Mechanism, Reports
 
 _MOST_REPORTS, _MOST_BITS = 1 << 13, 1 << 11  # what is learned from; wider vectors by the first bits
-_DEVIATIONS = 4.0  # a loss must be so sure before it is preferred to a smaller, surer one
+_DEVIATIONS = 4.0  # standard errors by which a loss is reduced before losses are compared
 
 
 class BitPairs:
-    """Of several values' reports, how often each two bits are set together."""
+    """How often each pair of bits is set together, for each of several values."""
 
     def __init__(self, mechanism: Mechanism, drawn: dict[int, Reports], learn: slice) -> None:
         vectors = [variant.vector for variant in mechanism.layout.variants if variant.vector is not None]
@@ -33,7 +33,7 @@ class BitPairs:
         return np.unpackbits(self._drawn[value][self._name], axis=1, bitorder="little")[:, :_MOST_BITS]
 
     def classes(self, one: int, other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What the two bits show, as 0..3, that tell two values apart by most for sure; a bit with itself is one."""
+        """The content 0..3 of the pair of bits with the greatest sure loss between two values (or of a single bit)."""
         best, best_pair = -np.inf, 0
         for mine, theirs in zip(self._events[one], self._events[other], strict=True):
             sure = mine[0] - theirs[0] - _DEVIATIONS * np.sqrt(mine[1] + theirs[1])
@@ -46,7 +46,7 @@ class BitPairs:
 
     @cached_property
     def _events(self) -> dict[int, list[tuple[NDArray[Any], NDArray[Any]]]]:
-        """Of both, only the first, only the second, none of two bits set: log of how often, and its variance."""
+        """For the four contents of a pair of bits: the log of the frequency, and its variance."""
         n, half = min(_MOST_REPORTS, self._learn.stop - self._learn.start), np.float32(0.5)
         events = {}
         for value, both in self._together.items():

@@ -1,6 +1,6 @@
-"""What a distinguisher may look at in a report, and how sure an event's two frequencies make it of a loss.
+"""Events that distinguish two values, and the loss that an event's two frequencies prove.
 
-Nothing here knows how a mechanism works: the events are found in its output alone.
+Nothing here depends on how a mechanism works: the events come from its output alone.
 """
 
 from functools import cached_property
@@ -15,22 +15,22 @@ from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.layout import length_of, select
 
 Classes = NDArray[np.int64]
-_SEEN_OFTEN = 16  # reports that are seen so often each, on the average, are told apart one by one
-_POSITIONS = 3  # of a vector, those whose digits differ most between two values are looked at together
+_SEEN_OFTEN = 16  # above this mean number of occurrences, each different report is a class of its own
+_POSITIONS = 3  # positions of a vector that are combined: those whose digits differ most between two values
 
 
 class Distinguisher:
-    """Somebody who sees reports of several values and looks for what tells two of them apart.
+    """Sorts reports of several values into classes that differ between two of them.
 
-    Few different reports are told apart one by one; vectors by the positions that differ most; other reports by what
-    each of them, alone, says about the two values.
+    If there are few different reports, each is a class. Vectors are classed by the positions that differ most, other
+    reports by the estimates of the two values that each report alone gives.
     """
 
     def __init__(self, mechanism: Mechanism, drawn: dict[int, Reports], learn: slice) -> None:
         self._mechanism, self._drawn, self._learn = mechanism, drawn, learn
 
     def classes(self, one: int, other: int) -> tuple[Classes, Classes]:
-        """Reports of two values as small integers, by whatever differs in the part to learn from."""
+        """The class of every report of two values, as small integers; chosen on the half to learn from."""
         layout = self._mechanism.layout
         together = layout.concatenate([self._drawn[one], self._drawn[other]])
         ones = length_of(self._drawn[one])
@@ -125,7 +125,7 @@ def _coarse(column: NDArray[np.int64], learn: slice) -> NDArray[np.int64]:
 
 
 def best_event(one: Classes, other: Classes, tail: float) -> NDArray[np.int64]:
-    """The classes of the event that shows the largest loss for certain: the likeliest ones under the first value."""
+    """The classes of the event with the greatest proved loss: those that are likeliest under the first value."""
     count = int(max(one.max(initial=0), other.max(initial=0))) + 1
     mine, theirs = np.bincount(one, minlength=count), np.bincount(other, minlength=count)
     order = np.argsort(-(mine + 0.5) / (theirs + 0.5), kind="stable")
@@ -136,7 +136,7 @@ def best_event(one: Classes, other: Classes, tail: float) -> NDArray[np.int64]:
 def lower_loss(
     hits: NDArray[np.int64], tries: int, other_hits: NDArray[np.int64], other_tries: int, tail: float
 ) -> NDArray[np.float64]:
-    """ln(p/q) is at least this, but for a chance of 2 x tail: exact limits by Clopper and Pearson for p and for q."""
+    """A lower bound on ln(p/q) with confidence 1 - 2 tail, by exact Clopper-Pearson limits of p and of q."""
     hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
     least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), tries - hits + 1, tail), 0.0)
     rest = np.maximum(other_tries - other_hits, 1)
@@ -146,11 +146,11 @@ def lower_loss(
 
 
 def shown_loss(event: NDArray[np.int64], one: Classes, other: Classes, tail: float) -> float:
-    """The loss that fresh reports prove for a chosen event; never below zero, which proves nothing."""
+    """The loss that the other half of the reports proves for a chosen event; at least zero."""
     hits, other_hits = np.isin(one, event).sum(), np.isin(other, event).sum()
     return max(0.0, float(lower_loss(np.array([hits]), one.size, np.array([other_hits]), other.size, tail)[0]))
 
 
 def half_confidence(confidence: float, pairs: int) -> float:
-    """The tail of one limit so that all limits of all pairs hold together."""
+    """The tail probability of one limit for which all limits hold together."""
     return (1 - confidence) / (2 * max(pairs, 1))

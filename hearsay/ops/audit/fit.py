@@ -24,7 +24,7 @@ from hearsay.ops.audit.singles import Voice
 
 MAXIMUM_OUTCOMES, MAXIMUM_ENTRIES = 1 << 14, 1 << 20  # a larger channel is not listed
 _BATCH_DRAWS, _SINGLE_DRAWS, _LEAST_SINGLES = 200_000, 1_500, 12  # of all values together; singles of each at least
-_EXPECTED = 10.0  # reports that an output is expected in, to stand for itself in chi-squared
+_EXPECTED = 10.0  # expected reports of an output below which chi-squared groups it with others
 _WAYS = ("batches", "single reports")
 
 
@@ -68,7 +68,7 @@ def listed_channel(mechanism: Mechanism, values: int) -> Floats | None:
 
 
 def misfit(counts: NDArray[np.int64], chances: Floats) -> float:
-    """How likely counts that differ so much from these chances are."""
+    """The p-value of these counts under these probabilities."""
     possible = chances > 0
     if counts.size > chances.size or counts[~possible].any():
         return 0.0

@@ -1,6 +1,6 @@
-"""Reports one at a time, as bytes, by the code of devices: batches may be drawn otherwise, and bytes have a length.
+"""Single reports as bytes, by the code of devices: batches use other code, and the length of the bytes may leak.
 
-How long each report took is kept too. It is shown and not judged: a busy machine says nothing about a mechanism.
+The time of each report is shown but not tested: on a busy machine it says nothing about the mechanism.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from hearsay.producer.device import Device
 
 
 class Voice:
-    """A device that says any value, given by its index."""
+    """A device that reports any value, given by its index."""
 
     def __init__(self, mechanism: Mechanism, random: Random) -> None:
         self._mechanism, self._random = mechanism, random

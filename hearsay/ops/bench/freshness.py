@@ -1,4 +1,4 @@
-"""How old an answer is: from PUBLISH to a snapshot that holds the report, at half of the full load."""
+"""The age of an answer: from PUBLISH to a snapshot that contains the report, at half of the full load."""
 
 import tempfile
 import threading
@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
 
 
 def _publish(pipeline: Pipeline, published_at: list[tuple[float, int]]) -> None:
-    """Publish at a steady rate, noting when how many reports were stored."""
+    """Publish at a steady rate; record the time and the number of reports stored so far."""
     registered = pipeline.registry().get(NAME)
     people = Population("zipf", registered.survey.mechanism.domain, np.random.default_rng(1))
 
@@ -60,7 +60,7 @@ def _publish(pipeline: Pipeline, published_at: list[tuple[float, int]]) -> None:
 
 
 def _watch(registered: Registered, fleet: threading.Thread) -> list[tuple[float, int]]:
-    """Look at the published snapshot all the time, noting when it held how many reports."""
+    """Poll the published snapshot; record the time and its number of reports."""
     seen: list[tuple[float, int]] = [(time.monotonic(), 0)]
     deadline = time.monotonic() + 3 * SECONDS
     while (fleet.is_alive() or seen[-1][1] < LOAD * SECONDS) and time.monotonic() < deadline:

@@ -79,7 +79,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
         at_most=True,
         ceiling=dense_mb,
         ceiling_name="the state as int64",
-        note=f"{waiting.deltas} deltas, {waiting.delta_bytes / reports:.2g} bytes a report",
+        note=f"{waiting.deltas} deltas, {waiting.delta_bytes / reports:.2g} bytes per report",
     )
     measured = _estimator(pipeline, registered)
     yield Row(f"merge of {waiting.deltas} deltas, {title}", measured["merge_s"], "s", MERGE_S, at_most=True)
@@ -106,7 +106,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
 
 
 class _Crowd:
-    """People whose values are there already: drawing from millions of cells takes longer than all devices do."""
+    """People whose values were drawn before: drawing from millions of cells takes longer than perturbing."""
 
     def __init__(self, cells: Indices) -> None:
         self._cells, self._taken = cells, 0
@@ -117,7 +117,7 @@ class _Crowd:
 
 
 def _fold_seconds(registry: Registry, above: float = -1.0) -> float:
-    """What all jobs took together, as the workers themselves count it, which they do after a job is committed."""
+    """The total duration of all jobs, as the workers record it after each commit."""
     give_up = time.monotonic() + WAIT_S
     while (seconds := registry.timings.observed("fold", "folds")[0]) <= above:
         if time.monotonic() > give_up:
@@ -127,7 +127,7 @@ def _fold_seconds(registry: Registry, above: float = -1.0) -> float:
 
 
 def _estimator(pipeline: Pipeline, registered: Registered) -> dict[str, Any]:
-    """Merge, materialise and ask in a process that does nothing else."""
+    """Merge, materialise and query in a process of its own."""
     module = "hearsay.ops.bench.large_estimator"
     words = [sys.executable, "-P", "-m", module, pipeline.server.url, str(pipeline.snapshots)]
     done = subprocess.run(

@@ -1,6 +1,6 @@
 """The estimator's part of the large bench, as JSON: `python -m hearsay.ops.bench.large_estimator URL DIR SURVEY`.
 
-A process of its own, so that its peak of memory is that of merging, materialising and answering alone.
+It is a process of its own, so that its peak memory is that of merging, materialising and answering alone.
 """
 
 import json
@@ -24,7 +24,7 @@ QUERIES = 200
 def main(url: str, root: str, name: str) -> None:
     """Merge the survey's deltas, run two passes over it, ask it, and print how long each took.
 
-    In the first pass the system hands the process its memory page by page, which in later ones it has.
+    The first pass is slower, because the system allocates the memory page by page.
     """
     registry = Registry(connect(url))
     registered = registry.get(name)
@@ -43,7 +43,7 @@ def main(url: str, root: str, name: str) -> None:
 
 
 def _materialise(registry: Registry, root: Path) -> float:
-    """One pass that begins with nothing but what is in the server; returns how long it took."""
+    """One pass of a new estimator; returns its duration in seconds."""
     started = time.perf_counter()
     done = Materialiser(registry, root).run_once()
     seconds = time.perf_counter() - started
@@ -53,14 +53,14 @@ def _materialise(registry: Registry, root: Path) -> float:
 
 
 def _peak_memory_mb() -> float:
-    """Of this program alone: `getrusage` would count the process that started it, up to the start, as well."""
+    """The peak memory of this process alone: `getrusage` would include the parent process up to the start."""
     status = Path("/proc/self/status").read_text()
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
     return int(peak) / 1024
 
 
 def _merge(registered: Registered) -> float:
-    """Of all deltas that wait, reading them included."""
+    """Merge all waiting deltas; returns the seconds, reading included."""
     started = time.perf_counter()
     for store in registered.stores:
         if not store.compact(store.read("all")):

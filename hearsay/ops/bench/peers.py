@@ -27,7 +27,7 @@ EPSILON = 1.1
 SIZES = (64, 1024, 16384)
 _OUR_RUNS, _LONG_S = 4, 1.0
 _FIRST = 500  # reports of a trial run that says how long a library will take
-_SLOW_S = 0.05  # a library that takes less has nothing to be beaten by
+_SLOW_S = 0.05  # below this a comparison of times is meaningless
 _TIMES, _BIT_TIMES, _OF_CEILING = 50, 5, 0.5
 _COLUMNS = (
     "mechanism", "cells", "perturb s", "aggregate s", "library", "their s", "on reports", "times faster", "target",
@@ -80,7 +80,7 @@ def compare(name: str, size: int, reports: int, budget_s: float) -> list[Compari
     cells = _values(size, reports)
     mechanism = build({"mechanism": name, "epsilon": EPSILON, "domain": {"kind": "categorical", "size": size}})
     best = _run(mechanism, cells)
-    again = _OUR_RUNS if best.perturb_s < _LONG_S else 0  # a long run needs no second one to be believed
+    again = _OUR_RUNS if best.perturb_s < _LONG_S else 0  # a long run is precise enough; do not repeat it
     for _ in range(again):
         best = min(best, _run(mechanism, cells), key=lambda run: run.perturb_s + run.aggregate_s)
     ceiling = None

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """A figure with what bounds it. Rates are better when higher; durations (`at_most`) when lower."""
+    """A figure with its ceiling and target. A rate should be high, a duration (`at_most`) low."""
 
     what: str
     value: float
@@ -17,7 +17,7 @@ class Row:
     at_most: bool = False
     ceiling: float | None = None
     ceiling_name: str = ""
-    # The least share of the ceiling that is asked for beside the target.
+    # The least share of the ceiling that is required beside the target.
     ratio_target: float | None = None
     note: str = ""
 

@@ -1,4 +1,4 @@
-"""`hearsay audit`: attack a mechanism and say whether its promise holds."""
+"""`hearsay audit`: attack a mechanism and report whether its guarantee holds."""
 
 from pathlib import Path
 
@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Attack a mechanism's reports and compare with the claimed epsilon.
 
-    A mechanism's id audits each of its examples, a survey file that survey (on the first cells of every axis, where
-    it has more than 1024). Exits with 1 where the audit proves a greater loss than claimed.
+    MECHANISM audits each example of that mechanism, SURVEY.toml that survey (above 1024 cells, on the first cells of
+    every axis). Exits with 1 if the audit proves a greater loss than claimed.
     """
     random = secure() if seed is None else seeded(seed)
     audits = []
@@ -86,7 +86,7 @@ def _print(audits: list[tuple[str, Audit]], all_pairs: bool) -> None:
     ]
     first = audits[0][1]
     caption = (
-        f"{first.draws:,} reports a value; audited is a lower bound on ln of the likelihood ratio that holds with "
+        f"{first.draws:,} reports per value; audited is a lower bound on ln of the likelihood ratio that holds with "
         f"confidence {first.confidence:g}; it must not exceed what is claimed. fit is the chance that reports differ "
         f"so much from the channel; microseconds are the medians of single reports, by value"
     )

@@ -19,8 +19,8 @@ from hearsay.ops.terminal.stopping import stopping
 def command(settings: Settings) -> None:
     """Cut streams into ranges and hand them to the workers.
 
-    Also re-enqueues what is overdue, trims what is folded, and tells producers to wait when too much piles up. May be
-    killed at any moment: what must not be forgotten stands in Redis.
+    Also enqueues overdue ranges again, trims folded entries, and tells producers to wait while the backlog is too
+    large. May be killed at any moment: its whole state is in Redis.
     """
     logs.configure(COLLECTOR.name, settings.log_level)
     with stopping() as stop:

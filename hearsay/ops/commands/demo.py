@@ -1,4 +1,4 @@
-"""`hearsay demo`: the whole pipeline at work, on one machine and in an empty folder."""
+"""`hearsay demo`: the whole pipeline on one machine, also in an empty folder."""
 
 import shutil
 
@@ -17,7 +17,7 @@ def command(settings: Settings, stay: bool) -> None:
 
     Starts a server, a collector, workers and an estimator on free ports, lets two million simulated devices report,
     and shows truth and estimate side by side: about a minute. Files go into `demo` under the data directory, which is
-    emptied first. Exits with 1 where an answer is more than six standard errors off the truth.
+    emptied first. Exits with 1 if an answer is more than six standard errors off the truth.
     """
     directory = settings.data_dir.absolute() / "demo"
     shutil.rmtree(directory, ignore_errors=True)

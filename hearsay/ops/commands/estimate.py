@@ -21,8 +21,8 @@ from hearsay.ops.terminal.stopping import stopping
 def command(settings: Settings) -> None:
     """Materialise estimates, write snapshots, serve metrics and the API.
 
-    Serves /metrics, /healthz, /readyz and /api/surveys. Snapshots go under the data directory and, in short, to Redis.
-    Two estimators do no harm: the newer snapshot wins.
+    Serves /metrics, /healthz, /readyz and /api/surveys. Snapshots are written to the data directory and, shortened, to
+    Redis. Two estimators are harmless: the newer snapshot wins.
     """
     logs.configure(ESTIMATOR.name, settings.log_level)
     _check_writable(settings.snapshots_dir)
@@ -42,7 +42,7 @@ def command(settings: Settings) -> None:
 
 
 def _check_writable(snapshots: Path) -> None:
-    """Say at once, not once a pass and survey, that no snapshot could ever be written."""
+    """Refuse at the start a directory in which no snapshot could be written."""
     try:
         snapshots.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=snapshots):

@@ -27,7 +27,9 @@ DEFAULT_DISTRIBUTION = "cauchy"
 
 @click.command()
 @click.argument("name")
-@click.option("--devices", type=click.IntRange(1), help="How many devices report; with --values, by default one a row.")
+@click.option(
+    "--devices", type=click.IntRange(1), help="How many devices report; with --values, by default one per row."
+)
 @click.option("--rate", type=NumberRange(1e-6), help="Reports per second; without it, as fast as it goes.")
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Real values, one row per device; more devices than rows start again at the top.")  # fmt: skip
@@ -53,9 +55,9 @@ def command(
 ) -> None:
     """Publish the reports of simulated devices.
 
-    Waits while the pipeline is under pressure, and loses nothing when the server restarts. Devices draw from the
-    secure source unless --seed is given. Where the survey has rounds, the same devices take part in each, until the
-    survey is over.
+    Waits while the pipeline signals back-pressure; a restart of the server loses no report. Devices draw from the
+    secure source unless --seed is given. If the survey has rounds, the same devices take part in each, until the survey
+    is closed.
     """
     known = catalogue.shapes()
     if distribution is not None and distribution not in known:

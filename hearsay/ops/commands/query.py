@@ -22,7 +22,7 @@ from hearsay.ops.terminal.present import console, counted, print_answers, print_
 
 
 class _Question(click.Command):
-    """Remembers the words after `--`, which are values even where they look like options, and lists every query."""
+    """Keeps the words after `--` as values, even if they look like options; its help lists every query."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["values"] = args[args.index("--") :] if "--" in args else []
@@ -69,7 +69,7 @@ def command(
 ) -> None:
     """Ask a live survey or a snapshot.
 
-    Values are fractions of the reports where nothing else is asked for, with their standard error and 95% interval
+    Values are fractions of the reports unless --count is given, with their standard error and 95% interval
     (value +- 1.96 stderr wherever that holds). Ranges are inclusive, in the domain's own units; on a grid `range A1:B1
     A2:B2`. A live query reads accumulators and deltas from Redis and needs no estimator. With a post-processing method
     the raw value stays beside the processed one; error and intervals belong to the raw one. docs/queries.md explains

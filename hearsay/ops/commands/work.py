@@ -19,7 +19,7 @@ from hearsay.workers.supervisor import supervise
 def command(settings: Settings) -> None:
     """Keep workers running that fold ranges of reports.
 
-    A worker that exits, for whatever reason, is replaced.
+    A worker that exits is replaced.
     """
     logs.configure("workers", settings.log_level)
     with stopping() as stop:

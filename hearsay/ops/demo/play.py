@@ -26,7 +26,7 @@ COLUMNS = ("survey", "mechanism", "query", "truth", "estimate", "low", "high", "
 def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> None:
     """Run the demo with its files in `directory`, on an embedded server unless one is named."""
     server = {} if redis_url is None else {"redis_url": redis_url}
-    name = f"demo-{secrets.token_hex(3)}"  # on a server of the user's own nothing of theirs may be touched
+    name = f"demo-{secrets.token_hex(3)}"  # on the user's own server, the demo must not touch other keys
     players = acts()
     click.echo("starting server, collector, workers and estimator")
     with (
@@ -114,6 +114,6 @@ def _finish(rows: list[dict[str, Any]], directory: Path) -> None:
 
 
 def _shown(directory: Path) -> Path:
-    """As short as it can be typed from here."""
+    """The path relative to the current folder, where that is shorter."""
     here = Path.cwd()
     return directory.relative_to(here) if directory.is_relative_to(here) else directory

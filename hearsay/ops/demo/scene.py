@@ -55,7 +55,7 @@ class Act:
 
     @property
     def expected(self) -> int:
-        """How many reports there will be: one a device, or one a device and round."""
+        """How many reports there will be: one per device, or one per device and round."""
         return len(self.people) * self.survey.mechanism.rounds
 
     def _report(self, connect: Callable[[], Registry], stop: threading.Event) -> None:
@@ -105,11 +105,11 @@ def acts() -> list[Act]:
 
 
 def _habits(devices: int) -> Act:
-    """Habits that go together: age says something about smoking, smoking about sport, sport about sleep."""
+    """Correlated habits: smoking depends on age, sport on smoking, sleep on sport."""
     generator = np.random.default_rng([SEED, devices])
 
     def following(parents: Indices, chances: list[list[float]]) -> Indices:
-        """For each person a value, with the chances that go with what they hold."""
+        """A value for each person, with the probabilities of their parent value."""
         limits = np.cumsum(np.array(chances), axis=1)[parents]
         return (generator.random(devices)[:, None] > limits[:, :-1]).sum(axis=1).astype(np.int64)
 

@@ -72,10 +72,10 @@ def comparison(act: Act, answers: list[Answer]) -> list[dict[str, Any]]:
         assert answer.value is not None
         assert low is not None
         assert high is not None
-        # Without a standard error (mutual information) the interval's own width says how far is far.
+        # Without a standard error (mutual information) the interval's width replaces it.
         stderr = (high - low) / (2 * Z95) if answer.stderr is None else answer.stderr
         off = abs(answer.value - truth.value)
-        # A quantile of a finite domain moves in whole cells: one cell more is no gross error.
+        # A quantile of a finite domain changes in whole cells: one cell off is no failure.
         cell = 0.0 if answer.band is None else _width(answer.item)
         rows.append(
             {
@@ -107,5 +107,5 @@ def explain(rows: list[dict[str, Any]]) -> str:
 
 
 def _width(item: Any) -> float:
-    """Of a cell as answers name it: the ends of a bin, else an integer or a label."""
+    """The width of a cell as answers name it: of a bin high - low, otherwise 1."""
     return float(item[1] - item[0]) if isinstance(item, list) else 1.0

@@ -1,4 +1,4 @@
-"""What a deleted survey leaves on disks: removed where it can be reached, named where it cannot."""
+"""Removes the snapshots of a deleted survey; names the directories that cannot be reached."""
 
 import socket
 from collections.abc import Iterable
@@ -9,7 +9,8 @@ from hearsay.estimator.snapshots.owner import Owner, is_anothers
 
 
 def remove_snapshots(name: str, root: Path, directories: Iterable[str], owner: Owner) -> list[str]:
-    """Remove a survey's snapshots under `root` and in all `places` (`host:directory`); answers where some are left.
+    """Remove a survey's snapshots under `root` and in all `directories` (`host:directory`); returns those that are
+    left.
 
     Those of another deployment's survey of this name stay.
     """

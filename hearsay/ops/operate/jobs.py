@@ -1,4 +1,4 @@
-"""RQ jobs of a survey that is deleted: harmless, since a worker sees that the survey is gone, but in the way."""
+"""Deletes the RQ jobs of a deleted survey. They would be harmless: a worker ends a job whose survey is gone."""
 
 from hearsay.collector import queue
 from hearsay.collector.store.connect import connect_queue

@@ -1,4 +1,4 @@
-"""The pipeline at a glance: one row per shard, with rates from two looks at it."""
+"""An overview of the pipeline: one row per shard, with rates from two readings."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from hearsay.estimator.snapshots import in_redis
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
-    """Every shard of every survey. Rates are what changed between two looks `interval_s` apart; null for 0."""
+    """Every shard of every survey. Rates come from two readings `interval_s` apart; null for 0."""
     surveys = registry.list()
     seen = look_at(surveys)
     earlier = list(_rows(seen)) if interval_s else []

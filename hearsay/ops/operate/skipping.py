@@ -1,11 +1,11 @@
-"""What to do with reports that cannot be folded: give them up, on record, or let them be tried again."""
+"""Skips reports that cannot be folded and records their boundaries, or retries them."""
 
 from hearsay.collector.store.registry import Registered
 from hearsay.ops.errors import OperationError
 
 
 def skip_backlog(registered: Registered) -> dict[str, int]:
-    """Give up every entry that is not cut yet."""
+    """Skip every entry that is not cut yet."""
     entries = 0
     seen = registered.look()
     for shard, look in zip(registered.stores, seen.shards, strict=True):
@@ -15,7 +15,7 @@ def skip_backlog(registered: Registered) -> dict[str, int]:
 
 
 def skip_quarantined(registered: Registered, seq: int | None, retry: bool) -> dict[str, int]:
-    """Give up (or retry) the quarantined ranges, or one of them."""
+    """Skip (or retry) the quarantined ranges, or one of them."""
     quarantined = [
         (shard, stretch)
         for shard in registered.stores

@@ -1,4 +1,4 @@
-"""The reference pages that are made from the code: `make docs` writes them, a test checks that they are in step."""
+"""The reference pages that are made from the code: `make docs` writes them, a test checks that they are up to date."""
 
 from collections.abc import Iterator
 from pathlib import Path

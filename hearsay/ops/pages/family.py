@@ -11,7 +11,7 @@ from hearsay.ops.pages.reference import domains_section, mechanism_section, tabl
 
 
 def family_page(module: str) -> str:
-    """What the module's docstring, domains, mechanisms and queries say of themselves."""
+    """The page: the module's docstring, its domains, mechanisms and queries."""
     catalogue.add(module)
     family = import_module(module)
     mechanisms = sorted(getattr(family, "MECHANISMS", {}))

@@ -1,4 +1,4 @@
-"""What every query says of itself, as a table: for docs/queries.md, and for families from outside."""
+"""A table of all queries: for docs/queries.md, and for families from outside."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _HEADER = ("query", "asks for", "needs", "`--count`", "`--simultaneous`", "post-
 
 
 def queries_page() -> str:
-    """docs/queries.md: every query of this distribution, and the mechanisms that know what they need."""
+    """docs/queries.md: every query of this distribution, and the mechanisms that can answer it."""
     queries = [
         home.load()
         for homes in catalogue.QUERIES.values()
@@ -21,7 +21,7 @@ def queries_page() -> str:
 
 
 def queries_section(queries: Sequence[type[Query]], mechanisms: Sequence[str]) -> str:
-    """A row for every query, then which of the mechanisms know what is needed."""
+    """A row for every query, then the mechanisms that can answer each."""
     rows = [
         (
             _code(query.GRAMMAR),

@@ -151,7 +151,7 @@ class EmbeddedServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # an interrupt at the terminal is for whoever started it
+                start_new_session=True,  # an interrupt at the terminal is handled by the parent
             )
         self._process = process
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -168,7 +168,7 @@ class EmbeddedServer:
                 information = client.info()
             except (redis.ConnectionError, redis.TimeoutError):  # BusyLoadingError is a ConnectionError
                 return False
-        # Another server may sit on the port: only our own process counts.
+        # Another server may listen on the port: only our own process counts.
         return bool(information["process_id"] == pid and not information["loading"])
 
     def stop(self) -> None:
@@ -192,7 +192,7 @@ class EmbeddedServer:
         self._process = None
 
     def restart(self) -> None:
-        """Stop in good order and start again on the same port and files."""
+        """Stop cleanly and start again on the same port and files."""
         self.stop()
         self.start()
 

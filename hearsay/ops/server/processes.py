@@ -26,8 +26,8 @@ START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 10.0
 class Pipeline:
     """Server, collector, workers and, if asked for, the estimator; a context manager that stops them all.
 
-    `settings` are those of `hearsay.ops.config`, by name. What the person at the terminal has set counts only with
-    `outside`: above all a server of their own, which then takes the place of the embedded one.
+    `settings` are those of `hearsay.ops.config`, by name. Environment variables of the caller count only with
+    `outside`, above all HEARSAY_REDIS_URL, whose server then replaces the embedded one.
     """
 
     def __init__(self, directory: Path, *, estimator: bool = False, outside: bool = False, **settings: Any) -> None:
@@ -85,7 +85,7 @@ class Pipeline:
         return self.directory / f"{command}.log"
 
     def _wait_for_heartbeats(self) -> None:
-        """Every process says when it is ready: importing numpy and connecting take a while."""
+        """Wait until every process has sent a heartbeat: importing numpy and connecting take a while."""
         deadline = time.monotonic() + START_TIMEOUT_S
         registry = self.registry()
         for role in self._roles:
@@ -99,7 +99,7 @@ class Pipeline:
         registry.node.disconnect()
 
     def check(self) -> None:
-        """Raise where a process has ended by itself."""
+        """Raise an error if a process has ended by itself."""
         for command, process in self._processes.items():
             if process.poll() is not None:
                 log = self._log(command)

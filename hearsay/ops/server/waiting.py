@@ -1,4 +1,4 @@
-"""How far the workers of a running pipeline are: for bench and tests."""
+"""Progress of the workers of a running pipeline: for bench and tests."""
 
 import time
 
@@ -12,7 +12,7 @@ def folded(registered: Registered) -> int:
 
 
 def wait_until_folded(registered: Registered, reports: int, timeout_s: float = 60.0) -> None:
-    """Wait for the workers; TimeoutError says how far they came."""
+    """Wait until the workers have folded so many reports; a TimeoutError names the number folded."""
     deadline = time.monotonic() + timeout_s
     while (done := folded(registered)) < reports:
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""`hearsay.simulate`: a simulation for programs, which have values in hand and want to ask."""
+"""`hearsay.simulate`: simulate a survey from a Python program."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ def simulate(
     seed: int | None = None,
     out: str | Path | None = None,
 ) -> Snapshot:
-    """A survey in which every value is one device's; what comes back is what an estimator would write.
+    """Run a survey in which each value is one device's; returns the snapshot that an estimator would write.
 
-    `values` are in the domain's own units: what `Device.report` takes, one a device, or a mapping of columns. The
+    `values` are in the domain's own units: what `Device.report` takes, one per device, or a mapping of columns. The
     reports are drawn from the secure source, or from a seed where they must be the same again. `out` also writes the
     snapshot to a directory.
 

@@ -1,4 +1,4 @@
-"""`hearsay simulate --mode`: a range answered by what each mode of the collector keeps, with its memory and time."""
+"""`hearsay simulate --mode`: answer a range in one of the collector modes, with its memory and time."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -25,7 +25,7 @@ from hearsay.producer.fleet import frames
 
 @dataclass(frozen=True)
 class ModeAnswer:
-    """A range's answer, what was kept for it, and how long it took to fold the reports and to answer."""
+    """A range's answer, the bytes kept for it, and the seconds to fold the reports and to answer."""
 
     mode: str
     reports: int
@@ -46,7 +46,7 @@ class ModeAnswer:
 
 
 def answer_by_mode(survey: Survey, cells: Values, random: Random, mode: str, question: str) -> ModeAnswer:
-    """Play every device and answer one range the way a mode does."""
+    """Simulate every device and answer one range in the given mode."""
     mechanism = survey.mechanism
     # The forms with weights are subclasses, whose reports hold more than signs.
     if type(mechanism) is not MetricL1Signs:
@@ -77,7 +77,7 @@ def _prefix_sums(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[Cell
 def _single_frequencies(mechanism: MetricL1Signs, reports: list[Reports]) -> tuple[CellEstimate, int]:
     estimate, _ = _prefix_sums(mechanism, reports)
     kept = SingleFrequencies(estimate.estimate)
-    # Sums of cells do not know how the cells' errors hang together.
+    # A sum of cells has no standard error: the correlations of the cells' errors are not kept.
     return _as_estimate(estimate, lambda low, high: Measured.without_error(kept.ranges(low, high))), kept.shares.nbytes
 
 

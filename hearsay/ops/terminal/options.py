@@ -18,7 +18,7 @@ SERVER = ("redis_url", "redis_port", "prefix")
 def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the flags of these settings and, as its first argument, all settings resolved.
 
-    The families that the settings name are there before the command begins.
+    Plug-in families that the settings name are added before the command begins.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,7 +45,7 @@ def uses_of(role: Role) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 class NumberRange(click.FloatRange):
-    """A finite number between bounds. Click lets NaN pass, which is on neither side of any bound, and infinity."""
+    """A finite number between bounds. Click accepts NaN and infinity; this class refuses them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -55,7 +55,7 @@ class NumberRange(click.FloatRange):
 
 
 def add_plugins(modules: str) -> None:
-    """Take in the families of these modules, if any."""
+    """Add the families of these modules, if any, to the catalogue."""
     if modules:
         from hearsay.collector.plugins import load_plugins  # with numpy, which most help texts do without
 

@@ -1,4 +1,4 @@
-"""A survey that takes long to check: said after a moment, with the reason, so that nobody takes it for a hang."""
+"""Show a note with the reason while a survey takes long to check, so that it does not look like a hang."""
 
 import threading
 import tomllib
@@ -32,7 +32,7 @@ def _saying(line: Callable[[], str]) -> Iterator[None]:
 
 
 def _why(path: str | Path) -> str:
-    """What the survey's mechanism does with a large domain, in its own words."""
+    """Why the survey's mechanism takes long to check, as its class states it."""
     with suppress(OSError, ValueError, RecursionError):
         name = tomllib.loads(Path(path).read_text(encoding="utf-8")).get("mechanism")
         if name == "auto":

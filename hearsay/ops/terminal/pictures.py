@@ -1,4 +1,4 @@
-"""Answers about pairs of attributes as people like to see them: a tree as text or picture, correlations as a map."""
+"""Pictures of answers about pairs of attributes: a tree as text or figure, correlations as a heat map."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ def drawable() -> tuple[str, ...]:
 
 
 def save_picture(verb: str, answers: Sequence[Answer], path: Path) -> None:
-    """Draw the answers of a query into a file, whose ending says how (png, svg, pdf)."""
+    """Draw the answers of a query into a file; its extension is the format (png, svg, pdf)."""
     try:
         import matplotlib as mpl
     except ImportError:

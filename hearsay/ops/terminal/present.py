@@ -13,16 +13,16 @@ from rich.text import Text
 
 from hearsay.mechanisms.queries.answer import Answer
 
-_WIDE = 160  # columns where no terminal says how many: tables and remarks are not broken up in files and logs
+_WIDE = 160  # columns without a terminal: tables and notes are not wrapped in files and logs
 
 
 def console() -> Console:
-    """Where tables go: as wide as the terminal, and wide enough when there is none."""
+    """The console for tables: as wide as the terminal, and very wide without one."""
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False)
 
 
 def notes() -> Console:
-    """Where progress and remarks go: stderr, so that what is printed stays data."""
+    """The console for progress and notes: stderr, so that stdout has only data."""
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDE, highlight=False)
 
 
@@ -45,7 +45,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def print_answers(title: str, answers: list[Answer]) -> None:
-    """Answers as a table; what was done to a value and what was asked beyond it has columns of its own."""
+    """Answers as a table, with columns for post-processing and simultaneous intervals if used."""
     table = [_columns(each) for each in answers]
     names = list(dict.fromkeys(name for columns in table for name in columns))
     print_table(title, names, [[columns.get(name) for name in names] for columns in table])

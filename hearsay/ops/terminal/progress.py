@@ -10,7 +10,7 @@ from hearsay.ops.terminal.present import notes
 
 
 class ReportsPerSecond(ProgressColumn):
-    """The speed of late."""
+    """The recent speed."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -18,18 +18,18 @@ class ReportsPerSecond(ProgressColumn):
 
 
 class ReportsBar:
-    """A bar that counts reports and can say what it waits for."""
+    """A bar that counts reports and can show the reason for a wait."""
 
     def __init__(self, bar: Progress, label: str, total: int) -> None:
         self._bar, self._label = bar, label
         self._task = bar.add_task(label, total=total)
 
     def advance(self, count: int) -> None:
-        """So many more reports are done."""
+        """Count more reports as done."""
         self._bar.update(self._task, advance=count, description=self._label)
 
     def waiting(self, cause: str) -> None:
-        """Nothing moves, for this reason, until the next advance."""
+        """Show this reason for waiting until the next advance."""
         self._bar.update(self._task, description=f"{self._label} (waiting: {cause})")
 
 
@@ -52,7 +52,7 @@ def reports_bar(label: str, total: int) -> Iterator[ReportsBar]:
 
 @contextmanager
 def steps_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar of `total` steps; calling what it gives is one step."""
+    """A bar of `total` steps; call the returned function after each step."""
     console = notes()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:

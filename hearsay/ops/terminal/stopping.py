@@ -1,4 +1,4 @@
-"""How a long-running command stops: SIGTERM ends it in good order with 0, an interrupt with 130."""
+"""How a long-running command stops: cleanly on SIGTERM (exit code 0) and on an interrupt (130)."""
 
 import signal
 import threading
@@ -23,7 +23,7 @@ class Stop(threading.Event):
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Catch the signals for a while; an interrupt becomes KeyboardInterrupt once the service has wound up."""
+    """Handle the signals inside the block; an interrupt becomes KeyboardInterrupt once the service has stopped."""
     stop = Stop()
     before = {number: signal.signal(number, stop._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

@@ -35,5 +35,5 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, float):
         return repr(value)  # shortest text that reads back the same; inf and nan are TOML too
-    # A text as JSON writes it is one of TOML, but for the one control character that JSON lets stand.
+    # A JSON string is a TOML string, except for the control character DEL, which JSON does not escape.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

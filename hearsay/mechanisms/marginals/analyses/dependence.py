@@ -102,7 +102,7 @@ def _inside(table: Table, measure: Measure, sign: float, spread: Floats, vectors
 
 @lru_cache(maxsize=64)
 def _dependent(shape: tuple[int, ...]) -> Floats:
-    """Tables that depend on each other from hardly to fully, one a row."""
+    """Tables that depend on each other from hardly to fully, one per row."""
     cells, fully = shape[0] * shape[1], []
     for shift in range(max(shape)):
         for uneven in np.exp(np.linspace(-3, 3, _WEIGHTS)):

@@ -37,7 +37,7 @@ def importance(attributes: int, order: int, weights: str) -> list[float]:
 
 
 def one_character(coefficients: Coefficients, weights: str) -> Subspaces:
-    """t = 1: one character a report."""
+    """t = 1: one character per report."""
     shares = [
         size * sqrt(m)
         for size, m in zip(
@@ -48,7 +48,7 @@ def one_character(coefficients: Coefficients, weights: str) -> Subspaces:
 
 
 def three_characters(coefficients: Coefficients, weights: str) -> Subspaces:
-    """t = 2: three characters a report."""
+    """t = 2: three characters per report."""
     code, order = coefficients.code, coefficients.order
     types = [kind for kind in possible_types(order) if sum(kind) <= len(code.sizes)]
     if not types:

@@ -123,7 +123,7 @@ def _second(channels: list[Floats], f: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class InpEM(AttributeMechanism):
-    """A coin an attribute."""
+    """A coin per attribute."""
 
     ID = "inp-em"
     ESTIMATE = InpEMEstimate

@@ -4,7 +4,7 @@ Device    A value is the bits of all attributes (`code`). Draw a public set of t
           attributes (`subspaces`), hash the value to its t signs and pass them through randomised response over
           g = 2^t buckets.
 Privacy   The set is independent of the value; the bucket has probability p or (1-p)/(g-1), ratio at most e^eps.
-Fold      sum[a] += sign, count[a] += 1 for all g - 1 characters that the report shows: one histogram a batch.
+Fold      sum[a] += sign, count[a] += 1 for all g - 1 characters that the report shows: one histogram per batch.
 Estimate  theta = sum/(count c), c = p - q; a marginal is a small Hadamard transform of its own characters (`code`).
 Variance  `characters`; t = 1: [T sum (1/c^2 - theta^2)/4^bits - f(1-f)]/n.          Kulkarni 4.3.2, MECHANISMS 5
 
@@ -44,14 +44,14 @@ EXAMPLE_REPORTS = 100_000  # at which a choice is explained
 
 @dataclass(frozen=True)
 class InpHT(AttributeMechanism, BucketCoin):
-    """One machine word a value, a public list of subspaces, one histogram."""
+    """One machine word per value, a public list of subspaces, one histogram."""
 
     ID = "inp-ht"
     ESTIMATE = CharacterEstimate
     SUMMARY = "marginals from random characters of all attributes: the least error for few attributes out of many"
     OPTIONS = (
         choice("weights", "levels", WEIGHTS, "ask for characters of few attributes more often, or for all evenly"),
-        integer("t", None, 1, MAXIMUM_T, "independent characters a report; chosen by epsilon where not given"),
+        integer("t", None, 1, MAXIMUM_T, "independent characters per report; chosen by epsilon where not given"),
         choice("code", "auto", CODES, "code attributes by their bits, or sets of them by hashing"),
     )
     EXAMPLES = (
@@ -127,7 +127,7 @@ class InpHT(AttributeMechanism, BucketCoin):
             if wanted == 2:
                 try:
                     return three_characters(coefficients, self.options["weights"])
-                except SpecificationError:  # too many to list: one character a report is always possible
+                except SpecificationError:  # too many to list: one character per report is always possible
                     wanted = 1
         make = one_character if wanted == 1 else three_characters
         return make(coefficients, self.options["weights"])

@@ -50,7 +50,7 @@ class AttributeCase:
         return {"mechanism": self.mechanism, "epsilon": self.epsilon, "domain": domain}
 
     def people(self, generator: np.random.Generator) -> Indices:
-        """A row a device: fair coins, a chain from rare to frequent, all alike, two opposite kinds, all with all."""
+        """A row per device: fair coins, a chain from rare to frequent, all alike, two opposite kinds, all with all."""
         n, d = self.reports, self.shape[0]
         if self.data == "uniform":
             return generator.integers(0, 2, (n, d))

@@ -1,4 +1,4 @@
-"""`hearsay experiment calibration`: the coverage of every kind of answer at the edges, a table a family."""
+"""`hearsay experiment calibration`: the coverage of every kind of answer at the edges, a table per family."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, demo: int 
 
 
 def results(mechanisms: tuple[str, ...], runs: int, quick: bool, seed: int) -> Iterator[Result]:
-    """One table a family, made mechanism by mechanism, and one of the bands of quantiles."""
+    """One table per family, made mechanism by mechanism, and one of the bands of quantiles."""
     for family in FAMILIES:
         chosen = [name for name in family.mechanisms if name in mechanisms]
         if chosen:

@@ -16,7 +16,7 @@ _SLOW_CELLS = {
     "rappor": 2,
 }  # fewer runs by so much, but on domains of a few cells
 _AT_LARGE = 4  # and by so much more on large ones
-_MORE_NUMBERS = 4  # one answer a run
+_MORE_NUMBERS = 4  # one answer per run
 _SLOW_ATTRIBUTES, _SLOW_GRIDS = 2, 5
 _MANY_ATTRIBUTES, _AT_MANY = 16, 5
 

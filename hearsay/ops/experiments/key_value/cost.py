@@ -140,7 +140,7 @@ def table_4() -> Result:
                 down += len(json.dumps(here.hand_out(history[-1], seeded(number)), separators=(",", ":")))
         result.rows.append([name, paper, bits, size, down])
         most = bits + 16 * mechanism.rounds
-        result.expect(8 * size <= most, f"{name} sends more than its entropy and two bytes a report")
+        result.expect(8 * size <= most, f"{name} sends more than its entropy and two bytes per report")
     return result
 
 

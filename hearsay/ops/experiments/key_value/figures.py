@@ -215,7 +215,7 @@ def figure_10(runs: int, generator: Generator) -> Result:
     panel = Panel("power-law, epsilon 2", "rounds", by_rounds("power-law", 2.0), methods, mean_error, MEANS, once=ONCE)
     caption = (
         "P's lines fall or stay flat. That is not to be had: from the third round on all rise, as in figure 9; MeanEst "
-        "answers for all keys at once, in d bits a report"
+        "answers for all keys at once, in d bits per report"
     )
     title = "P figure 10: other noise for values, by rounds (n = 100,000 in each)"
     return figure("figure-10", title, [panel], runs, generator, caption)[0]

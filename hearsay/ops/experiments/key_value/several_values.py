@@ -1,4 +1,4 @@
-"""Several numbers a pair: a report about one of them, chosen at random, against one about all of them (MeanEst).
+"""Several numbers per pair: a report about one of them, chosen at random, against one about all of them (MeanEst).
 
 P has several value dimensions in its text (V.B), where each is answered with the whole budget; here they share it.
 """
@@ -26,7 +26,7 @@ def several_values(runs: int, generator: np.random.Generator) -> Result:
     """Mean squared error of means by the number of value dimensions, all with the same means."""
     result = Result(
         "several-values",
-        f"Means of several numbers a pair (gauss, n = 100,000, epsilon 2); {runs} runs",
+        f"Means of several numbers per pair (gauss, n = 100,000, epsilon 2); {runs} runs",
         ["method", *(f"{count} values" for count in DIMENSIONS)],
         [],
         "joint, split and pckv-grr tell about one number, chosen at random; MeanEst about all of them at once, with "

@@ -1,4 +1,4 @@
-"""Beyond the dissertation: three characters a report, categories in their natural form, models against CALM."""
+"""Beyond the dissertation: three characters per report, categories in their natural form, models against CALM."""
 
 from collections.abc import Iterator
 from itertools import combinations
