@@ -65,7 +65,7 @@ def test_the_bias_shrinks_as_theorem_5_3_says(presence: str) -> None:
         found = here.estimate(state)
         p = here._coins(number).presence
         bias = bias * (theta(F, p) if number == 1 else 1 - F)
-        np.testing.assert_allclose(found.told[:, 0] - M, bias, atol=1e-5)
+        np.testing.assert_allclose(found.biased_means[:, 0] - M, bias, atol=1e-5)
         np.testing.assert_allclose(found.ratio.mean()[:, 0], M, atol=1e-4)
         history.append(here.next_round(state))
     assert history[-1] is None
