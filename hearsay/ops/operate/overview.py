@@ -34,7 +34,7 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
 
 
 def _warnings(survey: SurveyLook) -> list[str]:
-    """What the newest snapshot says against its reports."""
+    """The warnings of the newest snapshot."""
     document = in_redis.get(survey.registered, survey.windows[-1].name) if survey.windows else None
     return [] if document is None else list(document.get("warnings", []))
 
