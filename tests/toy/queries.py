@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
 from tests.toy.estimate import Splits, Sums
 
 NOT_BELOW_ZERO = "not-below-zero"
+SURVEY = {"mechanism": "two-throws", "epsilon": 3.0, "domain": {"kind": "dice", "sides": 3}}
+THROWS = ((1, 3), (2, 2), (3, 1), (1, 1))
 
 
 def _show(estimate: Any, view: View, sums: NDArray[np.int64]) -> list[Answer]:
@@ -32,6 +35,7 @@ class Sum(Query):
     NAME, GRAMMAR = "sum", "sum S"
     HELP = "the share of those whose two throws sum up to S"
     NEEDS, WORDS, METHODS = Sums, (1, 1), frozenset({NOT_BELOW_ZERO})
+    EXAMPLES = (Example(SURVEY, THROWS, "sum 4", [3 / 4]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -50,6 +54,7 @@ class TopSums(Query):
     NAME, GRAMMAR = "top", "top K"
     HELP = "the K most common sums of two throws"
     NEEDS, WORDS, MANY, METHODS = Sums, (1, 1), True, frozenset({NOT_BELOW_ZERO})
+    EXAMPLES = (Example(SURVEY, THROWS, "top 2", [3 / 4, 1 / 4]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -72,6 +77,7 @@ class Expected(Query):
     HELP = "the mean of the sum of two throws"
     NEEDS = Sums
     OWN_UNIT = "whose value is a number of eyes"
+    EXAMPLES = (Example(SURVEY, THROWS, "expected", [3.5]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -88,6 +94,7 @@ class Split(Query):
     NAME, GRAMMAR = "split", "split"
     HELP = "the shares of those with the most common sum, by their first throw; after the second round"
     NEEDS, MANY = Splits, True
+    EXAMPLES = (Example(SURVEY, THROWS, "split", [1 / 4, 1 / 4, 1 / 4]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

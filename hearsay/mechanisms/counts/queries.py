@@ -8,8 +8,11 @@ from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Averages
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
+
+_COUNTS = {"mechanism": "gm", "epsilon": 1.0, "domain": {"kind": "count", "max": 4}}
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class MeanOfCells(Query):
     HELP = "the mean of the values"
     NEEDS = Averages
     OWN_UNIT = "whose value is in the domain's units"
+    EXAMPLES = (Example(_COUNTS, [0, 1, 4, 3], "mean", [2.0]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

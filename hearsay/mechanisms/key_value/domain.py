@@ -171,7 +171,7 @@ class KeyValue(Domain):
         pairs = self.read(columns)
         if len(pairs.keys) < len(keys):  # the keys of a device that has pairs are not empty
             raise ValueOutsideDomain(f"{self.keys[0].name} must not be empty", None, self.keys[0].name)
-        return pairs
+        return Pairs(pairs.starts, pairs.keys, pairs.values)  # without a name: the next one is another device
 
     def check(self, values: Any) -> Pairs:
         """The pairs as a device gives them to a mechanism, refused where they are outside."""

@@ -17,8 +17,15 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
+
+_PAIRS = {"mechanism": "privkv", "epsilon": 4.0, "domain": {"kind": "key-value", "keys": 3}}
+_BINS = {**_PAIRS, "options": {"bins": 8}}
+_ITEMS = {"kind": "key-value", "keys": 4, "values": False, "ordered": True}
+_SETS = {"mechanism": "heavy", "epsilon": 6.0, "domain": _ITEMS, "options": {"k": 2, "padding": 2}}
+_DEVICES = [{0: 0.5, 1: -1.0}, {0: 1.0, 2: 0.2}, {1: 0.0}]
 
 
 class KeyMeans(ABC):
@@ -118,6 +125,7 @@ class MeanOfKeys(ValueQuery):
     HELP = "the mean value of a key's holders; on ordered keys also of all pairs with a key in A..B"
     NEEDS = KeyMeans
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
+    EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(_PAIRS, _DEVICES, "mean 0", [0.75]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -146,6 +154,7 @@ class Means(ValueQuery):
     NAME, GRAMMAR = "means", "means"
     HELP = "the mean value of the holders of every key, in domain order"
     NEEDS = KeyMeans
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "means", [0.75, -0.5, 0.2]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -171,6 +180,7 @@ class KeyQuantile(ValueQuery):
     HELP = "on key-value data with bins: values below which parts Q of a key's holders lie; the last word is the key"
     NEEDS = KeyQuantiles
     WORDS: ClassVar[tuple[int, int | None]] = (2, None)
+    EXAMPLES = (Example(_BINS, _DEVICES, "quantile 0.5 0", [0.75]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -204,6 +214,7 @@ class ItemRange(PairQuery):
     HELP = "on item sets: how many of the heavy items in A..B a device holds on average"
     NEEDS = ItemRanges
     WORDS: ClassVar[tuple[int, int | None]] = (2, 2)
+    EXAMPLES = (Example(_SETS, [[0, 1], [0], [0, 1], [0]], "range 0 1", [1.5]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

@@ -8,7 +8,7 @@ also answer for more attributes than were collected, where there is no raw value
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import prod
+from math import log, prod
 from typing import Any, Self
 
 import numpy as np
@@ -28,12 +28,16 @@ from hearsay.mechanisms.marginals.domain import GIVEN, AttributeDomain
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate, Marginals
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.queries.answer import Answer, known
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
 
 SHARES = ("clip", "norm-sub", "simplex")
 MODELS = ("maxent", "tree")
 Pair = tuple[int, int]
+_PAIRS = {"mechanism": "inp-ht", "epsilon": 3.0, "domain": {"kind": "attributes", "names": ["a", "b"], "sizes": [2, 2]}}
+_DEVICES = [(0, 0)] * 4 + [(0, 1)] + [(1, 0)] + [(1, 1)] * 4
+_NATS = 0.8 * log(1.6) + 0.2 * log(0.4)  # p log(p/(1/2 1/2)) over the four cells
 
 
 def attribute_numbers(words: Sequence[str], domain: Any) -> Attributes:
@@ -102,6 +106,7 @@ class Marginal(AttributeQuery):
     HELP = "the table of these attributes, row by row in the order named"
     WORDS, MANY = (1, None), True
     METHODS = frozenset((*SHARES, "consistency", *MODELS))
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "marginal a b", [0.4, 0.1, 0.1, 0.4]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -163,6 +168,7 @@ class Conditional(AttributeQuery):
     HELP = "the shares of A among those who hold each value of B, with Fieller's interval"
     WORDS = (3, None)
     OWN_UNIT = "which is a share of those who hold what is given"
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "conditional a given b", [0.8, 0.2, 0.2, 0.8]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -199,6 +205,8 @@ class AssociationQuery(AttributeQuery):
     HELP = "p-value of a test of independence that knows the noise, the naive one beside it, mutual information (nats)"
     WORDS = (2, 2)
     OWN_UNIT = "whose answers are p-values and nats"
+    # n (0.4 - 0.25)^2/0.25 summed over the cells is 3.6, which chi-squared exceeds with that chance.
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "association a b", [None, 0.0577795711235973, _NATS]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -241,6 +249,7 @@ class Correlations(PairsQuery):
     HELP = "Pearson's coefficient of every two attributes; Cramer's V where one has more than two values"
     MANY = True
     OWN_UNIT = "whose answers are between -1 and 1"
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "correlations", [0.6]),)
 
     def answers(self, domain: Any) -> int:
         return len(_pairs(domain))
@@ -261,6 +270,7 @@ class TreeQuery(PairsQuery):
     NAME, GRAMMAR = "tree", "tree"
     HELP = "the Chow-Liu tree: pairs of attributes with their mutual information (nats), the strongest first"
     OWN_UNIT = "whose answers are nats"
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "tree", [_NATS]),)
 
     def answers(self, domain: Any) -> int:
         return len(domain.axes) - 1

@@ -9,8 +9,11 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.means.domain import Number
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
+
+_NUMBERS = {"mechanism": "mean", "epsilon": 2.0, "domain": {"kind": "number", "low": 0.0, "high": 10.0}}
 
 
 class OneMean(ABC):
@@ -30,6 +33,7 @@ class MeanOfNumber(Query):
     NAME, GRAMMAR = "mean", "mean"
     HELP = "the mean of all devices' numbers, in the domain's units"
     NEEDS, OWN_UNIT = OneMean, "whose values are in the domain's units"
+    EXAMPLES = (Example(_NUMBERS, [1.0, 2.0, 6.0], "mean", [3.0]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

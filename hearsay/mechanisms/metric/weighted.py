@@ -15,7 +15,7 @@ Variance  Let phi be a report's score of being in the range, with second moment 
           noise of the coins: where few are in the range, estimates would often explain more than there is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +28,7 @@ from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.domains.grid import ordered
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.cells import CellEstimate
+from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Weighted
 from hearsay.mechanisms.estimates.intervals import Spread, between, score, widened
 from hearsay.mechanisms.exact.randomness import Random
@@ -74,6 +74,16 @@ class WeightedEstimate(SignEstimate, Weighted):
         rounding = Spread(scores.least * outside, most * inside, -1 / share)
         spreads = Spread(variance, np.zeros(value.shape)), rounding
         return between(value, stderr, *score(value, spreads, self.reports, step, most))
+
+
+@dataclass(frozen=True)
+class ExactWeights(ExactCells, Weighted):
+    """The truth, and for every cell the mean over all devices of weight x [value in the cell]."""
+
+    weights: Floats
+
+    def weighted(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
+        return replace(self, estimate=self.weights).ranges(low, high)
 
 
 class WeightScores(NamedTuple):
@@ -141,6 +151,19 @@ class WeightedSigns(MetricL1Signs):
     def value_domain(self) -> Cells:
         axes = self.domain.axes[:-1]
         return ordered(axes)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Of each cell of the weight's axis: the integer, or the middle of the bin."""
+        middle = 0.0 if self.weight_axis.low is None else 0.5
+        return np.array([self.weight_axis.units(index + middle) for index in range(self.weight_axis.size)])
+
+    def exact(self, values: Values) -> ExactWeights:
+        rows, domain = self.domain.check(values), self.value_domain
+        cells = domain.flatten(rows[:, 0] if domain.is_line else rows[:, :-1])
+        plain = ExactCells.of(domain, rows[:, 0] if domain.is_line else rows[:, :-1])
+        weights = np.bincount(cells, self.weights[rows[:, -1]], domain.size).reshape(domain.shape) / len(rows)
+        return ExactWeights(**vars(plain), weights=weights)
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -221,12 +244,6 @@ class PublicWeights(WeightedSigns):
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
         return {"observation": (self.weight_axis.size, *self.sizes)}
-
-    @cached_property
-    def weights(self) -> Floats:
-        """The weight of each group: the integer, or the middle of the bin."""
-        middle = 0.0 if self.weight_axis.low is None else 0.5
-        return np.array([self.weight_axis.units(index + middle) for index in range(self.weight_axis.size)])
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.check(values)

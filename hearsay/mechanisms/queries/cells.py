@@ -16,6 +16,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Points
 from hearsay.mechanisms.estimates.postprocess import METHODS, process
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import whole_number
 from hearsay.mechanisms.queries.view import View
@@ -45,6 +46,7 @@ class Point(Query):
     NAME, GRAMMAR = "point", "point V"
     HELP = "the share of one value; on a grid one value for each axis"
     NEEDS, WORDS, METHODS = Points, (1, None), _METHODS
+    EXAMPLES = (Example(LINE, ON_A_LINE, "point 1", [1 / 2]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -61,6 +63,7 @@ class Frequencies(Query):
     NAME, GRAMMAR = "frequencies", "frequencies"
     HELP = "the share of every value, in domain order"
     NEEDS, MANY, METHODS = Points, True, _METHODS
+    EXAMPLES = (Example(LINE, ON_A_LINE, "frequencies", [1 / 6, 1 / 2, 0.0, 1 / 3]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -82,6 +85,7 @@ class Top(Query):
     NAME, GRAMMAR = "top", "top K"
     HELP = "the K most frequent values, by their raw shares"
     NEEDS, WORDS, MANY, METHODS = Points, (1, 1), True, _METHODS
+    EXAMPLES = (Example(LINE, ON_A_LINE, "top 2", [1 / 2, 1 / 3]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

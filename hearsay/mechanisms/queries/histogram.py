@@ -18,6 +18,7 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, process
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import Ends, cut_points, whole_number
 from hearsay.mechanisms.queries.view import View
@@ -35,6 +36,7 @@ class Histogram(Query):
     NAME, GRAMMAR = "histogram", "histogram [N...]"
     HELP = "the shares of N equal stretches (on a grid N for each axis); without N as many as the noise allows"
     NEEDS, MANY, METHODS, WORDS = Ranges, True, frozenset({"clip", ISOTONIC}), (0, None)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "histogram 2", [2 / 3, 1 / 3]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

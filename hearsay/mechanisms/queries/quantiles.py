@@ -13,6 +13,7 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC
 from hearsay.mechanisms.queries.answer import Answer, known
+from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.ranges import no_line
 from hearsay.mechanisms.queries.view import View
@@ -28,6 +29,7 @@ class Quantile(Query):
     HELP = "the values below which shares Q of the reports lie, in the domain's units"
     NEEDS, WORDS, METHODS = Ranges, (1, None), frozenset({ISOTONIC})
     OWN_UNIT = "whose values are in the domain's units"
+    EXAMPLES = (Example(LINE, ON_A_LINE, "quantile 0.5 0.9", [1.0, 3.0]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -36,6 +38,9 @@ class Quantile(Query):
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
         return cls(tuple(words))
+
+    def answers(self, domain: Domain) -> int:
+        return len(self.ranks)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         (axis,) = estimate.domain.axes

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.view import View
 
 
@@ -24,6 +25,7 @@ class Query(ABC):
     OWN_UNIT: ClassVar[str] = ""  # why numbers of reports make no sense; empty: the values are shares
     MANY: ClassVar[bool] = False  # an answer per cell: intervals that hold together make sense
     METHODS: ClassVar[frozenset[str]] = frozenset()  # post-processing that is defined
+    EXAMPLES: ClassVar[tuple[Example, ...]] = ()  # answers by hand: `hearsay.checks` runs every one of them
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

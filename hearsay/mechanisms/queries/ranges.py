@@ -20,6 +20,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, process
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import cut_points, whole_number
 from hearsay.mechanisms.queries.view import View
@@ -58,6 +59,7 @@ class Range(Query):
     NEEDS: ClassVar[type] = Ranges
     METHODS = _METHODS
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
+    EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(LINE, ON_A_LINE, "range 1 3", [5 / 6]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -87,6 +89,7 @@ class Prefix(Range):
     NAME, GRAMMAR = "prefix", "prefix B"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
     HELP = "the share up to B, included"
+    EXAMPLES = (Example(LINE, ON_A_LINE, "prefix 1", [2 / 3]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -106,6 +109,7 @@ class Cdf(Query):
     NAME, GRAMMAR = "cdf", "cdf [N]"
     HELP = "the share up to and including every value, or up to N evenly spaced ones"
     NEEDS, MANY, METHODS, WORDS = Ranges, True, _METHODS, (0, 1)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "cdf", [1 / 6, 2 / 3, 2 / 3, 1.0]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

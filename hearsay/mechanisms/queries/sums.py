@@ -12,11 +12,17 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Sums, Weighted
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.auc import NO_LABEL, area_under_curve, label_axis
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.ranges import Range, arrays
 from hearsay.mechanisms.queries.view import View
 
 LARGEST_COEFFICIENT = 1e9
+_GRID = {"kind": "grid", "axes": [{"name": "value", "size": 4}, {"name": "weight", "size": 3}]}
+_WEIGHTS = {"mechanism": "metric-l1", "epsilon": 2.0, "domain": _GRID, "options": {"weights": "private"}}
+_HISTOGRAM = {"mechanism": "laplace-histogram", "epsilon": 2.0, "domain": {"kind": "categorical", "size": 4}}
+_LABELLED = {"kind": "grid", "axes": [{"name": "score", "size": 4}, {"name": "label", "size": 2}]}
+_SCORES = {"mechanism": "haar", "epsilon": 3.0, "domain": _LABELLED}
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class WeightedRange(Range):
     HELP = "the mean over all reports of the weight, where the value is in A..B; takes what `range` takes"
     NEEDS = Weighted
     METHODS: ClassVar[frozenset[str]] = frozenset()
+    EXAMPLES = (Example(_WEIGHTS, [(0, 2), (1, 1), (2, 2), (3, 0)], "weighted 1 3", [3 / 4]),)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.weighted(*arrays(self.ends)), [estimate.domain.covered(self.ends)])
@@ -41,6 +48,7 @@ class Linear(Query):
     NAME, GRAMMAR = "linear", "linear [C...]"
     HELP = "the survey's own workload, or the sum of all cells with one coefficient each"
     NEEDS, WORDS = Sums, (0, None)
+    EXAMPLES = (Example(_HISTOGRAM, [0, 1, 1, 1, 3, 3], "linear 1 0 0 2", [1 / 6 + 2 / 3]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -63,6 +71,7 @@ class Auc(Query):
     HELP = "the chance that a device with the second label scores above one with the first"
     NEEDS = Sums
     OWN_UNIT = "which is a chance and no share of the reports"
+    EXAMPLES = (Example(_SCORES, [(0, 0), (1, 0), (1, 1), (3, 1)], "auc", [7 / 8]),)  # of four pairs, one is tied
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hearsay.mechanisms import Mechanism
+from hearsay.mechanisms.checks.mechanisms import canonical_options_build_the_same
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import select
 from tests.mechanisms import test_every_mechanism as laws
@@ -15,9 +16,7 @@ CASES = [case for case in ALL_CASES if case.table["domain"]["kind"] == "attribut
 ERRORS = 300
 
 
-@pytest.mark.parametrize(
-    "law", [*laws.ON_ANY_DOMAIN, laws.test_canonical_options_build_the_same_mechanism], ids=laws.name_of
-)
+@pytest.mark.parametrize("law", [*laws.ON_ANY_DOMAIN, canonical_options_build_the_same], ids=laws.name_of)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_law_holds(case: Case, law: Callable[[Mechanism], None]) -> None:
     law(case.build())
