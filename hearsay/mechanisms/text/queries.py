@@ -10,11 +10,16 @@ import numpy as np
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import whole_number
 from hearsay.mechanisms.queries.view import View
 from hearsay.mechanisms.text.code import Octets
 from hearsay.mechanisms.text.domain import Text
+
+_ALPHABET = {"kind": "text", "length": 2, "alphabet": "ab"}
+_WORDS = {"mechanism": "prefixes", "epsilon": 6.0, "domain": _ALPHABET, "options": {"texts": 4, "table": 64}}
+_DEVICES = ["ab"] * 4 + ["b"] * 3 + ["abba"]  # the last one is too long
 
 
 class Texts(ABC):
@@ -55,6 +60,7 @@ class TextPoint(TextQuery):
     NAME, GRAMMAR = "point", "point TEXT"
     HELP = "on texts: the share of any text, whether it is frequent or not"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
+    EXAMPLES = (Example(_WORDS, _DEVICES, "point ab", [1 / 2]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -73,6 +79,7 @@ class TopTexts(TextQuery):
     NAME, GRAMMAR = "top", "top K"
     HELP = "on texts: the K most frequent ones, and never more than can be told from chance"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
+    EXAMPLES = (Example(_WORDS, _DEVICES, "top 2", [1 / 2, 3 / 8]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -92,6 +99,7 @@ class Told(TextQuery):
     NAME, GRAMMAR = "told", "told"
     HELP = "on texts: how many are frequent enough to be told from chance; `top` names them"
     OWN_UNIT = "which is a number of texts"
+    EXAMPLES = (Example(_WORDS, _DEVICES, "told", [2.0]),)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return [Answer(view.text, float(len(estimate.told)), None)]
@@ -103,6 +111,7 @@ class Outside(TextQuery):
 
     NAME, GRAMMAR = "outside", "outside"
     HELP = "on texts: the share of devices whose text is too long or has symbols outside the alphabet"
+    EXAMPLES = (Example(_WORDS, _DEVICES, "outside", [1 / 8]),)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.shares(estimate.domain.code.outside[None]), [(None, None)])
