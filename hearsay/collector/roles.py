@@ -31,6 +31,10 @@ SERVER = Role("server", "redis", "redis", beats=False)  # answers PING; every co
 COLLECTOR = Role("collector", "collector", "collect")
 WORKER = Role("worker", "workers", "work", count="workers")
 ESTIMATOR = Role("estimator", "estimator", "estimate", address=("host", "port"))
+# Without a gateway reports still come in by writers.
+GATEWAY = Role(
+    "gateway", "gateway", "gateway", False, count="gateway_processes", address=("gateway_host", "gateway_port")
+)
 
-ROLES = (SERVER, COLLECTOR, WORKER, ESTIMATOR)
+ROLES = (SERVER, COLLECTOR, WORKER, ESTIMATOR, GATEWAY)
 NEEDED = tuple(role for role in ROLES if role.needed and role.beats)

@@ -24,6 +24,8 @@ COMMANDS = {
         "Release a count, or a file of group counts, under epsilon-differential privacy.",
     ),
     "produce": ("hearsay.ops.commands.produce", "Publish the reports of simulated devices."),
+    "gateway": ("hearsay.ops.commands.gateway", "Take reports over HTTP, each request once, shuffled."),
+    "key": ("hearsay.ops.commands.key", "Add, list, revoke and rotate keys of the gateway."),
     "collect": ("hearsay.ops.commands.collect", "Cut streams into ranges and hand them to the workers."),
     "work": ("hearsay.ops.commands.work", "Keep workers running that fold ranges of reports."),
     "estimate": ("hearsay.ops.commands.estimate", "Materialise estimates, write snapshots, serve metrics and the API."),

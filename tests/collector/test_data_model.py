@@ -8,7 +8,8 @@ import redis
 
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import Dispatcher
-from hearsay.collector.store import scripts
+from hearsay.collector.store import api_keys, scripts
+from hearsay.collector.store.processes.gateway_counts import REQUESTS
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
@@ -44,6 +45,8 @@ def test_every_key_is_documented_with_its_type(
     Writer(store).publish(singles(store, [1]), 1)  # waits to be cut
     store.publish("gateway", 1, singles(store, [2]), 1, ids={482_000: b"12 bytes: id"})
     Registry(client, prefix).add(parse(rounds_table(4)))
+    api_keys.add(Registry(client, prefix), "phones")
+    Registry(client, prefix).gateway_counts.add({REQUESTS: 1})
     Registry(client, prefix).complaints.complain("estimator", "buckets", "no space left")
     Dispatcher(client, client, prefix, queue=prefix).chores()
 

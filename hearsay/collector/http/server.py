@@ -1,7 +1,8 @@
 """An HTTP server in a thread of its own, beside the loop that does the work.
 
-Whatever clients do, the process keeps files to work with and an event loop that answers: connections are bounded, and
-closed when a request does not come, or a response is not taken, in time.
+Whatever clients do, the process keeps files to work with and an event loop that answers. Connections are bounded: where
+there are too many, those that have been idle for longest make room. A connection is closed when a request does not
+come, or a response is not taken, in time.
 """
 
 import asyncio
@@ -14,10 +15,9 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-import h11
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from hearsay.collector.errors import ServeError
 
@@ -28,32 +28,62 @@ MOST_CONNECTIONS = 512
 FILES_EACH = 4  # connections take a quarter of the files that the process may open: snapshots need some too
 REQUEST_S = 10.0  # to send a whole request's head; also how often connections are looked at
 RESPONSE_S = 60.0  # for a request, from its head to the last byte that the client takes
+HEAD_BYTES = 64 * 1024  # a request's line and headers
+EVICTED_SHARE = 0.25  # of the idle connections, where there are too many: all at once, so that the search pays
 
 
-def most_connections() -> int:
-    """How many connections are held at once."""
+def open_files() -> int:
+    """How many files the process may open."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(files // FILES_EACH, 8))
+    return 1 << 20 if files == resource.RLIM_INFINITY else files
 
 
-class _Bounded(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # uvicorn chooses the class when it is imported
-    """A connection that ends when its client takes too long."""
+class Bounded(HttpToolsProtocol):
+    """A connection that ends when its client takes too long, or makes room for others while it is idle."""
 
     _watched: Any = None  # the request seen at the last look
     _looks = 0  # how often it was seen
+    _head_bytes = 0  # of a request whose head is not complete
+    _active_at = 0.0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    @property
+    def most_connections(self) -> int:
+        """How many connections are open at once."""
+        return min(MOST_CONNECTIONS, max(open_files() // FILES_EACH, 8))
+
+    @property
+    def idle(self) -> bool:
+        """Whether no whole request is being worked on."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
-            transport.abort()
-        else:
+        self._active_at = self.loop.time()
+        if len(self.connections) > self.most_connections:
+            self._make_room()
+        if not transport.is_closing():
             self.loop.call_later(REQUEST_S, self._look)
 
-    def data_received(self, data: bytes) -> None:
-        try:
-            super().data_received(data)
-        except h11.LocalProtocolError:  # bytes after a request that was answered with an error: nothing to add
+    def _make_room(self) -> None:
+        """Close those that have been idle for longest; this one where every other has a request to answer."""
+        others = [each for each in self.connections if each is not self and isinstance(each, Bounded) and each.idle]
+        others.sort(key=lambda each: each._active_at)
+        for each in others[: max(1, int(EVICTED_SHARE * len(others)))]:
+            self.connections.discard(each)
+            each.transport.abort()
+        if not others:
             self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        self._active_at = self.loop.time()
+        super().data_received(data)
+        if self.cycle is not before or not self.idle:
+            self._head_bytes = 0
+        elif before is None or not before.more_body:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES:
+                self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
@@ -80,11 +110,11 @@ class HttpServer:
 
     def __init__(self, app: Starlette, host: str, port: int) -> None:
         self._host = host
-        self._socket = _listen(host, port)
+        self._socket = listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
-            http=_Bounded,
+            http=Bounded,
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -119,7 +149,8 @@ class HttpServer:
         self._socket.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; ServeError says why the address cannot be had."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -129,7 +160,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(128)
+        listening.listen(1_024)
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:

@@ -16,6 +16,16 @@ def surveys(prefix: str) -> str:
     return f"{prefix}:surveys"
 
 
+def api_keys(prefix: str) -> str:
+    """Hash: a gateway key's id to its name, survey and SHA-256, as JSON."""
+    return f"{prefix}:keys"
+
+
+def gateway(prefix: str) -> str:
+    """Hash: what gateways count: requests, reports, and those refused or rejected, by code."""
+    return f"{prefix}:gateway"
+
+
 def heartbeat(prefix: str, role: str, identity: str) -> str:
     """String with a time to live: when a process of this role was last seen."""
     return f"{prefix}:heartbeat:{role}:{identity}"

@@ -17,6 +17,7 @@ from hearsay.collector.store.client import Client
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.processes.complaints import Complaints
+from hearsay.collector.store.processes.gateway_counts import GatewayCounts
 from hearsay.collector.store.processes.heartbeats import Heartbeats
 from hearsay.collector.store.processes.timings import Timings
 from hearsay.collector.store.rounds import RoundsHeld
@@ -146,6 +147,7 @@ class Registry:
         self.heartbeats = Heartbeats(self.node, prefix)
         self.complaints = Complaints(self.node, prefix)
         self.timings = Timings(self.node, prefix)
+        self.gateway_counts = GatewayCounts(self.node, prefix)
         self._parsed: dict[bytes, Registered] = {}
 
     def add(self, survey: Survey, shards: int | None = None) -> Registered:

@@ -17,6 +17,7 @@ from hearsay.collector.errors import CollectorError
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.look import Look
+from hearsay.collector.store.processes import gateway_counts
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at
 from hearsay.collector.store.status import CAUSES
 from hearsay.estimator.snapshots import in_redis as published
@@ -37,7 +38,7 @@ class PipelineMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("hearsay_up", "Whether the Redis server answers (1) or not (0).")
         try:
-            families = [*self._surveys(), *self._processes()]
+            families = [*self._surveys(), *self._gateway(), *self._processes()]
             up.add_metric([], 1)
         except (redis.exceptions.RedisError, CollectorError):
             families = []
@@ -57,6 +58,30 @@ class PipelineMetrics(Collector):
         for name, count in dict(self._failures).items():
             failures.add_metric([name], count)
         return [*families.all, failures]
+
+    def _gateway(self) -> list[Metric]:
+        """What all gateways together have counted."""
+        counted = self._registry.gateway_counts.all()
+        plain = {
+            gateway_counts.REQUESTS: ("requests", "Requests with reports that reached a gateway."),
+            gateway_counts.ACCEPTED: ("reports_accepted", "Reports in requests answered with 202, repeats included."),
+            gateway_counts.LOST: ("requests_lost", "Requests that were stored and that the server lost for good."),
+        }
+        families: list[Metric] = []
+        for field, (name, text) in plain.items():
+            family = CounterMetricFamily(f"hearsay_gateway_{name}", text)
+            family.add_metric([], counted.get(field, 0))
+            families.append(family)
+        for start, name, label, text in (
+            (gateway_counts.REFUSED, "requests_refused", "code", "Requests that gateways refused, by code."),
+            (gateway_counts.REJECTED, "reports_rejected", "reason", "Reports that gateways rejected, by reason."),
+        ):
+            family = CounterMetricFamily(f"hearsay_gateway_{name}", text, labels=[label])
+            for field, count in sorted(counted.items()):
+                if field.startswith(start):
+                    family.add_metric([field.removeprefix(start)], count)
+            families.append(family)
+        return families
 
     def _processes(self) -> list[Metric]:
         beats = GaugeMetricFamily(

@@ -15,10 +15,11 @@ from typing import Any, Self
 from hearsay.collector.heartbeats import roles
 from hearsay.collector.roles import COLLECTOR, ESTIMATOR, WORKER
 from hearsay.collector.store.registry import Registry
-from hearsay.ops.config import ENVIRONMENT_PREFIX, Settings, environment
+from hearsay.ops.config import Settings, environment
 from hearsay.ops.errors import OperationError
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from hearsay.ops.setting import ENVIRONMENT_PREFIX
 
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 10.0
 

@@ -33,7 +33,11 @@ def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             setting = BY_NAME[name]
             default = setting.default or setting.otherwise
             text = f"{setting.help}  [{setting.environment}; default: {default}]"
-            with_settings = click.option(setting.flag, name, metavar="VALUE", help=text)(with_settings)
+            if setting.switch:
+                switch = f"{setting.flag}/--no-{setting.flag[2:]}"
+                with_settings = click.option(switch, name, default=None, help=text)(with_settings)
+            else:
+                with_settings = click.option(setting.flag, name, metavar="VALUE", help=text)(with_settings)
         return with_settings
 
     return decorate

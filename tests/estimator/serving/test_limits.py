@@ -49,11 +49,24 @@ def test_half_open_connections_do_not_stop_the_rest(
     assert running.get("/api/surveys").status_code == 200
 
 
-def test_connections_beyond_the_limit_are_closed(running: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_beyond_the_limit_make_room(running: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Idle ones, and those whose request does not end, are closed; whoever comes is served."""
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 5)
     with ExitStack() as stack:
         open_connections(running, 30, stack)
-        assert not answered(running)
+        assert answered(running)
+        open_connections(running, 30, stack, b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n")
+        assert answered(running)
+
+
+def test_a_head_without_end_is_cut_off(running: httpx.Client) -> None:
+    with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as endless:
+        endless.settimeout(5.0)
+        endless.sendall(b"GET /healthz HTTP/1.1\r\n")
+        with suppress(ConnectionError):
+            for _ in range(1_000):
+                endless.sendall(b"X-More: " + b"x" * 1_000 + b"\r\n")
+            assert endless.recv(1) == b""
     assert answered(running)
 
 

@@ -1,0 +1,156 @@
+"""A gateway process: the application on a listening socket, and what it does every second.
+
+On SIGTERM it takes no new connections, publishes what it holds at once, answers, and ends: nothing acknowledged is
+lost.
+"""
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import redis
+import uvicorn
+from starlette.requests import Request
+
+from hearsay.collector.gateway.app import Gateway
+from hearsay.collector.gateway.counts import Counts
+from hearsay.collector.gateway.keys import REFRESH_S, Keys
+from hearsay.collector.gateway.pages import create_pages
+from hearsay.collector.gateway.rates import Rates
+from hearsay.collector.gateway.surveys import Surveys
+from hearsay.collector.health.loop import Health
+from hearsay.collector.heartbeats import BEAT_S, Heartbeat
+from hearsay.collector.http.server import Bounded, open_files
+from hearsay.collector.roles import GATEWAY
+from hearsay.collector.store.condition import why
+from hearsay.collector.store.processes.gateway_counts import LOST
+from hearsay.collector.store.registry import Registry
+
+T = TypeVar("T")
+_LOG = logging.getLogger("hearsay.gateway")
+THREADS = 8  # batches on their way at once; each waits for the server, not for the processor
+TICK_S = 1.0
+STOP_S = 3.0  # honcho kills what is left five seconds after SIGTERM
+CONNECTIONS = 8_192  # a device's keep-alive is cheap; beyond it those idle for longest are closed
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a gateway behaves. `origins` are those whose pages may send; rates are in requests per second, 0: any."""
+
+    hold_s: float = 1.0
+    durable: bool = False
+    keys: bool = False
+    origins: tuple[str, ...] = ()
+    address_rate: float = 100.0
+    key_rate: float = 0.0
+    certificate: Path | None = None
+    private_key: Path | None = None
+
+
+class Connection(Bounded):
+    """A connection of a device."""
+
+    @property
+    def most_connections(self) -> int:
+        return min(CONNECTIONS, open_files() // 2)
+
+
+class GatewayProcess(uvicorn.Server):
+    """One process; `serve` runs it in an event loop, `run` makes one."""
+
+    def __init__(self, registry: Registry, options: Options, alive: int | None = None) -> None:
+        self._registry, self._alive = registry, alive
+        self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="publish")
+        self._keys, self._counts = Keys(options.keys), Counts()
+        self._surveys = Surveys(registry, self._executor, self._counts, hold_s=options.hold_s, durable=options.durable)
+        self._health = Health("the first look at the server is not done yet")
+        rates = Rates(options.address_rate, options.key_rate)
+
+        def limit(request: Request) -> None:
+            rates.of_address(request.client.host if request.client else None)
+
+        pages = create_pages(
+            registry, limit, self._health.alive, self._health.trouble, self._counts.refuse, options.origins
+        )
+        app = Gateway(self._surveys, self._keys, rates, self._counts, pages, options.origins)
+        config = uvicorn.Config(
+            app,
+            http=Connection,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=int(STOP_S),
+            ssl_certfile=options.certificate,
+            ssl_keyfile=options.private_key,
+        )
+        super().__init__(config)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._in_thread(self._keys.refresh, self._registry)
+        self._chores = asyncio.get_running_loop().create_task(self._every_second())
+        if self._alive is not None:
+            asyncio.get_running_loop().add_reader(self._alive, self._abandoned)
+        await super().startup(sockets)
+
+    def _abandoned(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._alive or 0)
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        finishing = asyncio.get_running_loop().create_task(self._surveys.finish())
+        await super().shutdown(sockets)
+        self._chores.cancel()
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(finishing, STOP_S)
+        with suppress(redis.exceptions.RedisError):
+            await self._write_counts()
+            await self._in_thread(Heartbeat(self._registry, GATEWAY.name).stop)
+        self._executor.shutdown(wait=False)
+
+    async def _every_second(self) -> None:
+        """Signs of life, keys, counts; whether the server still has everything. Trouble is told, and waited out."""
+        heartbeat, refreshed, beaten = Heartbeat(self._registry, GATEWAY.name), 0.0, -BEAT_S
+        while True:
+            self._health.turn()
+            self._surveys.tidy()
+            now = time.monotonic()
+            try:
+                if now - beaten >= BEAT_S or self._health.trouble() is not None:
+                    await self._in_thread(heartbeat.beat)
+                    beaten = now
+                if now - refreshed >= REFRESH_S:
+                    await self._in_thread(self._keys.refresh, self._registry)
+                    refreshed = now
+                self._counts[LOST] += await self._in_thread(self._surveys.check)
+                await self._write_counts()
+                self._health.passed()
+            except redis.exceptions.RedisError as error:
+                self._health.troubled(why(error))
+                _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
+            await asyncio.sleep(TICK_S)
+
+    async def _write_counts(self) -> None:
+        """Add this process's counts to those of all, then take them off here."""
+        fields = {name: count for name, count in self._counts.items() if count}
+        if fields:
+            await self._in_thread(self._registry.gateway_counts.add, fields)
+            self._counts.subtract(fields)
+
+    async def _in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
+
+
+def run(registry: Registry, options: Options, listening: socket.socket, alive: int | None = None) -> None:
+    """Serve until SIGTERM, or until the pipe `alive` breaks: the process at its other end is gone."""
+    process = GatewayProcess(registry, options, alive)
+    process.run(sockets=[listening])

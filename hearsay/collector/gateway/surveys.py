@@ -1,0 +1,116 @@
+"""Surveys as this process knows them, and the lanes that their requests wait in."""
+
+import asyncio
+import time
+from concurrent.futures import Executor
+from contextlib import suppress
+
+from hearsay.collector.errors import UnknownSurvey
+from hearsay.collector.gateway.buffer import Held, Lane
+from hearsay.collector.gateway.counts import Counts
+from hearsay.collector.gateway.publisher import Publisher
+from hearsay.collector.gateway.refusals import Refusal
+from hearsay.collector.store.registry import Registered, Registry
+
+FRESH_S = 1.0  # how long a survey, or that there is none of a name, is believed without asking
+MOST_NAMES = 10_000
+MOST_LANES = 1_000
+
+LaneKey = tuple[str, str, int, int | None]  # name, tag, shard, round
+
+
+class Surveys:
+    """The registry behind a short memory; nothing here blocks the event loop."""
+
+    def __init__(self, registry: Registry, executor: Executor, counts: Counts, *, hold_s: float, durable: bool) -> None:
+        self._registry, self._executor = registry, executor
+        self._hold_s, self._durable = hold_s, durable
+        self._known: dict[str, tuple[Registered | None, float]] = {}
+        self._refreshing: dict[str, asyncio.Task[Registered | None]] = {}
+        self._publishers: dict[tuple[str, str, int], Publisher] = {}
+        self._lanes: dict[LaneKey, Lane] = {}
+        self._held = Held(counts)
+
+    async def get(self, name: str) -> Registered:
+        """The survey of this name; Refusal where there is none."""
+        registered, asked = self._known.get(name, (None, -FRESH_S))
+        if time.monotonic() - asked >= FRESH_S:
+            task = self._refreshing.get(name)
+            if task is None:
+                task = self._refreshing[name] = asyncio.get_running_loop().create_task(self._refresh(name))
+            if registered is None:
+                registered = await asyncio.shield(task)
+        if registered is None:
+            raise Refusal("unknown-survey", "no survey of this name is registered")
+        return registered
+
+    async def _refresh(self, name: str) -> Registered | None:
+        known, _ = self._known.get(name, (None, 0.0))
+        try:
+            registered = await asyncio.get_running_loop().run_in_executor(self._executor, self._ask, name)
+        except Exception:
+            if known is None:
+                raise  # whoever waits is told what is wrong with the server
+            return known  # publishing will tell whether it is still there
+        finally:
+            del self._refreshing[name]
+        if len(self._known) > MOST_NAMES:
+            self._known.clear()
+        self._known[name] = (registered, time.monotonic())
+        return registered
+
+    def _ask(self, name: str) -> Registered | None:
+        with suppress(UnknownSurvey):
+            return self._registry.get(name)
+        return None
+
+    async def lane(self, registered: Registered, shard: int, round_number: int | None) -> Lane:
+        """Where requests of this shard and round wait."""
+        survey = registered.survey
+        key = (survey.name, survey.tag, shard, round_number)
+        lane = self._lanes.get(key)
+        if lane is None:
+            if round_number is not None:
+                held = await asyncio.get_running_loop().run_in_executor(self._executor, registered.store(0).rounds)
+                if not 1 <= round_number <= held.number:
+                    raise Refusal("malformed", f"round must be in 1..{held.number}, got another")
+                survey = survey.in_round(held.history(round_number))
+            publisher = self._publisher(registered, shard)
+            lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._held)
+            lane = self._lanes.setdefault(key, lane)
+        return lane
+
+    def _publisher(self, registered: Registered, shard: int) -> Publisher:
+        key = (registered.survey.name, registered.survey.tag, shard)
+        if key not in self._publishers:
+            self._publishers[key] = Publisher(registered.store(shard), durable=self._durable)
+        return self._publishers[key]
+
+    def check(self) -> int:
+        """Whether the server still has what was stored lately; called from a thread. Answers how much it lost."""
+        publishers = list(self._publishers.values())
+        before = sum(publisher.lost for publisher in publishers)
+        for publisher in publishers:
+            publisher.check()
+        return sum(publisher.lost for publisher in publishers) - before
+
+    def tidy(self) -> None:
+        """Forget lanes of rounds and surveys that are over."""
+        if len(self._lanes) > MOST_LANES:
+            self._lanes = {key: lane for key, lane in self._lanes.items() if not lane.empty}
+
+    async def finish(self) -> None:
+        """Publish all that waits, and end in good order."""
+        self._hold_s = 0.0
+        while lanes := [lane for lane in self._lanes.values() if not lane.empty]:
+            for lane in lanes:
+                lane.hasten()
+            await asyncio.sleep(0.01)
+        loop = asyncio.get_running_loop()
+        for publisher in self._publishers.values():
+            await loop.run_in_executor(self._executor, publisher.close)
+
+
+def has_rounds(registered: Registered) -> bool:
+    """Whether its reports must say their round."""
+    return registered.survey.windows.in_rounds

@@ -1,0 +1,100 @@
+"""Keys of the gateway: who may send reports, and to which survey. Only hashes of them are kept.
+
+A key reads `hsk_<id>_<256 bits>`. The id names the key in lists and logs; the rest is shown once, when it is made.
+"""
+
+import hmac
+import json
+import re
+import secrets
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from hearsay.collector.errors import CollectorError
+from hearsay.collector.store import keys
+from hearsay.collector.store.registry import Registry
+
+SECRET_BYTES = 32
+_KEY = re.compile(r"hsk_(?P<id>[0-9a-f]{12})_[A-Za-z0-9_-]{43}")
+
+
+class UnknownKey(CollectorError):
+    """No key of that id exists."""
+
+    CODE = "unknown-key"
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key as it is kept. `survey` None: good for every survey."""
+
+    id: str
+    name: str
+    survey: str | None
+    sha256: str
+    created: str
+
+    def opens(self, text: str) -> bool:
+        """Whether this text is the key; the comparison takes as long wherever they differ."""
+        return hmac.compare_digest(_hash(text), self.sha256)
+
+
+def id_of(text: str) -> str | None:
+    """The id that a key's text names; None where it is no key."""
+    match = _KEY.fullmatch(text)
+    return None if match is None else match["id"]
+
+
+def add(registry: Registry, name: str, survey: str | None = None) -> tuple[ApiKey, str]:
+    """A new key, and its text, which nobody can read again."""
+    if survey is not None:
+        registry.get(survey)  # a key for a survey that there is not opens nothing
+    identity = secrets.token_hex(6)
+    text = _text(identity)
+    key = ApiKey(identity, name, survey, _hash(text), _now())
+    _put(registry, key)
+    return key, text
+
+
+def every(registry: Registry) -> list[ApiKey]:
+    """All keys, oldest first."""
+    records = registry.client.hgetall(keys.api_keys(registry.prefix)).values()
+    return sorted((ApiKey(**json.loads(record)) for record in records), key=lambda key: (key.created, key.id))
+
+
+def revoke(registry: Registry, identity: str) -> None:
+    """Gateways refuse the key from now on, as soon as they look: within seconds."""
+    if not registry.client.hdel(keys.api_keys(registry.prefix), identity):
+        raise _unknown(identity)
+
+
+def rotate(registry: Registry, identity: str) -> tuple[ApiKey, str]:
+    """Another text for the same key; the old one is refused from now on."""
+    record = registry.client.hget(keys.api_keys(registry.prefix), identity)
+    if record is None:
+        raise _unknown(identity)
+    text = _text(identity)
+    key = replace(ApiKey(**json.loads(record)), sha256=_hash(text), created=_now())
+    _put(registry, key)
+    return key, text
+
+
+def _put(registry: Registry, key: ApiKey) -> None:
+    registry.client.hset(keys.api_keys(registry.prefix), key.id, json.dumps(asdict(key)))
+
+
+def _text(identity: str) -> str:
+    return f"hsk_{identity}_{secrets.token_urlsafe(SECRET_BYTES)}"
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _unknown(identity: str) -> UnknownKey:
+    return UnknownKey(f"no key has the id {identity!r}; hearsay key list shows those that there are")

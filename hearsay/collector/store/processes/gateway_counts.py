@@ -1,0 +1,26 @@
+"""What gateways count, all processes together. No address, key or id is in it.
+
+Processes write every second: one that is killed takes its last second's counts along. Nothing but metrics needs them.
+"""
+
+from collections.abc import Mapping
+
+from hearsay.collector.store import keys
+from hearsay.collector.store.node import Command, Node
+
+REQUESTS, ACCEPTED, REFUSED, REJECTED, LOST = "requests", "accepted", "refused:", "rejected:", "lost"
+
+
+class GatewayCounts:
+    """Requests, reports, and those refused or rejected, by code."""
+
+    def __init__(self, node: Node, prefix: str) -> None:
+        self._node, self._key = node, keys.gateway(prefix)
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add a process's counts to those of all."""
+        self._node.many([Command(("HINCRBY", self._key, name, count)) for name, count in counts.items()])
+
+    def all(self) -> dict[str, int]:
+        """What all gateways have counted."""
+        return {name.decode(): int(count) for name, count in self._node.client.hgetall(self._key).items()}

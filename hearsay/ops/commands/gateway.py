@@ -1,0 +1,81 @@
+"""`hearsay gateway`: the way in for reports."""
+
+import logging
+import ssl
+from pathlib import Path
+
+import click
+
+from hearsay.collector import logs
+from hearsay.collector.gateway.processes import supervise
+from hearsay.collector.gateway.rates import is_loopback
+from hearsay.collector.gateway.service import Options, run
+from hearsay.collector.http.server import listen
+from hearsay.collector.roles import GATEWAY
+from hearsay.collector.store.registry import Registry
+from hearsay.ops.config import Settings
+from hearsay.ops.errors import ConfigurationError
+from hearsay.ops.server.connection import open_registry_patiently
+from hearsay.ops.terminal.options import uses_of
+from hearsay.ops.terminal.stopping import stopping
+
+
+@click.command()
+@uses_of(GATEWAY)
+def command(settings: Settings) -> None:
+    """Take reports over HTTP, each request once, shuffled.
+
+    Devices send to /v1/surveys/NAME/reports and read /v1/surveys/NAME; /v1/ explains every address. Beyond this
+    machine a key is asked for unless --no-keys says otherwise; make one with: hearsay key add NAME.
+    """
+    logs.configure(GATEWAY.name, settings.log_level)
+    options = _options(settings)
+    with stopping() as stop, listen(settings.gateway_host, settings.gateway_port) as listening:
+
+        def connect() -> Registry:
+            registry = open_registry_patiently(settings, stop)
+            if registry is None:
+                raise SystemExit(0)
+            return registry
+
+        first = connect()  # so that a server that is not there, or set up wrongly, is said at once
+        shown = {"settings": settings.shown(), "keys": options.keys}
+        logging.getLogger(__name__).info("taking reports", extra=shown)
+        if settings.gateway_processes == 1:
+            run(first, options, listening)
+            return
+        first.node.disconnect()
+        supervise(connect, options, listening, settings.gateway_processes, stop)
+
+
+def _options(settings: Settings) -> Options:
+    keys = settings.gateway_keys
+    if keys is None:
+        keys = not is_loopback(settings.gateway_host)
+    origins = tuple(origin for origin in (settings.gateway_origins or "").split(",") if origin)
+    _check_tls(settings.gateway_certificate, settings.gateway_private_key)
+    return Options(
+        hold_s=settings.gateway_hold_s,
+        durable=settings.gateway_durable,
+        keys=keys,
+        origins=origins,
+        address_rate=settings.gateway_address_rate,
+        key_rate=settings.gateway_key_rate,
+        certificate=settings.gateway_certificate,
+        private_key=settings.gateway_private_key,
+    )
+
+
+def _check_tls(certificate: Path | None, private_key: Path | None) -> None:
+    """Say at once what is wrong with the files, and not at the first handshake."""
+    if (certificate is None) != (private_key is None):
+        raise ConfigurationError("--certificate and --private-key must be given together")
+    if certificate is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, private_key)
+    except OSError as error:  # ssl.SSLError is one
+        why = error.strerror or "not a certificate and its private key"
+        raise ConfigurationError(
+            f"--certificate and --private-key must be files of PEM that belong together: {why}"
+        ) from None

@@ -1,0 +1,96 @@
+"""What a setting is: one row of the table in `config`, and how its text is read.
+
+Each reader raises a ValueError whose text says what is allowed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from typing import Any
+from urllib.parse import urlsplit
+
+from hearsay.collector.roles import Role
+
+ENVIRONMENT_PREFIX = "HEARSAY_"
+URL_SCHEMES = ("redis", "rediss", "unix")
+
+
+def text(allowed: str, accept: Callable[[str], bool], value: str) -> str:
+    """A text that is accepted."""
+    if not accept(value):
+        raise ValueError(allowed)
+    return value
+
+
+def integer(low: int, high: int, text: str) -> int:
+    """A whole number in these bounds."""
+    if not (text.isascii() and text.isdecimal()) or not low <= int(text) <= high:
+        raise ValueError(f"an integer in {low}..{high}")
+    return int(text)
+
+
+def number(what: str, low: float, high: float, text: str) -> float:
+    """A finite number in these bounds."""
+    allowed = f"{what} in {low:g}..{high:g}"
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(allowed) from None
+    if not isfinite(value) or not low <= value <= high:
+        raise ValueError(allowed)
+    return value
+
+
+seconds = partial(number, "a number of seconds")
+
+
+def flag(text: str) -> bool:
+    """Yes or no."""
+    if text.lower() not in ("1", "0", "true", "false", "yes", "no"):
+        raise ValueError("yes or no")
+    return text.lower() in ("1", "true", "yes")
+
+
+def is_redis_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # urlsplit checks the port only when asked for it
+    except ValueError:
+        return False
+    return parts.scheme in URL_SCHEMES and bool(parts.hostname or parts.path)
+
+
+def is_prefix(text: str) -> bool:
+    """Whether keys may begin with it."""
+    return 0 < len(text) <= 32 and all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in text)
+
+
+port = partial(integer, 1, 65535)
+redis_url = partial(text, f"a URL that starts with {', '.join(f'{s}://' for s in URL_SCHEMES)}", is_redis_url)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table. The default is written as a person would type it; empty means `otherwise`.
+
+    The commands of `roles` have it as a flag. A role gets what its own settings class names (`Settings.part`).
+    """
+
+    name: str
+    default: str
+    help: str
+    parse: Callable[[str], Any]
+    roles: tuple[Role, ...] = ()
+    otherwise: str = ""
+    secret: bool = False
+    option: str = ""  # the flag, where it is not the setting's name
+    switch: bool = False  # the flag stands alone, and has a --no- form
+
+    @property
+    def flag(self) -> str:
+        return self.option or "--" + self.name.replace("_", "-")
+
+    @property
+    def environment(self) -> str:
+        return ENVIRONMENT_PREFIX + self.name.upper()
