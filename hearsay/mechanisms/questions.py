@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.errors import QueryError, one_of
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
-from hearsay.mechanisms.queries.view import View, factor_for
+from hearsay.mechanisms.queries.view import View
 
 # Control characters, line and paragraph separators, halves of characters: a question is one line. Joiners and spaces
 # that do not break are letters of labels.
@@ -96,8 +97,13 @@ def answer(
         )
     method = method_for(postprocess, default, kind, estimate)
     scale = float(estimate.reports) if count else 1.0
-    factor = factor_for(query.together(estimate.domain)) if simultaneous else None
-    return query.answer(estimate, View(question.text, method, scale, factor))
+    view = View(question.text, method, scale)
+    answers = query.answer(estimate, view)
+    if not simultaneous:
+        return answers
+    z = critical_value(query.together(estimate.domain))
+    wide = query.answer(estimate.at_level(z), view)
+    return [narrow.together_with(same, z) for narrow, same in zip(answers, wide, strict=True)]
 
 
 def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:

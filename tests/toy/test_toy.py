@@ -191,7 +191,8 @@ def test_a_simulation_plays_every_round(survey: Path, throws: Path, tmp_path: Pa
     for question in ("expected", "sum 2", "sum 3", "split"):
         for told, true in zip(found.ask(question), answer(parse_text(question), truth), strict=True):
             assert abs(told.unbiased - true.value) < 6 * told.stderr  # type: ignore[operator]
-    wide = [each.factor for question in ("split", "top 2") for each in found.ask(question, simultaneous=True)]
+    asked = [each for question in ("split", "top 2") for each in found.ask(question, simultaneous=True)]
+    wide = [(each.simultaneous[1] - each.unbiased) / each.stderr for each in asked]  # type: ignore[index,operator]
     assert wide == pytest.approx([2.491] * 4 + [2.683] * 2, abs=1e-3)  # of four sides, and of all seven sums
     assert simulate_in_python(survey, ROWS * 200, seed=4).reports == 1_000
 

@@ -14,8 +14,8 @@ from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import Processed
+from hearsay.mechanisms.estimates.simultaneous import CONFIDENCE, TOGETHER, critical_value
 from hearsay.mechanisms.queries.answer import Answer, tables
-from hearsay.mechanisms.queries.view import CONFIDENCE, TOGETHER, factor_for
 from hearsay.mechanisms.questions import headline
 from hearsay.mechanisms.roles import EstimatorSide
 
@@ -93,7 +93,7 @@ class Content:
                 "confidence": CONFIDENCE,
                 "method": TOGETHER,
                 "cells": domain.size,
-                "factor": factor_for(domain.size),
+                "factor": critical_value(domain.size),
             },
             "generated_at": _iso(self.generated_at),
             "answers": tables(self.answers),

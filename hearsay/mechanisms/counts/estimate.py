@@ -14,7 +14,6 @@ some q: nothing unbiased can be said about these, and they are unknown.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +25,6 @@ from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import (
     DECILES,
-    Z95,
     Averages,
     Ends,
     Floats,
@@ -34,12 +32,11 @@ from hearsay.mechanisms.estimates.estimate import (
     Ranges,
     Sums,
 )
-from hearsay.mechanisms.estimates.intervals import Spread, between, score
+from hearsay.mechanisms.estimates.intervals import Spread, bernstein_log, between, score, skewed
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.estimates.ranges import checked_ends
 
 _FEW_REPORTS = 10
-_BERNSTEIN = log(2 / 0.05)
 _ROUNDING = 1e-6  # of a coefficient, where the channel's inverse is as large as it may be
 _NOBODY = 1e-9
 _LISTED = 32  # counts that are listed one by one, before deciles say more
@@ -140,7 +137,7 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         if self.reports < _FEW_REPORTS:
             low, high = self._of_few(scores, value)
         if known.all():
-            return between(value, stderr, low, high)
+            return between(value, stderr, low, high, self.z)
         low, high = np.where(known, (low, high), (coefficients.min(axis=1), coefficients.max(axis=1)))
         return Measured(value, stderr, low, high)
 
@@ -155,7 +152,7 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         plain, most = v @ self._held, v.max(axis=1)
         of_plain = np.maximum(((v @ self.inverse) ** 2 @ self.channel.T - v**2) @ self._held, 0.0)
         least = np.minimum(plain + most / reports, most)
-        return _Noise(least, np.minimum(least + Z95 * np.sqrt(of_plain / reports), most) - plain)
+        return _Noise(least, np.minimum(least + self.z * np.sqrt(of_plain / reports), most) - plain)
 
     def _scored(self, scores: "Scores", value: Floats, noise: "_Noise") -> tuple[Floats, Floats]:
         """Score intervals of shares: n Var is linear in the share, given in which proportions the counts inside occur,
@@ -164,19 +161,19 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         inside, v = scores.coefficients, scores.variances
         own, others = (_average(v, part, self._held, noise.more) for part in (inside, 1 - inside))
         apart = scores.by_output.max(axis=1) - scores.by_output.min(axis=1)
-        return score(value, [Spread(others, own - others)], self.reports, apart)
+        return score(value, [Spread(others, own - others)], self.reports, apart, z=self.z)
 
     def _plain(self, scores: "Scores", value: Floats, noise: "_Noise") -> tuple[Floats, Floats]:
         reports = max(self.reports, 1)
         step = np.abs(np.diff(scores.by_output, axis=1)).max(axis=1)
         plain = scores.variances @ self._held
-        away = Z95 * np.sqrt((plain + noise.more) / reports) + step / (2 * reports)
+        away = self.z * np.sqrt((plain + noise.more) / reports) + skewed(self.z) * step / (2 * reports)
         return value - away, value + away
 
     def _of_few(self, scores: "Scores", value: Floats) -> tuple[Floats, Floats]:
         reports, apart = max(self.reports, 1), np.ptp(scores.by_output, axis=1)
         most = scores.variances.max(axis=1)
-        away = np.sqrt(2 * _BERNSTEIN * most / reports) + 2 * _BERNSTEIN * apart / (3 * reports)
+        away = np.sqrt(2 * bernstein_log(self.z) * most / reports) + 2 * bernstein_log(self.z) * apart / (3 * reports)
         return value - away, value + away
 
 

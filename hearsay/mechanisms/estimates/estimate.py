@@ -6,8 +6,10 @@ first (`headline`). What else can be asked of it are capabilities, classes that 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +102,15 @@ class Estimate(ABC):
     reports: int
 
     HEADLINE: ClassVar[tuple[str, ...]] = ()
+    z: float = Z95  # the level of its intervals, in standard errors of a normal one
+
+    def at_level(self, z: float) -> Self:
+        """The same estimate with intervals of another level, such as those that hold for many cells together."""
+        if z == self.z:
+            return self
+        other = replace(self) if is_dataclass(self) else copy(self)  # without what was worked out for its own level
+        object.__setattr__(other, "z", z)
+        return other
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:

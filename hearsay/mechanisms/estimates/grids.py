@@ -40,7 +40,9 @@ class GridRanges(CellEstimate, Ranges, Sums):
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
         value, stderr, slope = self.plain(*checked_ranges(low, high, self.domain))
-        return leaning(value, stderr, slope, slope / 2) if self.few_reports else Measured.plain(value, stderr)
+        if not self.few_reports:
+            return Measured.plain(value, stderr)
+        return leaning(value, stderr, slope, slope / 2, self.z)
 
     def plain(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         """Share of each range low..after-1, its standard error, and how much the variance can change with the share."""

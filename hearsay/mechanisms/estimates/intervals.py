@@ -9,11 +9,16 @@ with V(f) the variance of one report's score given f, and half a report's step a
 V is a quadratic in f, or the largest of several where the other cells matter and are not known, so that the ends are
 roots of quadratics. Outside 0..1, where no share lies, V is that of the nearest one, so intervals stay unclipped.
 Where both kinds of interval agree the plain one is given.
+
+For intervals that hold together `z` takes the place of 1.96. So far out the skewness of few reports counts too: a count
+with mean m is below m + z sqrt(m) + (z^2 - 1)/6 (Cornish and Fisher 1938), so that half a step becomes
+(1 + (z^2 - 1.96^2)/3) halves; at 1.96 the half is the continuity correction, which is as large.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -56,10 +61,20 @@ def score(
     value: Floats, spreads: Sequence[Spread], reports: int, step: Number, most: Number = 1.0, z: float = Z95
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the score interval; `most` is the largest share there can be, `z` standard errors."""
-    half, k = np.asarray(step) / (2 * max(reports, 1)), z**2 / max(reports, 1)
+    half, k = skewed(z) * np.asarray(step) / (2 * max(reports, 1)), z**2 / max(reports, 1)
     lows = [-_end(half - value, spread.mirrored(), k, -np.asarray(most), most) for spread in spreads]
     highs = [_end(value + half, spread, k, 0.0, most) for spread in spreads]
     return np.minimum.reduce(lows), np.maximum.reduce(highs)
+
+
+def skewed(z: float) -> float:
+    """By how much half a step grows for the skewness of few reports, z standard errors out."""
+    return 1 + max(z**2 - Z95**2, 0.0) / 3
+
+
+def bernstein_log(z: float) -> float:
+    """ln(2/a) of Bernstein's inequality for intervals that miss as often as z standard errors of a normal one do."""
+    return log(2 / 0.05) if z == Z95 else -log(NormalDist().cdf(-z))
 
 
 def _end(v: Floats, spread: Spread, k: float, least: Number, width: Number) -> Floats:
@@ -74,31 +89,31 @@ def _end(v: Floats, spread: Spread, k: float, least: Number, width: Number) -> F
     return np.where(at_most >= top, at_most, np.where(is_inside, inside, at_least))
 
 
-def between(value: Floats, stderr: Floats, low: Floats, high: Floats) -> Measured:
+def between(value: Floats, stderr: Floats, low: Floats, high: Floats, z: float = Z95) -> Measured:
     """The plain interval where it is as good; where nothing is known, all shares there are.
 
     A standard error that says less than the interval does was plugged in where it cannot be: it follows the interval.
     """
-    unknown, least, most = ~np.isfinite(stderr), value - Z95 * stderr, value + Z95 * stderr
+    unknown, least, most = ~np.isfinite(stderr), value - z * stderr, value + z * stderr
     with np.errstate(invalid="ignore"):
         plain = ~unknown & (np.maximum(np.abs(low - least), np.abs(high - most)) <= _AS_GOOD * stderr)
-    if plain.all():
+    if plain.all() and z == Z95:
         return Measured.plain(value, stderr)
     low = np.where(unknown, 0.0, np.where(plain, least, np.minimum(low, value)))
     high = np.where(unknown, 1.0, np.where(plain, most, np.maximum(high, value)))
-    half_width = (high - low) / (2 * Z95)
+    half_width = (high - low) / (2 * z)
     with np.errstate(invalid="ignore"):
         stderr = np.where(half_width > FAR_OFF * stderr, half_width, stderr)
     return Measured(value, stderr, low, high)
 
 
-def widened(value: Floats, stderr: Floats, half_step: Number) -> Measured:
+def widened(value: Floats, stderr: Floats, half_step: Number, z: float = Z95) -> Measured:
     """The plain interval with a continuity correction on either side, where that matters."""
-    away = Z95 * stderr + half_step
-    return between(value, stderr, value - away, value + away)
+    away = z * stderr + skewed(z) * np.asarray(half_step)
+    return between(value, stderr, value - away, value + away, z)
 
 
-def leaning(value: Floats, stderr: Floats, slope: Number, half_step: Number) -> Measured:
+def leaning(value: Floats, stderr: Floats, slope: Number, half_step: Number, z: float = Z95) -> Measured:
     """Score intervals where only a bound is known on how much a share's own change can change the variance.
 
     The variance at the estimate was plugged in; at a share f it may be larger by `slope` |f - estimate|, as where a
@@ -107,7 +122,7 @@ def leaning(value: Floats, stderr: Floats, slope: Number, half_step: Number) -> 
     known, clipped = np.isfinite(stderr), np.clip(value, 0.0, 1.0)
     error, rise, half = (np.where(known, part, 0.0) for part in (stderr, slope, half_step))
     spreads = [Spread(error**2 + sign * rise * clipped, -sign * rise) for sign in (-1, 0, 1)]
-    return between(value, stderr, *score(value, spreads, 1, 2 * half))
+    return between(value, stderr, *score(value, spreads, 1, 2 * half, z=z), z)
 
 
 def wilson_high(share: float, reports: int) -> float:
@@ -137,7 +152,7 @@ class ScoredCells(CellEstimate):
     most: Number = 1.0
 
     def points(self, cells: NDArray[np.int64]) -> Measured:
-        return between(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells], *self.ends(cells))
+        return between(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells], *self.ends(cells), self.z)
 
     def ends(self, cells: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """The score intervals of some cells; all shares there are where there is no report."""
@@ -145,7 +160,7 @@ class ScoredCells(CellEstimate):
         if not self.reports:
             return np.zeros(value.shape), np.ones(value.shape)
         step, most = (part[cells] if isinstance(part, np.ndarray) else part for part in (self.step, self.most))
-        return score(value, [spread.of(cells) for spread in self.spreads], self.reports, step, most)
+        return score(value, [spread.of(cells) for spread in self.spreads], self.reports, step, most, self.z)
 
 
 def scored_cells(

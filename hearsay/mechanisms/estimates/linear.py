@@ -58,7 +58,7 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
         value = rows @ self.solution
         variance = np.einsum("qx,qx->q", rows @ self.covariance, rows)
         if not self.reports:
-            return widened(value, np.where(variance > _ROUNDING, np.inf, 0.0), 0.0)
+            return widened(value, np.where(variance > _ROUNDING, np.inf, 0.0), 0.0, self.z)
         return self._few(value, np.sqrt(np.maximum(variance, 0.0) / self.reports), rows @ self.rebuild)
 
     def points(self, cells: NDArray[np.int64]) -> Measured:
@@ -68,7 +68,7 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
         """A report's integers are a lattice, and the sum of a few Laplace draws has longer tails than a bell curve."""
         reports = max(self.reports, 1)
         half = np.abs(weights).max(axis=1, initial=0.0) / (2 * reports)
-        return widened(value, stderr, half + _TAIL * np.where(np.isfinite(stderr), stderr, 0.0) / reports)
+        return widened(value, stderr, half + _TAIL * np.where(np.isfinite(stderr), stderr, 0.0) / reports, self.z)
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
         low, after = checked_ranges(low, high, self.domain)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.cells import CellEstimate
-from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
+from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.intervals import leaning
 
 Ends = NDArray[np.int64]
@@ -44,13 +44,13 @@ class RangeEstimate(CellEstimate, Ranges):
         return self._with_interval(cells, cells + 1, self.estimate[cells], self.stderr[cells])
 
     def _with_interval(self, x: Ends, y: Ends, value: Floats, stderr: Floats) -> Measured:
-        if self.domain.size == 1 or not self.few_reports:
+        if self.domain.size == 1 or not (self.few_reports or self.z > Z95):
             return Measured.plain(value, stderr)
         slope, half_step = np.zeros(x.size), np.zeros(x.size)
         for start in range(0, x.size, _CHUNK):
             part = slice(start, start + _CHUNK)
             slope[part], half_step[part] = self.sensitivity(x[part], y[part])
-        return leaning(value, stderr, np.where(stderr > 0, slope, 0.0), np.where(stderr > 0, half_step, 0.0))
+        return leaning(value, stderr, np.where(stderr > 0, slope, 0.0), np.where(stderr > 0, half_step, 0.0), self.z)
 
     @property
     def few_reports(self) -> bool:

@@ -1,19 +1,23 @@
 """Intervals that hold for all cells at once, beside the pointwise ones.
 
 For m normal errors with any correlation, P(all |Z_i| <= z) >= prod P(|Z_i| <= z) (Sidak 1967), so each interval at
-level (1 - a)^(1/m) gives all of them at level 1 - a: never wider than Bonferroni's 1 - a/m.
+level (1 - a)^(1/m) gives all of them at level 1 - a: never wider than Bonferroni's 1 - a/m. Estimates whose intervals
+are no plain ones work them out at that level (`Estimate.at_level`).
 """
 
 from math import expm1, log1p
 from statistics import NormalDist
 
+import numpy as np
+
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 
 METHODS = ("sidak", "bonferroni")
+CONFIDENCE, TOGETHER = 0.95, "sidak"  # of intervals that hold for all cells at once
 
 
-def critical_value(cells: int, confidence: float = 0.95, method: str = "sidak") -> float:
+def critical_value(cells: int, confidence: float = CONFIDENCE, method: str = TOGETHER) -> float:
     """How many standard errors an interval needs so that `cells` of them hold together."""
     if not 0 < confidence < 1:
         raise QueryError(f"confidence must be above 0 and below 1, got {confidence!r}")
@@ -24,7 +28,11 @@ def critical_value(cells: int, confidence: float = 0.95, method: str = "sidak") 
     return -NormalDist().inv_cdf(outside / 2)
 
 
-def intervals(measured: Measured, confidence: float = 0.95, method: str = "sidak") -> tuple[Floats, Floats]:
-    """Lower and upper ends for every cell, all of which hold together with the confidence asked for."""
-    z = critical_value(measured.value.size, confidence, method)
-    return measured.value - z * measured.stderr, measured.value + z * measured.stderr
+def together(plain: Measured, wide: Measured, z: float) -> tuple[Floats, Floats]:
+    """Ends of intervals that hold together: those of the level z, nowhere narrower than the plain ones."""
+    (low, high), (least, most) = plain.ends(), wide.ends()
+    away = z * plain.stderr
+    return (
+        np.fmin.reduce([low, least, plain.value - away]),
+        np.fmax.reduce([high, most, plain.value + away]),
+    )

@@ -94,14 +94,15 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         if scores is None:
             return Measured.plain(self.share[keys], self.share_stderr[keys])
         stderr = np.where(scores.reports[keys] > 0, self.share_stderr[keys], np.inf)
-        return between(self.share[keys], stderr, *(end[keys] for end in self.share_ends))
+        low, high = self.share_ends
+        return between(self.share[keys], stderr, low[keys], high[keys], self.z)
 
     @cached_property
     def share_ends(self) -> tuple[Floats, Floats]:
         """Score intervals of all shares."""
         scores = self.scores or self.share_scores
         assert scores is not None
-        return scores.share_ends(self.share)
+        return scores.share_ends(self.share, self.z)
 
     @cached_property
     def ratio(self) -> Ratio:

@@ -114,12 +114,12 @@ class KeyScores:
             **known,
         )
 
-    def share_ends(self, share: Floats) -> Ends:
+    def share_ends(self, share: Floats, z: float = Z95) -> Ends:
         """Score intervals of shares."""
         n = np.maximum(self.reports, 1.0)
         constant, slope = self.presence
         spread = Spread(constant / n, (slope - self.certain) / n, (self.certain - 1) / n)
-        return score(np.nan_to_num(share), [spread], 1, self.step / n)
+        return score(np.nan_to_num(share), [spread], 1, self.step / n, z=z)
 
     def mean_ends(self, share: Floats, total: Floats) -> Ends:
         """Intervals of means of every key and value dimension."""

@@ -74,12 +74,12 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
     length: int
 
     def points(self, keys: NDArray[np.int64]) -> Measured:
-        first = self.first.points(keys)
+        first = self.first.at_level(self.z).points(keys)
         if self.candidates is None:
             return first
         index, heavy = indices_of(keys, self.candidates)
         columns = [part.copy() for part in (first.value, first.stderr, *first.ends())]
-        measured = self._of_sets(self.tree.points(index[heavy]), 1.0)
+        measured = self._of_sets(self.tree.at_level(self.z).points(index[heavy]), 1.0)
         for column, part in zip(columns, (measured.value, measured.stderr, *measured.ends()), strict=True):
             column[heavy] = part
         return Measured(*columns)
@@ -110,11 +110,11 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
         reports = self.tree.reports
         share = np.clip(drawn.value, 0.0, 1.0)
         low, high = drawn.ends()
-        below, above = score(share, [Spread(0.0, 1.0, -1.0)], reports, step=1.0)
+        below, above = score(share, [Spread(0.0, 1.0, -1.0)], reports, step=1.0, z=self.z)
         low = drawn.value - np.hypot(drawn.value - low, share - below)
         high = drawn.value + np.hypot(high - drawn.value, above - share)
         stderr = np.sqrt(drawn.stderr**2 + share * (1 - share) / max(reports, 1))
-        interval = between(drawn.value, stderr, low, high)
+        interval = between(drawn.value, stderr, low, high, self.z)
         unknown = ~np.isfinite(interval.stderr)
         ends = [
             np.where(unknown, whole, self.length * end) for whole, end in zip((0.0, most), interval.ends(), strict=True)

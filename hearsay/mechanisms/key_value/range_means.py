@@ -145,7 +145,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
         ratio, scale = parts.ratio, self.length
         stderr = np.sqrt(np.maximum(ratio.share_variance, 0.0)) / scale
         stderr = np.where(parts.known, np.maximum(stderr, 1 / max(self.reports, 1)), np.inf)
-        interval = leaning(ratio.share / scale, stderr, parts.slope, parts.slope / 2)
+        interval = leaning(ratio.share / scale, stderr, parts.slope, parts.slope / 2, self.z)
         low, high = (
             np.where(parts.known, scale * end, whole) for end, whole in zip(interval.ends(), (0.0, 1.0), strict=True)
         )

@@ -127,7 +127,7 @@ class Marginal(AttributeQuery):
             shown = table.value if view.method == "none" else process(table.value, view.method).values
             label = view.method if view.method != "none" else table.method
             return replace(view, method=label).show(self._unmeasured(estimate.domain), names, shown)
-        raw = table.measured()
+        raw = table.measured(estimate.z)
         if view.method == "none":
             return view.show(raw, names)
         return view.show(raw, names, self._processed(estimate, table, view.method))

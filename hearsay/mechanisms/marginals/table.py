@@ -8,17 +8,14 @@ independence is about the population. A table keeps the second and derives the f
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
 from typing import NamedTuple
 
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
-from hearsay.mechanisms.estimates.intervals import Spread, between, leaning, score
+from hearsay.mechanisms.estimates.intervals import Spread, bernstein_log, between, leaning, score, widened
 from hearsay.mechanisms.estimates.postprocess import project
 from hearsay.mechanisms.marginals.characters.code import Attributes
-
-BERNSTEIN = log(2 / 0.05)
 
 
 class Score(NamedTuple):
@@ -41,6 +38,7 @@ class Table:
     largest: float = 0.0  # most that one report can move a cell, times n; 0: the normal interval holds
     cautious: float = 0.0  # a standard error that no table exceeds, where few reports cannot say theirs
     score: Score | None = None  # how the variance of a cell hangs on its share, where that is known: score intervals
+    tail_step: Floats | float = 0.0  # what one report moves, where intervals beyond 1.96 standard errors allow for it
     method: str = ""  # the name of the model, where the value is one and not an unbiased estimate
     model: str = ""  # the same in words
 
@@ -62,18 +60,21 @@ class Table:
             return np.full(self.value.shape, np.inf)
         return np.sqrt(np.maximum(np.diag(self.conditional), self.cautious**2))
 
-    def measured(self) -> Measured:
+    def measured(self, z: float = Z95) -> Measured:
         """Values and standard errors; with an interval where the normal one does not hold."""
         if self.largest:
-            reach = self.bernstein(self.stderr)
+            reach = self.bernstein(self.stderr, z=z)
             low, high = np.clip(self.value - reach, 0.0, 1.0), np.clip(self.value + reach, 0.0, 1.0)
             return Measured(self.value, self.stderr, low, high)
         if self.score is None:
-            return Measured.plain(self.value, self.stderr)
+            if z <= Z95:
+                return Measured.plain(self.value, self.stderr)
+            return widened(self.value, self.stderr, self.tail_step / (2 * max(self.reports, 1)), z)
         n, (step, spread, slope) = max(self.reports, 1), self.score
+        step = step if z <= Z95 else np.maximum(step, self.tail_step)
         if spread is None:
-            return leaning(self.value, self.stderr, slope / n, step / (2 * n))
-        return between(self.value, self.stderr, *score(self.value, [spread], n, step))
+            return leaning(self.value, self.stderr, slope / n, step / (2 * n), z)
+        return between(self.value, self.stderr, *score(self.value, [spread], n, step, z=z), z)
 
     @cached_property
     def careful(self) -> Floats:
@@ -84,9 +85,10 @@ class Table:
         wide = (np.maximum(high - self.value, self.value - low) / Z95) ** 2
         return self.conditional + np.diag(np.maximum(wide - np.diag(self.conditional), 0.0))
 
-    def bernstein(self, stderr: Floats, cells: int = 1) -> Floats:
+    def bernstein(self, stderr: Floats, cells: int = 1, z: float = Z95) -> Floats:
         """How far sums of so many cells may be off in few reports, by Bernstein's inequality."""
-        return np.sqrt(2 * BERNSTEIN) * stderr + 2 * BERNSTEIN * cells * self.largest / (3 * max(self.reports, 1))
+        log_of_level = bernstein_log(z)
+        return np.sqrt(2 * log_of_level) * stderr + 2 * log_of_level * cells * self.largest / (3 * max(self.reports, 1))
 
     def along(self, keep: tuple[int, ...]) -> Floats:
         """The matrix that sums the table over all axes but `keep` (places of axes, rising)."""

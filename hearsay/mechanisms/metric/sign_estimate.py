@@ -175,10 +175,11 @@ class SignEstimate(CellEstimate, Ranges, Averages):
         its least to its largest value.
         """
         if not self.reports:
-            return widened(value, np.where(corners.most > 0, np.inf, 0.0), 0.0)
+            return widened(value, np.where(corners.most > 0, np.inf, 0.0), 0.0, self.z)
         spreads = Spread(variance, np.zeros(value.shape)), Spread(corners.least, corners.most - corners.least)
         step = np.where(corners.most > 0, corners.step, 0.0)
-        return between(value, np.sqrt(variance / self.reports), *score(value, spreads, self.reports, step))
+        ends = score(value, spreads, self.reports, step, z=self.z)
+        return between(value, np.sqrt(variance / self.reports), *ends, self.z)
 
     def _step(self, axis: int, low: Indices, high: Indices) -> Floats:
         """1/c, or 1 where an anchored axis is not cut."""

@@ -103,7 +103,7 @@ class Likeliest(CellEstimate):
 
     def points(self, cells: NDArray[np.int64]) -> Measured:
         value, stderr = self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells]
-        low, high = self.unbiased.ends(cells)
+        low, high = self.unbiased.at_level(self.z).ends(cells)
         return Measured(value, stderr, np.minimum(low, value), np.maximum(high, value))
 
 

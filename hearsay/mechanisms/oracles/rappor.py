@@ -45,7 +45,7 @@ class BloomEstimate(CellEstimate):
 
     def points(self, cells: NDArray[np.int64]) -> Measured:
         measured = super().points(cells)
-        return widened(measured.value, measured.stderr, self.step / 2)
+        return widened(measured.value, measured.stderr, self.step / 2, self.z)
 
 
 @dataclass(frozen=True)

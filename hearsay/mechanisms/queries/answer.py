@@ -1,9 +1,9 @@
 """One answer: a value never travels without its standard error and its 95% interval."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, Self, TypeGuard
 
 from hearsay.mechanisms.estimates.estimate import Z95
 
@@ -15,8 +15,8 @@ class Answer:
     `item` names a cell of a one-dimensional domain (label, integer, ends of a bin), `cell` one of several axes. Only a
     quantile has `band`, its asymmetric 95% band in the domain's units, `rank_stderr`, the standard error of the share
     at the value, and where there is a theorem its `rank_bound` on the error in rank. With `postprocess` the value went
-    through that method and `raw` is the unbiased one, to which standard error and intervals belong. `factor` times the
-    standard error makes intervals that hold for all cells.
+    through that method and `raw` is the unbiased one, to which standard error and intervals belong. `simultaneous` are
+    the ends of the interval that holds at 95% for all cells at once, where it was asked for.
     """
 
     query: str
@@ -29,8 +29,8 @@ class Answer:
     rank_bound: float | None = None
     postprocess: str | None = None
     raw: float | None = None
-    factor: float | None = None
     interval: tuple[float | None, float | None] | None = None
+    simultaneous: tuple[float | None, float | None] | None = None
 
     @property
     def unbiased(self) -> float | None:
@@ -47,10 +47,11 @@ class Answer:
         """Upper end of the 95% interval: value + 1.96 stderr, unclipped, or that of an interval of its own."""
         return self._away(Z95) if self.interval is None else self.interval[1]
 
-    @property
-    def simultaneous(self) -> tuple[float | None, float | None] | None:
-        """Ends of the interval that holds at 95% for all cells at once, where asked for."""
-        return None if self.factor is None else (self._away(-self.factor), self._away(self.factor))
+    def together_with(self, wide: "Answer", z: float) -> Self:
+        """With the interval that holds for all cells: that of the same answer at the level z, never a narrower one."""
+        lows, highs = (self.low, wide.low, self._away(-z)), (self.high, wide.high, self._away(z))
+        low, high = min(filter(_is_known, lows), default=None), max(filter(_is_known, highs), default=None)
+        return replace(self, simultaneous=(low, high))
 
     def _away(self, factor: float) -> float | None:
         return None if self.unbiased is None or self.stderr is None else self.unbiased + factor * self.stderr
@@ -83,3 +84,7 @@ def known(number: float) -> float | None:
     """A plain float, or None where the number is not finite."""
     plain = float(number)
     return plain if isfinite(plain) else None
+
+
+def _is_known(end: float | None) -> TypeGuard[float]:
+    return end is not None

@@ -1,4 +1,4 @@
-"""How answers are shown: as shares or numbers of reports, after a method, with intervals that hold together.
+"""How answers are shown: as shares or numbers of reports, and after a method.
 
 Standard errors and intervals always belong to the raw values: processed values are biased, and no interval around them
 is known to hold.
@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
-from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.queries.answer import Answer, known
 
-CONFIDENCE, TOGETHER = 0.95, "sidak"  # of intervals that hold for all cells at once
 Names = Iterable[tuple[Any, dict[str, Any] | None]]
 
 
@@ -23,7 +21,6 @@ class View:
     text: str
     method: str = "none"
     scale: float = 1.0
-    factor: float | None = None  # standard errors that make intervals hold together
 
     def show(self, raw: Measured, names: Names, processed: Floats | None = None) -> list[Answer]:
         """Answers to the question, one for each (item, cell)."""
@@ -36,7 +33,7 @@ class View:
             ]
         if processed is None:
             return [
-                Answer(self.text, known(value), known(error), item, cell, factor=self.factor, interval=interval)
+                Answer(self.text, known(value), known(error), item, cell, interval=interval)
                 for (item, cell), value, error, interval in zip(names, values, errors, ends, strict=True)
             ]
         shown = (processed * self.scale).tolist()
@@ -47,15 +44,9 @@ class View:
                 known(error),
                 item,
                 cell,
-                factor=self.factor,
                 postprocess=self.method,
                 raw=known(was),
                 interval=interval,
             )
             for (item, cell), value, was, error, interval in zip(names, shown, values, errors, ends, strict=True)
         ]
-
-
-def factor_for(cells: int) -> float:
-    """How many standard errors make intervals that hold for so many cells at once."""
-    return critical_value(cells, CONFIDENCE, TOGETHER)

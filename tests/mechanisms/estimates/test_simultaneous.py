@@ -6,8 +6,7 @@ from scipy.stats import norm
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Measured
-from hearsay.mechanisms.estimates.simultaneous import critical_value, intervals
+from hearsay.mechanisms.estimates.simultaneous import critical_value, together
 from hearsay.mechanisms.exact.randomness import seeded
 
 
@@ -35,7 +34,8 @@ def test_all_cells_are_covered_together_as_often_as_promised(name: str) -> None:
     random, held = seeded(21), 0
     for _ in range(runs):
         result = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
-        low, high = intervals(Measured.plain(result.estimate, result.stderr))
+        every, z = np.arange(12), critical_value(12)
+        low, high = together(result.points(every), result.at_level(z).points(every), z)
         held += bool(((low <= truth) & (truth <= high)).all())
     # 95% or more; five standard deviations of a share of 600 are 4.4%.
     assert held / runs > 0.95 - 0.045

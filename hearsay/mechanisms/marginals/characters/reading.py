@@ -84,7 +84,7 @@ def from_characters(
         # Half a report matters only where most of the variance is what the share itself can change.
         matters = slope / np.maximum(slope + n * np.diag(covariance), 1e-300)
         score = Score(2 * most * matters**2, slope=slope)
-    return Table(attributes, code.shape(attributes), reports, value, covariance, score=score)
+    return Table(attributes, code.shape(attributes), reports, value, covariance, score=score, tail_step=most)
 
 
 def _slope(

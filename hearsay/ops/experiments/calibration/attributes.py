@@ -108,6 +108,7 @@ def measure(case: AttributeCase, runs: int, seed: int) -> Measurement:
             if table.model:
                 continue
             result.tallies["cell"].add(table.measured(), true.value, _WHOLE)
+            result.add_together(table.measured(), table.measured, true.value)
             one = estimate.table(chosen[:1])
             result.tallies["single"].add(one.measured(), exact.table(chosen[:1]).value, _WHOLE)
             given = tuple(range(1, len(chosen)))

@@ -20,6 +20,8 @@ _NOTE = (
     "over all sizes, data and epsilons; z^2: of all that have a standard error of their own; answered: questions whose "
     "interval says anything; "
 )
+_TOGETHER = "All cells at once: coverage of simultaneous 95% intervals in percent"
+_TOGETHER_NOTE = "of all runs with so many reports, those in which the intervals of all cells (or keys) hold at once"
 
 
 @click.command()
@@ -47,15 +49,17 @@ def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, demo: int 
 
 def results(mechanisms: tuple[str, ...], runs: int, quick: bool, seed: int) -> Iterator[Result]:
     """One table per family, made mechanism by mechanism, and one of the bands of quantiles."""
+    together = Result("together", _TOGETHER, ["mechanism", "reports", "all cells", "runs"], [], _TOGETHER_NOTE)
     for family in FAMILIES:
         chosen = [name for name in family.mechanisms if name in mechanisms]
         if chosen:
-            yield _table(family, chosen, runs, quick, seed)
+            yield _table(family, chosen, runs, quick, seed, together)
+    yield together
     if not quick:
         yield from bands(mechanisms, _BAND_RUNS * runs, seed)
 
 
-def _table(family: Family, mechanisms: list[str], runs: int, quick: bool, seed: int) -> Result:
+def _table(family: Family, mechanisms: list[str], runs: int, quick: bool, seed: int, together: Result) -> Result:
     columns = ["mechanism", "reports", *family.kinds, "z^2", "answered"]
     result = Result(family.name, family.title, columns, [], _NOTE + family.caption)
     for mechanism in mechanisms:
@@ -64,6 +68,7 @@ def _table(family: Family, mechanisms: list[str], runs: int, quick: bool, seed: 
             of_these = [each for each in measured if each.case.reports == reports]
             if of_these:
                 result.rows.append(_row(family, mechanism, reports, _together(family, of_these)))
+                _judge_all_cells(together, mechanism, reports, of_these)
         _judge(result, family, mechanism, measured)
     return result
 
@@ -100,6 +105,20 @@ def _judge(result: Result, family: Family, mechanism: str, measured: list[Measur
             if tally.answered:
                 words = f"{mechanism}, {name}, {kind}: {tally.coverage:.1%} of {tally.runs} runs' answers hold"
                 result.expect(_holds(kind, tally), words)
+
+
+def _judge_all_cells(result: Result, mechanism: str, reports: int, found: list[Measurement]) -> None:
+    """Intervals that are meant to hold together: for all cells of a run, and nowhere narrower than those of one."""
+    tally, narrower = Tally(), sum(each.narrower for each in found)
+    for each in found:
+        tally.merge(each.together)
+    if tally.answered:
+        result.rows.append([mechanism, reports, f"{100 * tally.coverage:.1f}", tally.answered])
+        words = (
+            f"{mechanism}, {reports} reports, all cells together: {tally.coverage:.1%} of {tally.answered} runs hold"
+        )
+        result.expect(_holds("together", tally), words)
+    result.expect(narrower == 0, f"{mechanism}, {reports} reports: {narrower} narrower than those of single cells")
 
 
 def _holds(kind: str, tally: Tally) -> bool:

@@ -4,6 +4,7 @@ Kinds: the heaviest cell, cells with one to five holders, cells with none, range
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from hearsay.mechanisms import Mechanism
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Floats, Ranges
+from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.ops.experiments.calibration.cases import Case, Counts
 from hearsay.ops.experiments.calibration.draws import draw
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
@@ -20,6 +21,7 @@ KINDS = ("heavy", "rare", "empty", "range", "prefix", "quantile")
 RANKS = np.arange(1, 10) / 10
 _CELLS = 20  # of a kind that are looked at
 _RANGES = 12
+TOGETHER_UP_TO = 1000  # cells: more than these take too long in every run
 _ROUNDING = 1e-9
 
 
@@ -39,9 +41,19 @@ def measure(case: Case, runs: int, seed: int) -> Measurement:
             points = question in ("heavy", "rare", "empty")
             measured = estimate.points(low) if points else estimate.ranges(low[:, None], high[:, None])
             result.tallies[question].add(measured, truth)
+        if holders.size <= TOGETHER_UP_TO:
+            every = np.arange(holders.size)
+            at_level = partial(points_at_level, estimate, every)
+            result.add_together(estimate.points(every), at_level, holders / holders.sum())
         if line:
             _quantiles(estimate, cumulative, result.tallies["quantile"])
     return result
+
+
+def points_at_level(estimate: Any, cells: Counts, z: float) -> Measured:
+    """Shares with intervals of the level z."""
+    measured: Measured = estimate.at_level(z).points(cells)
+    return measured
 
 
 def _questions(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed
 from hearsay.ops.experiments.calibration.coverage import KINDS as KINDS_ON_A_LINE
-from hearsay.ops.experiments.calibration.coverage import cells_by_kind
+from hearsay.ops.experiments.calibration.coverage import TOGETHER_UP_TO, cells_by_kind, points_at_level
 from hearsay.ops.experiments.calibration.draws import draw_values
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
@@ -66,6 +67,9 @@ def measure(case: GridCase, runs: int, seed: int) -> Measurement:
         estimate: Any = mechanism.estimate(draw_values(mechanism, people, generator))
         for kind, chosen in cells.items():
             result.tallies[kind].add(estimate.points(chosen), true[chosen])
+        every = np.arange(true.size)
+        if true.size <= TOGETHER_UP_TO:
+            result.add_together(estimate.points(every), partial(points_at_level, estimate, every), true)
         result.tallies["range"].add(estimate.ranges(low, high), of_boxes)
     return result
 

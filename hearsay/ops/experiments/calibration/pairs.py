@@ -7,6 +7,7 @@ in their middles: what a mean loses by bins is no noise.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of
 from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed
+from hearsay.ops.experiments.calibration.coverage import TOGETHER_UP_TO, points_at_level
 from hearsay.ops.experiments.calibration.rounds import estimate_after_rounds
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
@@ -131,6 +133,9 @@ def measure(case: PairCase, runs: int, seed: int) -> Measurement:
         if case.mechanism in NUMBERS:
             _tally(result, "mean", runs).add(estimate.mean(), exact.mean().value, _WHOLE)
             continue
+        every = np.arange(exact.share.size)
+        if every.size <= TOGETHER_UP_TO:
+            result.add_together(estimate.points(every), partial(points_at_level, estimate, every), exact.share)
         for kind, keys in of_kind.items():
             _tally(result, kind, runs).add(estimate.points(keys), exact.share[keys])
         if case.mechanism == "heavy":

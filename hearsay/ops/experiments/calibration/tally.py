@@ -6,6 +6,7 @@ out would pick the surveys in which something seemed to be known.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
+from hearsay.mechanisms.estimates.simultaneous import critical_value, together
 
 Flags = NDArray[np.bool_]
 _ROUNDING = 1e-9
@@ -99,6 +101,19 @@ class Measurement:
 
     case: Setting
     tallies: dict[str, Tally] = field(default_factory=dict)
+    together: Tally = field(default_factory=Tally)  # intervals that are meant to hold for all cells of a run at once
+    narrower: int = 0  # of these, how many are narrower than those of single cells
+
+    def add_together(self, plain: Measured, at_level: Callable[[float], Measured], truth: Floats) -> None:
+        """All cells of one run; `at_level(z)` gives their intervals at the level z."""
+        z = critical_value(truth.size)
+        low, high = together(plain, at_level(z), z)
+        holds = ((low <= truth + _ROUNDING) & (truth <= high + _ROUNDING)) | ~np.isfinite(plain.stderr)
+        least, most = plain.ends()
+        self.narrower += int(((low > least) | (high < most)).sum())
+        known = np.array([np.isfinite(plain.stderr).any()])
+        self.together.runs += 1
+        self.together.count(known, known, np.array([holds.all()]))
 
 
 def planned(case: Setting) -> Mechanism:
