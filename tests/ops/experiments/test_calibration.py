@@ -13,9 +13,11 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.key_value.heavy import HeavyEstimate
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.privkvm import PrivKVM
+from hearsay.mechanisms.oracles.grr import GRR
+from hearsay.mechanisms.tables import Form
 from hearsay.ops.experiments.calibration import pairs
 from hearsay.ops.experiments.calibration.bands import bands
-from hearsay.ops.experiments.calibration.cases import MECHANISMS, REPORTS, Case, cases
+from hearsay.ops.experiments.calibration.cases import MECHANISMS, REPORTS, Case, cases, with_others
 from hearsay.ops.experiments.calibration.command import LEAST, results
 from hearsay.ops.experiments.calibration.demo import SEEDS, demo_result
 from hearsay.ops.experiments.calibration.draws import draw, draw_values
@@ -148,6 +150,19 @@ def test_no_mechanism_is_missing() -> None:
     assert all(found.ERROR_FLOOR for name in missing for found in catalogue.classes(name))
     of_pairs = {name.split()[0] for name in pairs.PAIRS}
     assert of_pairs == {name for name in catalogue.shipped() if "key-value" in catalogue.kinds(name)}
+
+
+def test_a_new_mechanism_is_measured_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its family's table is all that it takes: no list of this experiment names it."""
+    form = Form(("ordinal", "grid"), "grr:GRR")
+    monkeypatch.setitem(catalogue.MECHANISMS, "copied", (catalogue.Listed("hearsay.mechanisms.oracles", form),))
+    assert set(with_others(MECHANISMS, "ordinal")) - set(MECHANISMS) == {"copied"}
+    assert set(with_others(MECHANISMS, "key-value")) & {"copied"} == set()
+    found = list(cases("copied", quick=True))
+    assert {case.size for case in found} == {7, 255}
+    assert build(found[0].table()).domain.kind == "ordinal"
+    monkeypatch.setattr(GRR, "ERROR_FLOOR", "it stays")
+    assert "copied" not in with_others((), "ordinal")
 
 
 def test_rounds_ask_everybody_or_each_device_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,14 @@ import numpy as np
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.marginals.analyses.conditional import conditional
 from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
-from hearsay.ops.experiments.calibration.cases import DATA, crossed
+from hearsay.ops.experiments.calibration.cases import DATA, crossed, with_others
 from hearsay.ops.experiments.calibration.draws import draw_values
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("cell", "single", "conditional", "information")
-ATTRIBUTES = ("inp-ht", "inp-rr", "inp-ps", "marg-rr", "marg-ps", "marg-ht", "inp-em", "inp-olh", "calm")
+ATTRIBUTES = with_others(
+    ("inp-ht", "inp-rr", "inp-ps", "marg-rr", "marg-ps", "marg-ht", "inp-em", "inp-olh", "calm"), "attributes"
+)
 SHAPES = ((3, 2), (8, 2), (16, 2), (24, 2), (32, 2), (16, 3))  # d binary attributes, tables of k of them
 _LARGEST = {"inp-rr": 16, "inp-ps": 22, "inp-olh": 8}  # bits; inp-olh takes more, but slowly
 _TABLES = 3  # looked at in every run

@@ -1,12 +1,14 @@
 """What is measured: every mechanism on domains, data, numbers of reports and epsilons at the edges of use."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hearsay.mechanisms import catalogue
 
 Counts = NDArray[np.int64]
 Setting = TypeVar("Setting")
@@ -22,7 +24,26 @@ CONTEXT = ("binary", "block-hr", "highlow-hr", "channel")
 LAPLACE = ("laplace-histogram", "matrix")
 COUNTS = ("gm", "em", "wm", "lp", "lp local")
 _SLOW = ("hierarchical", "rappor")  # few cells only in the quick form
-MECHANISMS = (*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS)
+_KINDS = ("categorical", "ordinal", "count", "binary")
+
+
+def with_others(named: Sequence[str], *kinds: str) -> tuple[str, ...]:
+    """The settings that are named here, then every other mechanism for these kinds of domain: a new one needs no line.
+
+    A mechanism whose error more reports do not remove (ERROR_FLOOR) is left out: no interval of it holds.
+    """
+    listed = {name.split()[0] for name in named}
+    others = [
+        name
+        for name in catalogue.shipped()
+        if name not in listed
+        and set(kinds) & set(catalogue.kinds(name))
+        and not any(kind.ERROR_FLOOR for kind in catalogue.classes(name))
+    ]
+    return (*named, *others)
+
+
+MECHANISMS = with_others((*ORACLES, *CONTEXT, *LAPLACE, *RANGES, *COUNTS), *_KINDS)
 _SIZES_OF = {
     "rappor": (2, 3, 7, 255),  # a system of equations in every run
     "binary": (2,),
@@ -36,6 +57,17 @@ _SIZES_OF = {
     **dict.fromkeys(("lp", "lp local"), (2, 3, 7)),  # beyond, the solver takes longer than all runs
     **dict.fromkeys(RANGES, RANGE_SIZES),
 }
+
+
+def _domain(kind: str, size: int) -> dict[str, Any]:
+    """So many cells, as each kind of domain writes them."""
+    without_size: dict[str, dict[str, int]] = {"count": {"max": size - 1}, "binary": {}}
+    return {"kind": kind, **without_size.get(kind, {"size": size})}
+
+
+def _first_kind(name: str) -> str:
+    """The kind of domain that a mechanism is measured on, where nothing else is said."""
+    return next(kind for kind in _KINDS if kind in catalogue.kinds(name))
 
 
 @dataclass(frozen=True)
@@ -54,16 +86,14 @@ class Case:
 
     def table(self) -> dict[str, Any]:
         """The mechanism as a survey has it."""
-        kind = "ordinal" if self.mechanism in (*RANGES, "matrix", "channel") else "categorical"
         name, *form = self.mechanism.split()
+        kind = "ordinal" if name in (*RANGES, "matrix", "channel") else _first_kind(name)
         table: dict[str, Any] = {"mechanism": name, "epsilon": self.epsilon}
-        domain: dict[str, Any] = {"kind": kind, "size": self.size}
-        if self.mechanism in COUNTS:
-            domain = {"kind": "count", "max": self.size - 1}
-            if name == "lp":
-                table["options"] = {"local": True} if form else {"properties": ["WH"]}
+        domain = _domain(kind, self.size)
+        if name == "lp":
+            table["options"] = {"local": True} if form else {"properties": ["WH"]}
         elif self.mechanism == "binary":
-            domain, table["options"] = {"kind": "binary"}, {"epsilon_12": "inf"}
+            table["options"] = {"epsilon_12": "inf"}
         elif self.mechanism == "block-hr":
             domain["blocks"] = 3
         elif self.mechanism == "highlow-hr":
@@ -107,7 +137,7 @@ def crossed(settings: Iterable[Setting], data: Iterable[str], quick: bool) -> It
 
 def cases(mechanism: str, quick: bool) -> Iterator[Case]:
     """All settings of a mechanism; the quick form has few of them."""
-    sizes: tuple[int, ...] = _SIZES_OF.get(mechanism, SIZES)
+    sizes: tuple[int, ...] = _SIZES_OF.get(mechanism, SIZES if _first_kind(mechanism.split()[0]) != "binary" else (2,))
     if quick:
         sizes = tuple(size for size in sizes if size in ((7,) if mechanism in _SLOW else (7, 255))) or sizes[:1]
     for size, name, n, epsilon in crossed(sizes, ("zipf", "point"), quick):

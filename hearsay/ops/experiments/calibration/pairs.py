@@ -14,17 +14,20 @@ import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of
-from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed
+from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed, with_others
 from hearsay.ops.experiments.calibration.coverage import TOGETHER_UP_TO, points_at_level
 from hearsay.ops.experiments.calibration.rounds import estimate_after_rounds
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "mean", "range", "quantile")
-PAIRS = (
-    *("privkv", "privkv split", "privkv bins", "privkvm", "privkvm+"),
-    *("pckv-grr", "pckv-ue", "collision", "hierarchical pairs", "heavy"),
+PAIRS = with_others(
+    (
+        *("privkv", "privkv split", "privkv bins", "privkvm", "privkvm+"),
+        *("pckv-grr", "pckv-ue", "collision", "hierarchical pairs", "heavy"),
+    ),
+    "key-value",
 )
-NUMBERS = ("mean", "mean duchi", "mean piecewise", "mean hybrid")
+NUMBERS = with_others(("mean", "mean duchi", "mean piecewise", "mean hybrid"), "number")
 SIZES = (2, 3, 7, 255, 1000)
 RANKS = np.array([0.1, 0.5, 0.9])
 _BINS = 8

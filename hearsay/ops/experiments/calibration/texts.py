@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed
+from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed, with_others
 from hearsay.ops.experiments.calibration.coverage import cells_by_kind
 from hearsay.ops.experiments.calibration.draws import draw_values
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "outside")
-TEXTS = ("prefixes",)
+TEXTS = with_others(("prefixes",), "text")
 SIZES = (7, 255)  # how many texts there are, all of them short
 _TABLE = 1024  # few buckets: collisions are part of what is measured
 
