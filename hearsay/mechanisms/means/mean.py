@@ -29,7 +29,7 @@ from hearsay.mechanisms.means import minimax, published
 from hearsay.mechanisms.means.domain import Number
 from hearsay.mechanisms.means.estimate import MeanEstimate
 from hearsay.mechanisms.means.table import Table
-from hearsay.mechanisms.options import Option, choice
+from hearsay.mechanisms.options import Option, choice, integer
 
 _FEW_REPORTS = 10
 _BERNSTEIN = log(2 / 0.05)
@@ -60,6 +60,7 @@ class MeanMechanism(Mechanism):
     OPTIONS = (
         choice("channel", "minimax", ("minimax", *_PUBLISHED), "how a number is hidden; minimax has the least error"),
         Option("table", None, _check_table, "the solved channel of minimax; the canonical survey carries it"),
+        integer("moments", 1, 1, 2, "2: half of the devices tell the square, for the standard deviation as well"),
     )
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.0, "domain": {"kind": "number", "low": -1, "high": 1}},

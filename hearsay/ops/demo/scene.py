@@ -100,6 +100,7 @@ def acts() -> list[Act]:
         ),
         _act("app-use", "power-law", 200_000, ("mean camera", "point camera", "mean games", "point games")),
         _act("new-words", "zipf", 400_000, ("point baba", "point babu", "point bado", "point zuzu")),
+        _act("commute-minutes", "normal", 200_000, ("std", "mean")),
         _habits(400_000),
     ]
 

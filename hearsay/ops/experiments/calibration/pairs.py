@@ -14,12 +14,13 @@ import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.key_value.pairs import Pairs, bins_of
+from hearsay.mechanisms.means.queries import OneSpread
 from hearsay.ops.experiments.calibration.cases import DATA, Counts, crossed, with_others
 from hearsay.ops.experiments.calibration.coverage import TOGETHER_UP_TO, points_at_level
 from hearsay.ops.experiments.calibration.rounds import estimate_after_rounds
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
-KINDS = ("heavy", "rare", "empty", "mean", "range", "quantile")
+KINDS = ("heavy", "rare", "empty", "mean", "std", "range", "quantile")
 PAIRS = with_others(
     (
         *("privkv", "privkv split", "privkv bins", "privkvm", "privkvm+"),
@@ -27,7 +28,7 @@ PAIRS = with_others(
     ),
     "key-value",
 )
-NUMBERS = with_others(("mean", "mean duchi", "mean piecewise", "mean hybrid"), "number")
+NUMBERS = with_others(("mean", "mean duchi", "mean piecewise", "mean hybrid", "mean moments"), "number")
 SIZES = (2, 3, 7, 255, 1000)
 RANKS = np.array([0.1, 0.5, 0.9])
 _BINS = 8
@@ -59,8 +60,8 @@ class PairCase:
         name, *form = self.mechanism.split()
         table: dict[str, Any] = {"mechanism": name, "epsilon": self.epsilon}
         if name == "mean":
-            channel = {"options": {"channel": form[0]}} if form else {}
-            return {**table, **channel, "domain": {"kind": "number", "low": -1, "high": 1}}
+            options = {"moments": 2} if form == ["moments"] else {"channel": form[0]} if form else {}
+            return {**table, "options": options, "domain": {"kind": "number", "low": -1, "high": 1}}
         options = _OPTIONS.get(" ".join(form), {})
         pairs: dict[str, Any] = {
             "kind": "key-value",
@@ -135,6 +136,8 @@ def measure(case: PairCase, runs: int, seed: int) -> Measurement:
         estimate: Any = estimate_after_rounds(mechanism, people, generator)
         if case.mechanism in NUMBERS:
             _tally(result, "mean", runs).add(estimate.mean(), exact.mean().value, _WHOLE)
+            if isinstance(estimate, OneSpread):
+                _tally(result, "std", runs).add(estimate.std(), exact.std().value, (0.0, 1.0))
             continue
         every = np.arange(exact.share.size)
         if every.size <= TOGETHER_UP_TO:

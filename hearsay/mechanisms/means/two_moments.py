@@ -1,0 +1,176 @@
+"""Mean and standard deviation of one number a device: half of the devices tell x, half x^2, by the same channel.
+
+Device    Scale the number to t in -1..1. Draw x or square without looking at it; tell t, or 2 t^2 - 1, by the channel
+          of `mean` with all of epsilon.
+Privacy   Epsilon: the question is independent of the number, and a device reports once.
+Estimate  m, and s = sqrt(q - m^2 + Var m) with q the mean of t^2; in the domain's units.
+Variance  n Var m = 2 V + s^2 and n Var q = 2 V/4 + Var t^2, V the channel's; the last terms since half of the devices
+          is asked. Var s = (Var q + 4 m^2 Var m)/(4 s^2). The interval of s is that of s^2, which is nearly normal.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, isfinite, nan, sqrt
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms.base import State
+from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
+from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
+from hearsay.mechanisms.means.domain import Number
+from hearsay.mechanisms.means.estimate import MeanEstimate
+from hearsay.mechanisms.means.mean import MeanMechanism
+from hearsay.mechanisms.means.queries import OneSpread
+
+_UNIT = Number(-1.0, 1.0)
+
+
+class Moment(NamedTuple):
+    """A number with its standard error and interval; of no reports nothing is known."""
+
+    value: float
+    stderr: float
+    low: float
+    high: float
+
+    def scaled(self, factor: float, start: float = 0.0) -> "Moment":
+        """In other units."""
+        return Moment(start + factor * self.value, factor * self.stderr, *(start + factor * end for end in self[2:]))
+
+
+_UNKNOWN = Moment(nan, nan, nan, nan)
+
+
+@dataclass(frozen=True)
+class MomentsEstimate(MeanEstimate, OneSpread):
+    """Mean and standard deviation, with their errors, in the domain's own units."""
+
+    spread: Moment = _UNKNOWN
+
+    HEADLINE: ClassVar[tuple[str, ...]] = ("mean", "std")
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "estimate": np.array([self.value, self.spread.value]),
+            "stderr": np.array([self.stderr, self.spread.stderr]),
+        }
+
+    def std(self) -> Measured:
+        value, stderr, low, high = (np.array([part]) for part in self.spread)
+        return Measured(value, stderr, low, high)
+
+
+@dataclass(frozen=True)
+class TwoMoments(MeanMechanism):
+    """`mean` with `moments = 2`."""
+
+    ESTIMATE: ClassVar[type[MomentsEstimate]] = MomentsEstimate
+    EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "epsilon": 2.0,
+            "domain": {"kind": "number", "low": 0, "high": 24},
+            "options": {"channel": "hybrid", "moments": 2},
+        },
+    )
+
+    @cached_property
+    def part(self) -> MeanMechanism:
+        """The channel on -1..1, of either question."""
+        options = {name: value for name, value in self.canonical_options().items() if name != "moments"}
+        return MeanMechanism.create(self.epsilon, _UNIT, options)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout.of(Scalar("moment", 2), Scalar("output", len(self.table.outputs)))
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        return {"x/hist": (len(self.table.outputs),), "square/hist": (len(self.table.outputs),)}
+
+    def perturb(self, values: Any, random: Random) -> Reports:
+        kind = smallest_unsigned(len(self.table.outputs))
+
+        def draw(numbers: Floats) -> Reports:
+            moment = random.narrow_below(2, len(numbers)).astype(np.uint8)
+            told = np.where(moment == 0, numbers, 2 * numbers**2 - 1)
+            return {"moment": moment, "output": self.table.draw(told, random).astype(kind)}
+
+        return by_parts(draw, self.domain.scale(self.domain.check(values)))
+
+    def fold(self, state: State, reports: Reports) -> State:
+        for moment, name in enumerate(self.arrays):
+            count_into(state[name], reports["output"][reports["moment"] == moment])
+        return state
+
+    def reports(self, state: State) -> int:
+        return sum(int(state[name].sum()) for name in self.arrays)
+
+    def estimate(self, state: State) -> MomentsEstimate:
+        n, half = self.reports(state), (self.domain.high - self.domain.low) / 2
+        m, q = (self._moment(state[name], n) for name in self.arrays)
+        mean = m.scaled(half, self.domain.low + half)
+        return MomentsEstimate(self.domain, n, mean.value, mean.stderr, mean[2:], _spread(m, q).scaled(half))
+
+    def _moment(self, hist: NDArray[np.int64], n: int) -> Moment:
+        """The mean over all devices, on -1..1, of what half of them tell."""
+        asked = int(hist.sum())
+        if not asked:
+            return Moment(nan, inf, -1.0, 1.0)
+        estimate = self.part.estimate({"hist": hist})
+        # Where outputs show how large numbers are, the error is about those asked; else it has their spread in it.
+        line, square = self.table.variance_line, float(hist @ self.table.values**2 / asked)
+        among = 0.0
+        if line is not None:
+            noise = min(max(line.start + line.slope * square, line.least), line.most)
+            among = min(max(square - noise - estimate.value**2, 0.0), max(1 - estimate.value**2, 0.0))
+        more = among * (1 / asked - 1 / n)
+        low, high = (float(end[0]) for end in estimate.mean().ends())
+        below, above = (sqrt(away**2 + Z95**2 * more) for away in (estimate.value - low, high - estimate.value))
+        stderr = sqrt(estimate.stderr**2 + more)
+        return Moment(estimate.value, stderr, estimate.value - below, estimate.value + above)
+
+    def canonical_options(self) -> dict[str, Any]:
+        return {**super().canonical_options(), "moments": 2}
+
+    def exact(self, values: Any) -> MomentsEstimate:
+        numbers = self.domain.check(values)
+        if not len(numbers):
+            return MomentsEstimate(self.domain, 0, nan, nan)
+        std = float(numbers.std())
+        return MomentsEstimate(self.domain, len(numbers), float(numbers.mean()), 0.0, None, Moment(std, 0.0, std, std))
+
+    def channel(self) -> NDArray[np.float64]:
+        """Rows: the numbers that the table's rows stand for."""
+        squares = 2 * self.table.numbers**2 - 1
+        rows = [np.interp(squares, self.table.numbers, column) for column in self.table.chances.T]
+        return np.concatenate([self.table.chances, np.stack(rows, axis=1)], axis=1) / 2
+
+    def predicted_stderr(self, reports: int) -> dict[str, float]:
+        """`std` for evenly spread numbers, whose s^2 is 1/3 of half the width's square."""
+        half, worst = (self.domain.high - self.domain.low) / 2, 2 * self.table.worst_variance() / max(reports, 1)
+        return {"mean": half * sqrt(worst), "std": half * sqrt(worst / 4 / (4 / 3))}
+
+
+def _spread(m: Moment, q: Moment) -> Moment:
+    """The standard deviation on -1..1 from the means of t and of 2 t^2 - 1.
+
+    The interval's ends are the roots of those of s^2 = q - m^2, recovered from both means' intervals: the distances to
+    their ends, of q and of the squares of m's, are squared and added.
+    """
+    if not (isfinite(m.stderr) and isfinite(q.stderr)):
+        return Moment(nan, inf, 0.0, 1.0)
+    # Means of t lie in -1..1 and variances not below 0, whatever the noise says.
+    mean, least_mean, most_mean = (min(max(each, -1.0), 1.0) for each in (m.value, m.low, m.high))
+    variance, square = max((q.value + 1) / 2 - mean**2, 0.0), mean**2
+    least = 0.0 if least_mean <= 0 <= most_mean else min(least_mean**2, most_mean**2)
+    below = np.hypot((q.value - q.low) / 2, max(least_mean**2, most_mean**2) - square)
+    above = np.hypot((q.high - q.value) / 2, square - least)
+    low, high = (sqrt(max(float(end), 0.0)) for end in (variance - below, variance + above))
+    value = min(max(sqrt(max((q.value + 1) / 2 - m.value**2 + m.stderr**2, 0.0)), low), high)
+    if not low:  # the root is too steep there
+        return Moment(value, (high - low) / (2 * Z95), low, high)
+    return Moment(value, float(np.hypot(q.stderr / 2, 2 * m.value * m.stderr)) / (2 * value), low, high)

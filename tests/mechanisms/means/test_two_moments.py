@@ -1,0 +1,105 @@
+"""`mean` with `moments = 2`: half of the devices tell x, half x^2."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hearsay.mechanisms import build, merge
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.layout import select
+from hearsay.mechanisms.means.two_moments import TwoMoments
+from hearsay.mechanisms.questions import answer, parse_text
+
+MOMENTS = {"mechanism": "mean", "epsilon": 1.0, "options": {"moments": 2}}
+
+
+def survey(low: float = -1.0, high: float = 1.0, **more: Any) -> Any:
+    return build({**MOMENTS, "domain": {"kind": "number", "low": low, "high": high}, **more})
+
+
+def test_the_option_chooses_the_form_and_stays_in_the_canonical_survey() -> None:
+    mechanism = survey()
+    assert isinstance(mechanism, TwoMoments)
+    assert mechanism.canonical_options()["moments"] == 2
+    plain = build({**MOMENTS, "options": {"moments": 1}, "domain": {"kind": "number", "low": -1, "high": 1}})
+    assert "moments" not in plain.canonical_options(), "surveys that were there keep their tags"
+
+
+@pytest.mark.parametrize("channel", ["minimax", "duchi", "piecewise", "hybrid"])
+def test_the_channel_keeps_epsilon_and_devices_draw_from_it(channel: str) -> None:
+    mechanism = survey(options={"moments": 2, "channel": channel})
+    rows = mechanism.channel()
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-12)
+    assert (rows.max(axis=0) <= rows.min(axis=0) * np.exp(1.0) * (1 + 1e-9)).all()
+    outputs, draws = len(mechanism.table.outputs), 100_000
+    for number, row in list(zip(mechanism.listed_values(), rows, strict=True))[:: max(1, len(rows) // 3)]:
+        told = mechanism.perturb(np.full(draws, number), seeded(3))
+        counts = np.bincount(told["moment"].astype(int) * outputs + told["output"], minlength=2 * outputs)
+        kept = row * draws > 20
+        off = (counts - draws * row)[kept] / np.sqrt(draws * row[kept])
+        assert (np.abs(off) < 5.5).all()
+
+
+@pytest.mark.parametrize(("runs", "off"), [(150, 0.07), pytest.param(4_000, 0.01, marks=pytest.mark.slow)])
+def test_errors_are_those_of_the_formulas_and_intervals_hold(runs: int, off: float) -> None:
+    """n Var 7.99 of the mean and (2.0 + 4 m^2 7.99)/(4 s^2) of the standard deviation at epsilon 1, on -1..1."""
+    mechanism, n = survey(), 20_000
+    people = np.clip(np.random.default_rng(1).normal(0.25, 0.25, n), -1, 1)
+    m, s = people.mean(), people.std()
+    expected = sqrt(7.99 / n), sqrt((2.0 + 4 * m**2 * 7.99) / (4 * s**2) / n)
+    random, answers = seeded(2), []
+    for _ in range(runs):
+        estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(people, random)))
+        answers.append([(*found.value, *found.stderr, *(end[0] for end in found.ends())) for found in
+                        (estimate.mean(), estimate.std())])  # fmt: skip
+    found = np.array(answers)
+    for place, truth in enumerate((m, s)):
+        value, stderr, low, high = found[:, place].T
+        assert np.median(stderr) == pytest.approx(expected[place], rel=0.05)
+        assert value.std() == pytest.approx(expected[place], rel=3.5 / sqrt(2 * runs) + 0.03)
+        assert abs(((low <= truth) & (truth <= high)).mean() - 0.95) < off
+
+
+def test_answers_are_in_the_domains_units() -> None:
+    mechanism = survey(0, 24, epsilon=4.0)
+    people = np.random.default_rng(1).normal(7.0, 1.5, 200_000).clip(0, 24)
+    estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(people, seeded(1))))
+    exact = mechanism.exact(people)
+    for question, truth in (("mean", people.mean()), ("std", people.std())):
+        (found,) = answer(parse_text(question), estimate)
+        assert abs(found.value - truth) < 5 * found.stderr < 0.6
+        assert found.low < found.value < found.high
+        (true,) = answer(parse_text(question), exact)
+        assert (true.value, true.stderr) == (pytest.approx(truth), 0.0)
+    with pytest.raises(QueryError, match="count does not apply to std"):
+        answer(parse_text("std"), estimate, count=True)
+
+
+def test_one_moment_has_no_standard_deviation_and_says_which_option_has() -> None:
+    plain: Any = build({**MOMENTS, "options": {}, "domain": {"kind": "number", "low": -1, "high": 1}})
+    estimate = plain.exact(np.zeros(5))
+    with pytest.raises(QueryError, match=r"options.moments = 2"):
+        answer(parse_text("std"), estimate)
+
+
+def test_what_one_half_did_not_report_is_unknown() -> None:
+    mechanism = survey()
+    only_squares = {"moment": np.ones(50, dtype=np.uint8), "output": np.zeros(50, dtype=np.uint8)}
+    estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), only_squares))
+    for question in ("mean", "std"):
+        (found,) = answer(parse_text(question), estimate)
+        assert (found.value, found.stderr) == (None, None)
+
+
+def test_folding_parts_equals_folding_all() -> None:
+    mechanism = survey()
+    reports = mechanism.perturb(np.linspace(-1, 1, 999), seeded(4))
+    whole, parts = mechanism.fold(mechanism.empty(), reports), mechanism.empty()
+    for part in np.array_split(np.arange(999), 5):
+        merge(parts, mechanism.fold(mechanism.empty(), select(reports, part)))
+    assert mechanism.reports(whole) == 999
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, parts[name])
