@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
@@ -24,6 +24,7 @@ from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import directory as snapshot
 from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.snapshots.content import Content
+from hearsay.estimator.snapshots.newest import Newest
 from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -47,6 +48,7 @@ class Pass:
     purged: int = 0
     failed: int = 0
     duration_s: float = 0.0  # of what was materialised
+    changed: list[Newest] = field(default_factory=list)  # the snapshots it made
 
 
 class Materialiser:
@@ -141,6 +143,7 @@ class Materialiser:
         result.merged += compaction.merged
         current = Live(total, window.name, lambda: final)
         self._publish(seen, current.content())
+        result.changed.append(Newest.of(current.content()))
         if compaction.merged == compaction.due:  # else look again, though nothing changes: CUT may wait for a merge
             progress.published = current.version
         result.materialised += 1

@@ -106,6 +106,20 @@ def answer(
     return [narrow.together_with(same, z) for narrow, same in zip(answers, wide, strict=True)]
 
 
+SHARE, OWN = "share", "own"
+
+
+def unit_of(text: str, estimate: Estimate) -> str:
+    """Whether answers to a question are shares of the reports, or in a unit of their own."""
+    return OWN if query_for(parse_text(text), estimate).OWN_UNIT else SHARE
+
+
+def answerable(estimate: Estimate) -> list[type[Query]]:
+    """Every kind of query that this estimate answers, in the catalogue's order."""
+    suited = (query for _, query in _every() if isinstance(estimate, query.NEEDS))
+    return [query for query in dict.fromkeys(suited) if query.unsuited(estimate.domain) is None]
+
+
 def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:
     """The few answers that every snapshot and every scrape shows, with the survey's post-processing."""
     answers = []

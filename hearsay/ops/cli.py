@@ -28,7 +28,10 @@ COMMANDS = {
     "key": ("hearsay.ops.commands.key", "Add, list, revoke and rotate keys of the gateway."),
     "collect": ("hearsay.ops.commands.collect", "Cut streams into ranges and hand them to the workers."),
     "work": ("hearsay.ops.commands.work", "Keep workers running that fold ranges of reports."),
-    "estimate": ("hearsay.ops.commands.estimate", "Materialise estimates, write snapshots, serve metrics and the API."),
+    "estimate": (
+        "hearsay.ops.commands.estimate",
+        "Materialise estimates, write snapshots, serve the page, metrics and the API.",
+    ),
     "query": ("hearsay.ops.commands.query", "Ask a live survey or a snapshot."),
     "snapshot": ("hearsay.ops.commands.snapshot", "Write a snapshot of a live survey now."),
     "status": ("hearsay.ops.commands.status", "Show what came in, what was folded, what waits and what is stalled."),

@@ -106,6 +106,14 @@ TABLE = (
     Setting("port", "8787", "The port that the estimator's API and metrics listen on.", port, roles=(ESTIMATOR,)),
     *GATEWAY_TABLE,
     Setting(
+        "public_host",
+        "",
+        "Further names by which browsers reach the page, separated by commas; requests for other names are refused.",
+        str,
+        otherwise="none: addresses, localhost and the machine's name",
+        roles=(ESTIMATOR,),
+    ),
+    Setting(
         "dead_letter_payload",
         "no",
         "Keep the payload of rejected entries in dead letters. A broken device may have sent its raw value.",
@@ -151,6 +159,7 @@ class Settings:
     gateway_key_rate: float
     gateway_certificate: Path | None
     gateway_private_key: Path | None
+    public_host: str
     dead_letter_payload: bool
     log_level: str
     # Whether a server was named; then the embedded one is not started.
@@ -166,6 +175,7 @@ class Settings:
         if values["queue_url"] is None:
             values["queue_url"] = values["redis_url"]
         values["plugins"] = values["plugins"] or ""
+        values["public_host"] = values["public_host"] or ""
         return cls(**values, own_server=own_server)
 
     def part(self, kind: type[Part]) -> Part:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -24,13 +25,13 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def estimator(registry: Registry, root: Path, period_s: float = 0.05) -> Iterator[httpx.Client]:
+def estimator(registry: Registry, root: Path, period_s: float = 0.05, **how: Any) -> Iterator[httpx.Client]:
     """An HTTP client of an estimator that is ready, which stops in good order at the end."""
     stop, port = threading.Event(), free_port()
     thread = threading.Thread(
         target=serve,
         args=(registry, stop),
-        kwargs={"root": root, "period_s": period_s, "host": "127.0.0.1", "port": port},
+        kwargs={"root": root, "period_s": period_s, "host": "127.0.0.1", "port": port, **how},
     )
     thread.start()
     try:

@@ -19,7 +19,8 @@ from hearsay.collector.health.loop import Health
 from hearsay.collector.http.server import HttpServer
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.estimator.serving.api import PARAMETERS, create_app
+from hearsay.estimator.serving.answers import PARAMETERS
+from hearsay.estimator.serving.api import create_app
 from hearsay.mechanisms.catalogue import QUERIES
 from hearsay.workers.context import Context, set_current
 from tests.estimator.surveys import deliver
@@ -142,7 +143,7 @@ def request(random: Random) -> bytes:
     if random.random() < 0.1:
         path = quote(damaged_text(random, path)[:4_000], safe="/?=&%+")
     method = random.choice(("GET", "GET", "GET", "GET", "HEAD", "POST", "OPTIONS", "get", "PUT", "TRACE", "X" * 20))
-    headers = ["Host: a", *(random.choice(_HEADERS) for _ in range(random.choice((0, 0, 0, 0, 1, 2))))]
+    headers = ["Host: [::1]", *(random.choice(_HEADERS) for _ in range(random.choice((0, 0, 0, 0, 1, 2))))]
     if random.random() < 0.01:
         headers += ["A: b"] * 300
     version = random.choice(("HTTP/1.1",) * 12 + ("HTTP/1.0", "HTTP/2.0", "HTTP/9", "", "RTSP/1.0"))
@@ -208,7 +209,9 @@ def run(tally: Tally, seed: int, cases: int, client: redis.Redis, prefix: str) -
         line = Line(port)
         for name, questions in QUESTIONS.items():  # imports what answers need
             for question in questions:
-                line.ask(f"GET /api/surveys/{name}/query?q={quote_plus(question)} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+                line.ask(
+                    f"GET /api/surveys/{name}/query?q={quote_plus(question)} HTTP/1.1\r\nHost: [::1]\r\n\r\n".encode()
+                )
         for _ in range(cases):
             octets = request(random)
 

@@ -12,6 +12,7 @@ class Health:
     def __init__(self, trouble: str = "the first pass is not done yet") -> None:
         self._lock = threading.Lock()
         self._last_turn = time.monotonic()
+        self._last_pass = time.monotonic()
         self._trouble: str | None = trouble
 
     def turn(self) -> None:
@@ -23,6 +24,7 @@ class Health:
         """A pass over the surveys went well."""
         with self._lock:
             self._trouble = None
+            self._last_pass = time.monotonic()
 
     def troubled(self, reason: str) -> None:
         """No pass is possible now."""
@@ -33,6 +35,11 @@ class Health:
         """Whether the loop still turns."""
         with self._lock:
             return time.monotonic() - self._last_turn < STUCK_AFTER_S
+
+    def since_pass_s(self) -> float:
+        """How long ago the last pass was done; before the first, how long the process runs."""
+        with self._lock:
+            return time.monotonic() - self._last_pass
 
     def trouble(self) -> str | None:
         """Why there is nothing to be served now; None: ready."""

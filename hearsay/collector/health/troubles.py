@@ -29,11 +29,11 @@ class Trouble:
     holds_up: bool
 
 
-def troubles(registry: Registry) -> list[Trouble]:
-    """Every trouble, those that hold reports up first."""
+def troubles(registry: Registry, surveys: list[SurveyLook] | None = None) -> list[Trouble]:
+    """Every trouble, those that hold reports up first; `surveys`: a look at all of them, where there is one."""
     present = roles(registry)
     every = [*_of_server(registry.node.condition()), *_complaints(registry)]
-    surveys = look_at(registry.list())
+    surveys = look_at(registry.list()) if surveys is None else surveys
     every += [trouble for seen in surveys for trouble in _of_survey(seen, present)]
     if surveys:
         every += [

@@ -27,6 +27,7 @@ START_TIMEOUT_S, STOP_TIMEOUT_S = 10.0, 3.0  # honcho kills what is left five se
 MOST_CONNECTIONS = 512
 FILES_EACH = 4  # connections take a quarter of the files that the process may open: snapshots need some too
 REQUEST_S = 10.0  # to send a whole request's head; also how often connections are looked at
+STREAM = "hearsay.stream"  # in a request's scope: its response goes on for as long as the client takes it
 RESPONSE_S = 60.0  # for a request, from its head to the last byte that the client takes
 HEAD_BYTES = 64 * 1024  # a request's line and headers
 EVICTED_SHARE = 0.25  # of the idle connections, where there are too many: all at once, so that the search pays
@@ -98,6 +99,8 @@ class Bounded(HttpToolsProtocol):
         request = self.cycle
         self._looks = self._looks + 1 if request is self._watched else 0
         busy = request is not None and not request.response_complete
+        if busy and request.scope.get(STREAM) and not self.flow.write_paused:
+            self._looks = 0
         if request is self._watched and (not busy or self._looks * REQUEST_S >= RESPONSE_S):
             self.transport.abort()
             return

@@ -7,16 +7,21 @@
 /api/surveys/{name}/windows
 /api/surveys/{name}/snapshots/{window}
 /api/surveys/{name}/query?q=range+3+9&window=last:2&count=1
-/api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1
+/api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1&format=csv
+/api/surveys/{name}/series?q=range+3+9&windows=20
+/api/overview  /api/events
+/  /surveys/{name}
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -27,26 +32,38 @@ from hearsay.collector.http.checks import health_routes
 from hearsay.collector.http.problems import Problem, handlers
 from hearsay.collector.offers import open_offer
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
-from hearsay.collector.survey.windows import ALL
 from hearsay.estimator.readings import Readings
+from hearsay.estimator.serving.answers import Answers, tagged
+from hearsay.estimator.serving.detail import Details
+from hearsay.estimator.serving.events import Feed
 from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.estimator.serving.overview import Overview
+from hearsay.estimator.serving.page.guard import Guard
+from hearsay.estimator.serving.page.site import page_routes
+from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.snapshots import in_redis as published
-from hearsay.estimator.waiting import with_waiting
-from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import secure
-from hearsay.mechanisms.queries.answer import tables
-from hearsay.mechanisms.questions import answer, check_reports, parse_text
 
-PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous")
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
-ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
+COMPRESSED_BYTES = 2_048  # what is shorter is sent as it is
 
 
 def create_app(
-    registry: Registry, health: Health, failures: Mapping[str, int], readings: Readings | None = None
+    registry: Registry,
+    health: Health,
+    failures: Mapping[str, int],
+    readings: Readings | None = None,
+    *,
+    overview: Overview | None = None,
+    feed: Feed | None = None,
+    truth: Truth | None = None,
+    public_hosts: Sequence[str] = (),
 ) -> Starlette:
     """The application. It looks at the server at every request; `readings` are those of the estimator's pass."""
-    interface = Interface(registry, health, failures, Readings() if readings is None else readings)
+    readings = Readings() if readings is None else readings
+    overview = Overview(registry, health, {}, 1.0) if overview is None else overview
+    feed = Feed(overview.document) if feed is None else feed
+    interface, answers = Interface(registry, health, failures, readings), Answers(registry, readings, truth)
     survey = "/api/surveys/{name}"
     routes: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
         "/metrics": interface.metrics,
@@ -55,12 +72,20 @@ def create_app(
         f"{survey}/round": interface.round,
         f"{survey}/windows": interface.windows,
         f"{survey}/snapshots/{{window}}": interface.snapshot,
-        f"{survey}/query": interface.query,
+        f"{survey}/query": answers.query,
+        f"{survey}/series": answers.series,
+        "/api/overview": lambda request: tagged(overview.document(), request),
+        "/api/events": feed.respond,
     }
     return Starlette(
         routes=[
             *(Route(path, endpoint) for path, endpoint in routes.items()),
+            *page_routes(),
             *health_routes(health.alive, interface.trouble, interface.troubles_of_surveys),
+        ],
+        middleware=[
+            Middleware(Guard, public_hosts=public_hosts),
+            Middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=5),
         ],
         exception_handlers=handlers(),
     )
@@ -71,6 +96,7 @@ class Interface:
 
     def __init__(self, registry: Registry, health: Health, failures: Mapping[str, int], readings: Readings) -> None:
         self._registry, self._health, self._readings = registry, health, readings
+        self._details = Details(readings)
         self._metrics = CollectorRegistry(auto_describe=False)
         self._metrics.register(PipelineMetrics(registry, failures))
 
@@ -100,6 +126,7 @@ class Interface:
                 "reason": survey.reason,
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
                 "status": [asdict(look.status) for look in seen.shards],
+                **self._details.of(seen),
             }
         )
 
@@ -129,42 +156,6 @@ class Interface:
             raise Problem(404, "no-snapshot", f"survey {registered.survey.name} has no snapshot of window {window}")
         return JSONResponse(document)
 
-    def query(self, request: Request) -> Response:
-        registered = self._get(request)
-        parameters = request.query_params
-        for name in parameters:
-            if name not in PARAMETERS:
-                raise QueryError(f"parameter must be one of {', '.join(PARAMETERS)}, got {name!r}")
-        question = parse_text(parameters.get("q", ""))
-        window = parameters.get("window", ALL)
-        count, simultaneous = (_flag(name, parameters.get(name, "0")) for name in ("count", "simultaneous"))
-        seen = registered.look()
-        try:
-            current = self._readings.live(registered, window, seen)
-            check_reports(current.sum.reports, registered.survey.minimum_reports)
-        except QueryError as refusal:
-            raise with_waiting(refusal, seen.waiting_reports) from None
-        answers = answer(
-            question,
-            current.estimate(),
-            minimum_reports=registered.survey.minimum_reports,
-            count=count,
-            limit=ANSWERS_LIMIT,
-            postprocess=parameters.get("postprocess"),
-            default=registered.survey.postprocess,
-            simultaneous=simultaneous,
-        )
-        return JSONResponse(
-            {
-                "survey": registered.survey.name,
-                "window": window,
-                "reports": current.sum.reports,
-                "waiting": seen.waiting_reports,
-                "left_out": current.left_out,
-                "answers": tables(answers),
-            }
-        )
-
     def _get(self, request: Request) -> Registered:
         return self._registry.get(request.path_params["name"])
 
@@ -187,9 +178,3 @@ def _summary(seen: SurveyLook) -> dict[str, Any]:
 def _names(seen: SurveyLook) -> list[str]:
     """The windows that hold something, oldest first."""
     return [window.name for window in seen.windows]
-
-
-def _flag(name: str, text: str) -> bool:
-    if text not in ("0", "1", "false", "true"):
-        raise QueryError(f"{name} must be 0 or 1, got {text!r}")
-    return text in ("1", "true")

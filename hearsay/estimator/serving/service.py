@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,28 +17,68 @@ from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.api import create_app
+from hearsay.estimator.serving.events import Feed
+from hearsay.estimator.serving.overview import Overview
+from hearsay.estimator.serving.page.truth import Truth
+from hearsay.estimator.snapshots.newest import Newest
 
 _LOG = logging.getLogger("hearsay.estimator")
 ERROR_PAUSE_S = 0.5
 
 
-def serve(registry: Registry, stop: threading.Event, *, root: Path, period_s: float, host: str, port: int) -> None:
+def serve(
+    registry: Registry,
+    stop: threading.Event,
+    *,
+    root: Path,
+    period_s: float,
+    host: str,
+    port: int,
+    truth: Path | None = None,
+    public_hosts: Sequence[str] = (),
+) -> None:
     """Run until `stop` is set. A server that goes away is waited for; a port that is taken is a ServeError."""
-    health = Health()
+    health, newest = Health(), dict[str, Newest]()
     materialiser = Materialiser(registry, root)
-    with HttpServer(create_app(registry, health, materialiser.failures, materialiser.readings), host, port):
-        loop(materialiser, health, stop, period_s)
+    overview = Overview(registry, health, newest, period_s)
+    feed = Feed(overview.document)
+    app = create_app(
+        registry,
+        health,
+        materialiser.failures,
+        materialiser.readings,
+        overview=overview,
+        feed=feed,
+        truth=None if truth is None else Truth(truth),
+        public_hosts=public_hosts,
+    )
+
+    def passed(done: Pass) -> None:
+        newest.update({each.survey: each for each in done.changed})
+        feed.passed(each.table() for each in done.changed)
+
+    with HttpServer(app, host, port):
+        loop(materialiser, health, stop, period_s, passed)
+        feed.close()
 
 
-def loop(materialiser: Materialiser, health: Health, stop: threading.Event, period_s: float) -> None:
-    """One pass after the other, started `period_s` apart."""
+def loop(
+    materialiser: Materialiser,
+    health: Health,
+    stop: threading.Event,
+    period_s: float,
+    passed: Callable[[Pass], None] = lambda done: None,
+) -> None:
+    """One pass after the other, started `period_s` apart; `passed` hears of each."""
     heartbeat = Heartbeat(materialiser.registry, ESTIMATOR.name)
     while not stop.is_set():
         started = time.monotonic()
         try:
             heartbeat.beat()
-            _log(materialiser.run_once(), time.monotonic() - started)
+            done = materialiser.run_once()
+            _log(done, time.monotonic() - started)
             health.passed()
+            passed(done)
             pause_s = period_s
         except redis.exceptions.RedisError as error:
             _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
@@ -63,4 +104,5 @@ def _wait(heartbeat: Heartbeat, health: Health, stop: threading.Event, until: fl
 
 def _log(done: Pass, duration_s: float) -> None:
     if done.materialised or done.merged or done.purged or done.failed:
-        _LOG.debug("pass", extra={**vars(done), "duration_s": round(duration_s, 4)})
+        counts = {name: number for name, number in vars(done).items() if isinstance(number, int)}
+        _LOG.debug("pass", extra={**counts, "duration_s": round(duration_s, 4)})

@@ -17,12 +17,17 @@ from hearsay.ops.terminal.stopping import stopping
 
 
 @click.command()
+@click.option(
+    "--truth",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A directory with what simulated people really held, drawn as a thin line; for demonstrations.",
+)
 @uses_of(ESTIMATOR)
-def command(settings: Settings) -> None:
-    """Materialise estimates, write snapshots, serve metrics and the API.
+def command(settings: Settings, truth: Path | None) -> None:
+    """Materialise estimates, write snapshots, serve the page, metrics and the API.
 
-    Serves /metrics, /healthz, /readyz and /api/surveys. Snapshots are written to the data directory and, shortened, to
-    Redis. Two estimators are harmless: the newer snapshot wins.
+    Serves the page at /, /metrics, /healthz, /readyz and /api/surveys. Snapshots are written to the data directory and,
+    shortened, to Redis. Two estimators are harmless: the newer snapshot wins.
     """
     logs.configure(ESTIMATOR.name, settings.log_level)
     _check_writable(settings.snapshots_dir)
@@ -38,6 +43,8 @@ def command(settings: Settings) -> None:
             period_s=settings.period_s,
             host=settings.host,
             port=settings.port,
+            truth=truth,
+            public_hosts=settings.public_host.split(","),
         )
 
 

@@ -15,7 +15,7 @@ from hearsay.collector.http import server
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.readings import Readings
-from hearsay.estimator.serving import api
+from hearsay.estimator.serving import answers
 from hearsay.estimator.snapshots import directory as snapshot
 from tests.estimator.running import estimator
 from tests.estimator.surveys import colours, deliver
@@ -75,7 +75,7 @@ def answered(http: httpx.Client) -> bool:
     with socket.create_connection((http.base_url.host, http.base_url.port or 0)) as connection:
         connection.settimeout(5.0)
         try:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
             return connection.recv(1_000).startswith(b"HTTP/1.1 200")
         except ConnectionError:
             return False
@@ -85,7 +85,7 @@ def test_a_client_that_takes_nothing_is_let_go(running: httpx.Client, monkeypatc
     monkeypatch.setattr(server, "REQUEST_S", 0.2)
     with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as slow:
         slow.settimeout(10.0)
-        slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n")  # and never the rest
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: [::1]\r\n")  # and never the rest
         assert slow.recv(1_000) == b""
 
 
@@ -124,7 +124,7 @@ def test_no_query_goes_past_the_limit_of_answers(
 ) -> None:
     table = {"name": "wide", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 1_000}}
     deliver(registry.add(parse(table)), 500)
-    monkeypatch.setattr(api, "ANSWERS_LIMIT", 100)
+    monkeypatch.setattr(answers, "ANSWERS_LIMIT", 100)
     for question in ("top 101", "top 999999999", "frequencies"):
         refused = running.get("/api/surveys/wide/query", params={"q": question})
         assert refused.status_code == 400
@@ -136,10 +136,10 @@ def test_a_body_that_breaks_after_the_answer_leaves_no_traceback(
     running: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer does not wait for the body; what is wrong with that has no answer any more."""
-    for body in (b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", b"\x00" * 10, b"zz\r\nhello"):
+    for body in (b"GET /healthz HTTP/1.1\r\nHost: [::1]\r\n\r\n", b"\x00" * 10, b"zz\r\nhello"):
         with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as connection:
             connection.settimeout(5.0)
-            connection.sendall(b"POST /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.sendall(b"POST /healthz HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n")
             assert connection.recv(1_000).startswith(b"HTTP/1.1 405")
             connection.sendall(body)
             connection.shutdown(socket.SHUT_WR)
@@ -165,8 +165,8 @@ def test_a_body_that_breaks_before_the_answer_leaves_no_traceback(
     monkeypatch.setattr(Readings, "live", waiting)
     with socket.create_connection((running.base_url.host, running.base_url.port or 0)) as connection:
         connection.settimeout(5.0)
-        head = b"GET /api/surveys/colours/query?q=frequencies HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-        connection.sendall(head)
+        head = b"GET /api/surveys/colours/query?q=frequencies HTTP/1.1\r\nHost: [::1]\r\n"
+        connection.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
         assert inside.wait(10)
         connection.sendall(b"zz\r\nhello")
         with suppress(ConnectionError):

@@ -1,0 +1,114 @@
+"""All surveys at a glance: one document for every viewer, made at most once a second, and only where somebody looks."""
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import redis
+
+from hearsay.collector.health.loop import Health
+from hearsay.collector.health.troubles import Trouble, troubles
+from hearsay.collector.heartbeats import alive
+from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.snapshots.newest import Newest
+
+AT_MOST_EVERY_S = 1.0
+STALE_PASSES = 3  # periods without a pass after which answers are called stale
+
+
+class Overview:
+    """Makes the document; every viewer within a second gets the same bytes."""
+
+    def __init__(self, registry: Registry, health: Health, newest: Mapping[str, Newest], period_s: float) -> None:
+        self._registry, self._health, self._newest = registry, health, newest
+        self._stale_s = STALE_PASSES * max(period_s, AT_MOST_EVERY_S)
+        self._lock = threading.Lock()
+        self._made_at = -AT_MOST_EVERY_S
+        self._bytes = b""
+        self._folded: dict[str, tuple[float, int]] = {}  # by survey: when, and how many reports, at the last look
+        self._others: dict[str, Newest] = {}  # by survey: snapshots of other processes
+
+    def document(self) -> bytes:
+        """The overview as JSON, at most a second old."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._made_at >= AT_MOST_EVERY_S:
+                self._bytes = json.dumps(self._make(now), allow_nan=False).encode()
+                self._made_at = time.monotonic()
+            return self._bytes
+
+    def _make(self, now: float) -> dict[str, Any]:
+        surveys = look_at(self._registry.list())
+        listed = troubles(self._registry, surveys)
+        rows = [self._row(seen, listed, now) for seen in surveys]
+        self._folded = {seen.survey.name: (now, _folded(seen)) for seen in surveys}
+        return {
+            "surveys": rows,
+            "processes": [process._asdict() for process in alive(self._registry)],
+            "troubles": [trouble.words for trouble in listed],
+        }
+
+    def _row(self, seen: SurveyLook, listed: list[Trouble], now: float) -> dict[str, Any]:
+        survey, folded, newest = seen.survey, _folded(seen), self._newest_of(seen)
+        own = [trouble for trouble in listed if trouble.survey in (survey.name, None) and trouble.holds_up]
+        earlier = self._folded.get(survey.name)
+        reports = self._reports(seen)
+        return {
+            "name": survey.name,
+            "kind": survey.mechanism.domain.kind,
+            "mechanism": survey.mechanism.ID,
+            "epsilon": survey.epsilon,
+            "reports": folded,
+            "rate": None if earlier is None else max(folded - earlier[1], 0) / max(now - earlier[0], 1e-3),
+            "waiting": seen.waiting_reports,
+            "waiting_age_s": max((look.status.backlog_age_s for look in seen.shards), default=0.0),
+            "rejected": sum(look.totals.rejected.reports for look in seen.shards),
+            "window": seen.windows[-1].name if seen.windows else None,
+            "status": None if newest is None else newest.status,
+            "age_s": None if newest is None else max((datetime.now(UTC) - newest.generated_at).total_seconds(), 0.0),
+            "state": self._state(reports, survey.minimum_reports, bool(own)),
+            "headline": None if newest is None else newest.headline,
+            "troubles": [trouble.words for trouble in own],
+        }
+
+    def _reports(self, seen: SurveyLook) -> int:
+        """Of all windows that are kept: what `all` answers from."""
+        return sum(each.get("folded", 0) for counters in seen.counted.values() for each in counters)
+
+    def _state(self, reports: int, minimum_reports: int, held_up: bool) -> str:
+        if self._health.since_pass_s() > self._stale_s:
+            return "stale"
+        if held_up:
+            return "still"
+        if not reports:
+            return "none"
+        return "few" if reports < minimum_reports else "live"
+
+    def _newest_of(self, seen: SurveyLook) -> Newest | None:
+        """What this process published last; after a restart, or beside another estimator, what stands in Redis."""
+        name = seen.survey.name
+        own, other = self._newest.get(name), self._others.get(name)
+        if not seen.windows:
+            return None
+        window = seen.windows[-1]
+        version = seen.shards[0].at(window).snapshot_version
+        for known in (own, other):
+            if known is not None and known.window == window.name and known.version >= (version or 0):
+                return known
+        try:
+            document = published.get(seen.registered, window.name)
+        except redis.exceptions.RedisError:
+            return own
+        if document is None:
+            return own
+        self._others[name] = Newest.stored(document)
+        return self._others[name]
+
+
+def _folded(seen: SurveyLook) -> int:
+    """Reports ever folded, windows that were purged included: a rate must not fall below 0 when one goes."""
+    return sum(look.totals.folded for look in seen.shards)

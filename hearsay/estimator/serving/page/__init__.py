@@ -1,0 +1,1 @@
+"""The page: files that the browser gets, and who may read them."""

@@ -1,0 +1,56 @@
+// One row per label: a bar from 0, its interval as a line and in words. A row's button asks for that label.
+
+import { el, repeat, set, svg, text } from "../dom.js";
+import { interval, name, quoted } from "../words.js";
+import { figure, table } from "./frame.js";
+
+const WIDE = 300;
+const TALL = 18;
+
+/** A small drawing of one value between `low` and `high` of the axis. */
+export function barCell() {
+  return svg("svg", { class: "bar", viewBox: `0 0 ${WIDE} ${TALL}`, "aria-hidden": "true" },
+    svg("line", { class: "zero", y1: 0, y2: TALL }), svg("rect", { y: 3, height: TALL - 6 }), svg("line", { class: "band", y1: TALL / 2, y2: TALL / 2 }));
+}
+
+export function drawBar(node, answer, low, high) {
+  const x = (value) => ((Math.min(Math.max(value, low), high) - low) / (high - low || 1)) * WIDE;
+  const zero = x(0);
+  const [line, bar, band] = node.children;
+  const value = answer.value ?? 0;
+  set(line, { x1: zero, x2: zero });
+  set(bar, { x: Math.min(zero, x(value)), width: Math.abs(x(value) - zero), class: answer.low > 0 || answer.high < 0 ? null : "pale" });
+  set(band, { x1: x(answer.low ?? value), x2: x(answer.high ?? value) });
+}
+
+export function bars(view, page) {
+  const parts = figure("bars", view.title, 1);
+  parts.drawing.remove();
+  const body = el("tbody");
+  const rows = el("table", { class: "bars" }, el("thead", {}, el("tr", {}, ...["value", "share", "95% interval"].map((words) => el("th", { scope: "col" }, words)))), body);
+  parts.node.insertBefore(el("div", { class: "scroll" }, rows), parts.note);
+
+  function update(document) {
+    const answers = document.answers;
+    const most = Math.max(...answers.map((answer) => Math.max(answer.high ?? answer.value, answer.value ?? 0)), 1e-9);
+    const least = Math.min(0, ...answers.map((answer) => answer.value ?? 0));
+    repeat(body, answers, makeRow, (row, answer) => {
+      const button = row.firstChild.firstChild;
+      text(button, name(answer));
+      button.onclick = () => page.ask(`point ${words(answer)}`);
+      drawBar(row.children[1].firstChild, answer, least, most);
+      text(row.children[2], interval(answer, "share"));
+    });
+    text(parts.note, "Shares that cannot be told from 0 are paler.");
+    table(parts, ["value", "share (95% interval)"], answers.map((answer) => [name(answer), interval(answer, "share")]));
+  }
+  return { node: parts.node, update, controls: parts.controls };
+}
+
+function makeRow() {
+  return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "label" })), el("td", {}, barCell()), el("td"));
+}
+
+function words(answer) {
+  return answer.cell ? Object.values(answer.cell).map(quoted).join(" ") : quoted(answer.item);
+}

@@ -1,0 +1,64 @@
+// All surveys in one table, kept up to date by the stream.
+
+import { root } from "./api.js";
+import { el, repeat, set, show, text } from "./dom.js";
+import { ago, interval, whole } from "./words.js";
+
+const COLUMNS = ["survey", "state", "reports", "per second", "waiting", "mechanism", "newest answer"];
+const MOST_ROWS = 500; // more are found by searching
+
+export function overview(main) {
+  const search = el("input", { type: "search", "aria-label": "Search surveys", placeholder: "Search surveys", oninput: () => draw() });
+  const body = el("tbody");
+  const count = el("p", { class: "note", role: "status" });
+  const troubles = el("ul", { class: "troubles" });
+  const empty = el("p", {}, "No survey yet. Add one with ", el("code", {}, "hearsay survey add FILE.toml"), ".");
+  const table = el("table", { class: "surveys" }, el("thead", {}, el("tr", {}, ...COLUMNS.map((words) => el("th", { scope: "col" }, words)))), body);
+  main.append(el("h1", {}, "Surveys"), troubles, search, count, empty, el("div", { class: "scroll" }, table));
+  let seen = { surveys: [], troubles: [] };
+
+  function draw() {
+    const wanted = search.value.trim().toLowerCase();
+    const all = seen.surveys.filter((survey) => survey.name.toLowerCase().includes(wanted));
+    const shown = all.slice(0, MOST_ROWS);
+    show(empty, seen.surveys.length === 0);
+    show(table, seen.surveys.length > 0);
+    show(search, seen.surveys.length > 8);
+    text(count, all.length > shown.length ? `${shown.length} of ${all.length} shown: search for the others` : "");
+    repeat(body, shown, makeRow, (row, survey) => {
+      const link = row.children[0].firstChild;
+      set(link, { href: `${root}surveys/${encodeURIComponent(survey.name)}` });
+      text(link, survey.name);
+      set(row.children[1].firstChild, { class: `state ${survey.state}` });
+      text(row.children[1].firstChild, stateWords(survey));
+      text(row.children[2], whole(survey.reports));
+      text(row.children[3], survey.rate === null ? "" : whole(survey.rate));
+      text(row.children[4], survey.waiting ? `${whole(survey.waiting)}` : "");
+      text(row.children[5], `${survey.mechanism}, epsilon ${survey.epsilon}`);
+      text(row.children[6], headline(survey));
+    });
+    repeat(troubles, seen.troubles, () => el("li"), (item, trouble) => text(item, trouble));
+  }
+
+  return {
+    update(document) {
+      seen = document;
+      const reports = document.surveys.reduce((total, survey) => total + survey.reports, 0);
+      draw();
+      set(main, { "data-ready": true, "data-reports": reports, "data-state": reports ? "live" : "none" });
+    },
+  };
+}
+
+function makeRow() {
+  return el("tr", {}, el("th", { scope: "row" }, el("a")), el("td", {}, el("span")), ...COLUMNS.slice(2).map(() => el("td")));
+}
+
+function stateWords(survey) {
+  return survey.age_s === null || survey.age_s === undefined ? survey.state : `${survey.state}, ${ago(survey.age_s)}`;
+}
+
+function headline(survey) {
+  const answer = survey.headline;
+  return answer ? `${answer.query}: ${interval(answer, answer.unit)}` : "";
+}

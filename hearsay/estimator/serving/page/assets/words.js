@@ -1,0 +1,85 @@
+// Numbers and times as people read them. What is exact stands in data attributes, unrounded.
+
+const UNKNOWN = "unknown";
+
+/** So many digits that the interval's half width has two. */
+function decimals(half) {
+  if (!(half > 0)) return 4;
+  return Math.min(Math.max(1 - Math.floor(Math.log10(half)), 0), 10);
+}
+
+/** A share as a percentage, with as many digits as its interval supports. */
+export function percent(value, half) {
+  if (value === null || value === undefined) return UNKNOWN;
+  return `${(100 * value).toFixed(decimals(100 * half))}%`;
+}
+
+/** A number in its own unit. */
+export function plain(value, half = 0) {
+  if (value === null || value === undefined) return UNKNOWN;
+  if (Number.isInteger(value) && !(half > 0)) return value.toLocaleString("en");
+  return Number(value.toFixed(decimals(half))).toLocaleString("en", { maximumFractionDigits: 10 });
+}
+
+export function whole(value) {
+  return value === null || value === undefined ? UNKNOWN : Math.round(value).toLocaleString("en");
+}
+
+/** An answer in words: value and interval. `unit` is "share" or "own". */
+export function interval(answer, unit) {
+  const half = halfWidth(answer);
+  const write = unit === "share" ? percent : plain;
+  if (answer.value === null) return UNKNOWN;
+  if (answer.low === null || answer.high === null) return write(answer.value, half);
+  return `${write(answer.value, half)} (${write(answer.low, half)} to ${write(answer.high, half)})`;
+}
+
+export function halfWidth(answer) {
+  return answer.low === null || answer.high === null ? 0 : (answer.high - answer.low) / 2;
+}
+
+/** What an answer is about, in one line. */
+export function name(answer) {
+  if (answer.cell) return Object.entries(answer.cell).map(([key, value]) => `${key} ${ends(value)}`).join(", ");
+  return answer.item === undefined || answer.item === null ? answer.query : ends(answer.item);
+}
+
+/** A label, a number, or the two ends of a stretch. */
+export function ends(item) {
+  if (!Array.isArray(item)) return typeof item === "number" ? short(item) : String(item);
+  const [low, high] = item.map((end) => (typeof end === "number" ? short(end) : end));
+  return low === high ? String(low) : `${low} to ${high}`;
+}
+
+/** A number on an axis. */
+export function short(value) {
+  return Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 });
+}
+
+/** A word of a question, quoted where a shell would need it. */
+export function quoted(word) {
+  const plainWord = String(word);
+  return /^[\w@%+=:,./-]+$/.test(plainWord) ? plainWord : `'${plainWord.replaceAll("'", `'"'"'`)}'`;
+}
+
+/** A moment in UTC, local time beside it. */
+export function moment(when) {
+  const date = new Date(when);
+  const utc = date.toISOString().slice(0, 19).replace("T", " ");
+  const local = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+  return `${utc} UTC (${local})`;
+}
+
+export function ago(seconds) {
+  if (seconds === null || seconds === undefined) return "never";
+  if (seconds < 90) return `${Math.round(seconds)} s ago`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 172800) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86400)} days ago`;
+}
+
+/** How many more reports make the half width 1 point: it falls with the root of the reports. */
+export function moreReports(half, reports, wanted = 0.01) {
+  if (!(half > 0) || !(reports > 0)) return 0;
+  return Math.max(0, Math.ceil(reports * ((half / wanted) ** 2 - 1)));
+}
