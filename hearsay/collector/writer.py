@@ -1,8 +1,8 @@
-"""A writer: publishes batches in order, each stored once, whatever happens to replies, servers and clocks.
+"""A writer publishes batches in order; each is stored once, whatever happens to replies, servers and clocks.
 
 Batches are numbered. A repeat is answered `duplicate`; after a server lost its last second the answer is `gap`, and
-the writer sends again what it still holds. On back-pressure it waits. A server forgets a writer after a day of silence,
-by time that it has watched go by, and says so: what was on its way then is given up rather than stored twice.
+the writer sends again what it still has. Under back-pressure it waits. A server forgets a writer after a day of silence,
+by the time it has observed, and says so: what was on its way then is given up rather than stored twice.
 """
 
 import math
@@ -31,9 +31,9 @@ class _Batch:
         self.number, self.entries, self.reports, self.round_number = number, entries, reports, round_number
         self.unsure = False  # it was sent and no answer came: the server may have it
         self.unanswered = False  # some attempt got no answer: a late copy of it may still reach the server
-        self.abandoned = False  # whoever published it was told that nobody knows whether it is stored
+        self.abandoned = False  # its caller got PublishRefused and knows that it may be stored
         self.acknowledged = False  # the server had it, and can only lose it
-        self.promised = False  # whoever published it was told that it is stored
+        self.promised = False  # its caller knows that it is stored
         self.stored_at: float | None = None
 
     def reset(self) -> None:
@@ -61,16 +61,16 @@ class Writer:
         self.shard, self._clock = shard, clock
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
-        self._held: deque[_Batch] = deque()
+        self._batches: deque[_Batch] = deque()
         self._lost_with_round = 0  # entries that a server lost, and that came too late when they were sent again
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Take a new name; what is held goes out under it."""
+        """Take a new name; batches that are not stored go out under it."""
         self.identity = secrets.token_hex(8)
         self._number = 0
-        self._seen_ms: int | None = None  # what the server said about time when it answered last; None: never
-        for batch in self._held:
+        self._seen_ms: int | None = None  # the observed time in the server's last answer; None: it never answered
+        for batch in self._batches:
             self._number += 1
             batch.number = self._number
             batch.reset()
@@ -100,7 +100,7 @@ class Writer:
             self._let_go()
             self._number += 1
             batch = _Batch(self._number, chunk, share, round_number)
-            self._held.append(batch)
+            self._batches.append(batch)
             try:
                 self._drain(until)
             except RoundClosed as closed:
@@ -118,7 +118,7 @@ class Writer:
             batch.abandoned = True
             refusal.unsure = len(batch.entries)
             return
-        self._held.remove(batch)
+        self._batches.remove(batch)
         self._number -= 1
         refusal.entries = len(batch.entries)
 
@@ -126,7 +126,7 @@ class Writer:
         """Send every batch that is not stored yet, oldest first."""
         pause = FIRST_PAUSE_S
         while True:
-            batch = next((each for each in self._held if each.stored_at is None), None)
+            batch = next((each for each in self._batches if each.stored_at is None), None)
             if batch is None:
                 break
             try:
@@ -196,13 +196,13 @@ class Writer:
     def _let_go(self) -> None:
         """Drop batches that were stored so long ago that no server can lose them."""
         oldest = self._clock() - RESEND_WINDOW_S
-        while self._held and self._held[0].stored_at is not None and self._held[0].stored_at < oldest:
-            self._held.popleft()
+        while self._batches and self._batches[0].stored_at is not None and self._batches[0].stored_at < oldest:
+            self._batches.popleft()
 
     def _begin_after_silence(self) -> None:
         """The server forgot us. What was stored stays stored; what was on its way may be, and is not sent again."""
-        lost = [batch for batch in self._held if batch.unsure and not (batch.acknowledged or batch.abandoned)]
-        self._held = deque(batch for batch in self._held if not batch.unsure and not batch.acknowledged)
+        lost = [batch for batch in self._batches if batch.unsure and not (batch.acknowledged or batch.abandoned)]
+        self._batches = deque(batch for batch in self._batches if not batch.unsure and not batch.acknowledged)
         self._begin_anew()
         if lost:
             raise ReportsLost(
@@ -213,23 +213,26 @@ class Writer:
     def _resend_after(self, last: int) -> None:
         """The server knows our batches up to `last` only: mark the later ones as not stored."""
         lost_from = last + 1
-        if self._held[0].number > lost_from:
+        if self._batches[0].number > lost_from:
             # Older ones are missing too. They were stored longer ago than any server may lose.
-            lost = self._held[0].number - lost_from
+            lost = self._batches[0].number - lost_from
             self._begin_anew()
-            raise ReportsLost(f"the server lost {lost} batches of {self.shard.survey.name} that are no longer held")
-        for batch in self._held:
+            raise ReportsLost(
+                f"the server lost {lost} batches of {self.shard.survey.name} that the writer no longer has"
+            )
+        for batch in self._batches:
             if batch.number >= lost_from:
                 batch.reset()
 
     def _give_up(self, round_number: int) -> int:
-        """Drop what was not stored before its round was closed; answers how many entries of those that nobody was told
-        are stored. What follows takes its numbers."""
-        waiting = [batch for batch in self._held if batch.stored_at is None]
+        """Drop batches that were not stored before their round was closed, and give later ones their numbers.
+
+        Answers how many of their entries no caller knows about: neither stored nor refused before."""
+        waiting = [batch for batch in self._batches if batch.stored_at is None]
         late = [batch for batch in waiting if batch.round_number == round_number]
         self._number -= len(waiting)
-        self._held = deque(batch for batch in self._held if batch not in late)
-        for batch in self._held:
+        self._batches = deque(batch for batch in self._batches if batch not in late)
+        for batch in self._batches:
             if batch.stored_at is None:
                 self._number += 1
                 batch.number = self._number
@@ -242,8 +245,8 @@ class Writer:
         A batch number that is already stored answers `duplicate`; one that was lost answers `ok` or `gap`.
         PublishRefused: that could not be settled before the deadline; the next call goes on with it.
         """
-        if self._held:
-            self._held[-1].stored_at = None
+        if self._batches:
+            self._batches[-1].stored_at = None
             self._drain(self._until(deadline_s))
         self._tell_lost()
 
@@ -252,14 +255,14 @@ class Writer:
         self.check(deadline_s)
         with suppress(redis.exceptions.RedisError):  # then it remembers us for a day
             self.shard.leave(self.identity)
-        self._held.clear()
+        self._batches.clear()
         self._begin_anew()
 
     def _until(self, deadline_s: float | None) -> float | None:
         return None if deadline_s is None else self._clock() + deadline_s
 
     def _wait(self, cause: str, pause: float, until: float | None) -> float:
-        """Pause before the next attempt; PublishRefused where told to stop, or where the deadline has passed."""
+        """Pause before the next attempt; PublishRefused after `stop` is set, or after the deadline."""
         self._on_wait(cause)
         left = math.inf if until is None else until - self._clock()
         longer = min(2 * pause, LONGEST_PAUSE_S)

@@ -12,7 +12,7 @@ from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Commit, DeadLetter, Shard
 from hearsay.collector.store.state import encode_delta, fresh
 from hearsay.collector.wire.codec import codec
-from hearsay.collector.wire.decode import Decoded, Place, decode
+from hearsay.collector.wire.decode import AskedRound, Decoded, decode
 from hearsay.mechanisms.roles import WorkerSide
 from hearsay.workers.context import current
 
@@ -29,18 +29,18 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
     if registered.survey.tag8 != tag8 or shard >= registered.shards:
         return "gone"  # deleted, and perhaps added again
     store = registered.store(shard)
-    found = store.range(seq)
-    if found is None or found.nonce != nonce:
+    stretch = store.range(seq)
+    if stretch is None or stretch.nonce != nonce:
         return "gone"
     started = time.monotonic()
     try:
-        entries = store.entries(found)
+        entries = store.entries(stretch)
     except CollectorError:
         if store.range(seq) is None:
             return "gone"  # another delivery committed it, and it was trimmed
         raise
-    commit = fold_entries(store, found, entries, context.keep_payloads)
-    answer = store.commit(found, commit)
+    commit = fold_entries(store, stretch, entries, context.keep_payloads)
+    answer = store.commit(stretch, commit)
     if answer == "parts":
         raise CollectorError(f"range {seq} of {name}: staged parts expired before the commit")
     if answer == "ok":
@@ -48,22 +48,22 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
     return answer
 
 
-def fold_entries(store: Shard, found: Range, entries: Entries, keep_payloads: bool) -> Commit:
-    """What a range's entries add. Where the survey has rounds, they are read as the round that they stand in asks."""
-    survey, place = store.survey, None
+def fold_entries(store: Shard, stretch: Range, entries: Entries, keep_payloads: bool) -> Commit:
+    """What a range's entries add. Where the survey has rounds, they are read as their round asks."""
+    survey, asked = store.survey, None
     if survey.windows.in_rounds:
-        held = store.rounds()
-        place = Place(found.window_number, opened=found.window_number <= held.number)
-        survey = survey.in_round(held.history(found.window_number))
+        rounds = store.rounds()
+        asked = AskedRound(stretch.window_number, opened=stretch.window_number <= rounds.number)
+        survey = survey.in_round(rounds.history(stretch.window_number))
     mechanism: WorkerSide = survey.mechanism
-    decoded = decode(mechanism, [fields for _, fields in entries], codec(mechanism), place)
+    decoded = decode(mechanism, [fields for _, fields in entries], codec(mechanism), asked)
     delta = b""
     if decoded.count:
         vector, state = fresh(mechanism)
         mechanism.fold(state, decoded.reports)
         delta = encode_delta(vector)
     letters = _dead_letters(decoded, entries, keep_payloads)
-    return Commit(found.window(survey.windows).name, delta, decoded.count, decoded.rejected, letters)
+    return Commit(stretch.window(survey.windows).name, delta, decoded.count, decoded.rejected, letters)
 
 
 def _dead_letters(decoded: Decoded, entries: Entries, keep_payloads: bool) -> list[DeadLetter]:

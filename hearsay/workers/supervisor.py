@@ -1,4 +1,4 @@
-"""Keeps worker processes running: whatever makes one exit, another takes its place.
+"""Keeps worker processes running: when one exits, for whatever reason, another is started.
 
 A worker in a job exits when the server goes away, and a poisonous range may take its worker with it; neither may stop
 the others.
@@ -22,7 +22,7 @@ STOP_S = 4.0  # honcho kills what is left five seconds after SIGTERM
 
 @dataclass
 class _Slot:
-    """A place for one worker."""
+    """One worker, and when to start the next one."""
 
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
@@ -69,7 +69,7 @@ def start_worker(settings: WorkerSettings) -> subprocess.Popen[bytes]:
         process.stdin.write(settings.line())
         process.stdin.flush()
     except BrokenPipeError:
-        _LOG.warning("worker %d ended before it was told what to do", process.pid)
+        _LOG.warning("worker %d ended before it read its settings", process.pid)
     return process
 
 

@@ -1,6 +1,6 @@
 """One worker process: `python -m hearsay.workers.worker`, which jobs run inside.
 
-Its standard input is the line to its supervisor: first comes what it is told, and when the line breaks, at whatever
+Its standard input is the line to its supervisor: its settings come first, and when the line breaks, at whatever
 moment, the supervisor is gone and so is the worker.
 """
 
@@ -34,7 +34,7 @@ _LOG = logging.getLogger("hearsay.worker")
 
 
 def run(settings: WorkerSettings) -> None:
-    """Work until told to stop."""
+    """Work until stopped."""
     load_plugins(settings.plugins)
     client = connect(settings.redis_url)
     context = Context(client, settings.prefix, settings.dead_letter_payload)

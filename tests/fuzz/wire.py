@@ -17,7 +17,7 @@ from hearsay.collector.errors import OfferRefused
 from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.wire.codec import Codec, codec
-from hearsay.collector.wire.decode import Place, decode
+from hearsay.collector.wire.decode import AskedRound, decode
 from hearsay.mechanisms import Mechanism, State
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.exact.randomness import seeded
@@ -33,7 +33,7 @@ REASONS = {
 }  # fmt: skip
 _ROUNDS = (b"1", b"2", b"0", b"", b"-1", b"01", b"999999999", b"9999999999", b"1.0", b"\xc2\xb2", b"\xd9\xa1", b"one")
 
-_PLACES = (None, Place(1, True), Place(1, True), Place(2, True), Place(1, False))
+_PLACES = (None, AskedRound(1, True), AskedRound(1, True), AskedRound(2, True), AskedRound(1, False))
 
 
 @dataclass
@@ -123,7 +123,7 @@ def run(tally: Tally, seed: int, cases: int) -> None:
         tally.run((kind.name, entries, place), _decoding(kind, entries, place))
 
 
-def _decoding(kind: Kind, entries: list[dict[bytes, bytes]], place: Place | None) -> Callable[[], str]:
+def _decoding(kind: Kind, entries: list[dict[bytes, bytes]], place: AskedRound | None) -> Callable[[], str]:
     def execute() -> str:
         found = decode(kind.mechanism, entries, kind.wire, place)
         assert set(found.rejected) <= REASONS, found.rejected

@@ -53,7 +53,7 @@ class Dispatcher:
         self._unreadable: set[str] = set()
 
     def run(self, stop: threading.Event) -> None:
-        """Dispatch until told to stop; a server that is away for a while is waited for."""
+        """Dispatch until `stop` is set; wait for a server that is away."""
         while not stop.is_set():
             busy = False
             try:
@@ -154,7 +154,7 @@ class Dispatcher:
                     _LOG.error("window %s of %s is not merged: %s", window.name, store.survey.name, error)
 
     def reconcile(self, store: Shard, look: Look | None = None) -> int:
-        """Give overdue ranges their next attempt, few at a time and only while the queue is short.
+        """Give overdue ranges their next attempt, a batch at a time and only while the queue is short.
 
         A range whose job still waits in the queue is not overdue, however long the queue takes.
         """

@@ -27,22 +27,22 @@ class Decoded:
     refused_entries: list[tuple[int, str]] = field(default_factory=list)  # position in the list, reason
 
 
-class Place(NamedTuple):
-    """Where entries of a survey with rounds stand; before a round is opened, nothing can be read there."""
+class AskedRound(NamedTuple):
+    """The round that entries must answer; before it is opened, nobody knows how to read them."""
 
     round_number: int
     opened: bool
 
 
-def _why_not(entry: dict[bytes, bytes], place: Place | None) -> str | None:
+def _why_not(entry: dict[bytes, bytes], asked: AskedRound | None) -> str | None:
     """Why an entry is refused before its payload is looked at; None: it is not."""
     fields = 1
-    if place is not None:
+    if asked is not None:
         fields, stated = 2, entry.get(FIELD_ROUND)
         number = int(stated) if stated is not None and stated.isdigit() and len(stated) <= 9 else None
-        if number is not None and 0 < number < place.round_number:
+        if number is not None and 0 < number < asked.round_number:
             return "late-round"
-        if number != place.round_number or not place.opened:
+        if number != asked.round_number or not asked.opened:
             return "wrong-round"
     if len(entry) != fields or not (FIELD_FRAME in entry or FIELD_SINGLE in entry):
         return "unknown-field"
@@ -50,46 +50,46 @@ def _why_not(entry: dict[bytes, bytes], place: Place | None) -> str | None:
 
 
 def decode(
-    mechanism: WorkerSide, entries: list[dict[bytes, bytes]], codec: Codec, place: Place | None = None
+    mechanism: WorkerSide, entries: list[dict[bytes, bytes]], codec: Codec, asked: AskedRound | None = None
 ) -> Decoded:
-    """All valid reports of stream entries; `place` is where they stand if the survey has rounds."""
+    """All valid reports of stream entries; `asked` is their round where the survey has rounds."""
     result = Decoded({})
     frames: list[bytes] = []
-    frame_places: list[int] = []
+    frame_positions: list[int] = []
     singles: list[bytes] = []
-    places: list[int] = []
+    single_positions: list[int] = []
     refused: list[tuple[int, str]] = []
     for position, entry in enumerate(entries):
-        if place is None and len(entry) == 1 and FIELD_SINGLE in entry:  # most entries, in a hurry
+        if asked is None and len(entry) == 1 and FIELD_SINGLE in entry:  # most entries, in a hurry
             singles.append(entry[FIELD_SINGLE])
-            places.append(position)
+            single_positions.append(position)
             continue
-        reason = _why_not(entry, place)
+        reason = _why_not(entry, asked)
         if reason is not None:
             result.rejected.add(reason, 1, int(reason != "unknown-field" and FIELD_SINGLE in entry))
             refused.append((position, reason))
         elif FIELD_FRAME in entry:
             frames.append(entry[FIELD_FRAME])
-            frame_places.append(position)
+            frame_positions.append(position)
         else:
             singles.append(entry[FIELD_SINGLE])
-            places.append(position)
+            single_positions.append(position)
 
     def refuse_frame(position: int, reason: str, elements: int | None) -> None:
         result.rejected.add(reason, 1 if elements is None else 0, elements or 0)
-        refused.append((frame_places[position], reason))
+        refused.append((frame_positions[position], reason))
 
     def refuse_single(position: int, reason: str) -> None:
         result.rejected.add(reason, 1, 1)
-        result.refused_entries.append((places[position], reason))
+        result.refused_entries.append((single_positions[position], reason))
 
     parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
     if frames:
-        where = np.array(frame_places, dtype=np.intp)
+        where = np.array(frame_positions, dtype=np.intp)
         parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, refuse_frame))
     result.refused_entries.extend(sorted(refused))
     if singles:
-        where = np.array(places, dtype=np.intp)
+        where = np.array(single_positions, dtype=np.intp)
         parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))
     parts = [(origin, part) for origin, part in parts if origin.size]
     if not parts:

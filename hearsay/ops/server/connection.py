@@ -19,7 +19,7 @@ def open_registry(settings: Settings) -> Registry:
 
 
 def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:
-    """The same for a service: waits a while for a server that is still starting; None where told to stop meanwhile."""
+    """The same for a service: waits a while for a server that is still starting; None where `stop` is set meanwhile."""
     deadline = time.monotonic() + PATIENCE_S
     while not stop.is_set():
         try:
