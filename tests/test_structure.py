@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LONGEST, FULLEST = 350, 20
+KINDS_OF_WINDOWS = {"Whole", "Every", "Rounds"}
+KEYS_OF_WINDOWS = {"every", "round_reports", "round_within"}
 WIDE = {"hearsay/ops/commands", "docs"}  # one file each, however many there are
 
 
@@ -96,6 +98,49 @@ def _is_words(node: ast.expr) -> bool:
             re.fullmatch(r"[A-Z][A-Z_]*KINDS?|KINDS?", node.id if isinstance(node, ast.Name) else node.attr) is not None
         )
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+SURVEYS = ROOT / "hearsay" / "collector" / "survey"
+
+
+def test_only_windows_know_their_kinds() -> None:
+    """Elsewhere `survey.windows` answers: a new kind of windows must not need a visit to every file."""
+    asking = []
+    for path in code("hearsay"):
+        if not path.is_relative_to(SURVEYS) and not path.is_relative_to(ROOT / "hearsay" / "mechanisms"):
+            asking += [f"{path.relative_to(ROOT)}:{line}" for line in asks_for_windows(path.read_text("utf-8"))]
+    assert asking == []
+
+
+def test_asking_for_windows_is_seen() -> None:
+    assert asks_for_windows("if mechanism.rounds > 1: pass\nonce = rounds == 1\nx = 1 < m.rounds") == [1, 2, 3]
+    assert asks_for_windows("isinstance(survey.windows, Rounds)\nisinstance(windows, windows.Whole)") == [1, 2]
+    assert asks_for_windows("from hearsay.collector.survey.windows import ALL, Every") == [1]
+    assert asks_for_windows("match survey.windows:\n    case Rounds(): pass") == [1]
+    assert asks_for_windows("survey.every is None\nsurvey.round_reports is not None") == [1, 2]
+    assert asks_for_windows("survey.windows.in_rounds\nfor number in range(rounds): pass\nnumber < rounds") == []
+    assert asks_for_windows('{"every": survey.every}\nisinstance(x, Range)') == []
+
+
+def asks_for_windows(program: str) -> list[int]:
+    """The lines that ask which kind of windows a survey has: by class, by the number of rounds, by keys of the file."""
+    lines = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("survey.windows"):
+            asked = bool({alias.name for alias in node.names} & KINDS_OF_WINDOWS)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            asked = bool(set(re.findall(r"\w+", ast.unparse(node.args[1]))) & KINDS_OF_WINDOWS)
+        elif isinstance(node, ast.Match):
+            asked = ast.unparse(node.subject).endswith("windows")
+        elif isinstance(node, ast.Compare):
+            operands = {ast.unparse(each) for each in (node.left, *node.comparators)}
+            names = {each.rpartition(".")[2] for each in operands}
+            asked = ("rounds" in names and "1" in operands) or ("None" in operands and bool(names & KEYS_OF_WINDOWS))
+        else:
+            continue
+        if asked:
+            lines.add(node.lineno)
+    return sorted(lines)
 
 
 @pytest.mark.xdist_group("mypy")

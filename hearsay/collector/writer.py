@@ -1,8 +1,8 @@
 """A writer publishes batches in order; each is stored once, whatever happens to replies, servers and clocks.
 
 Batches are numbered. A repeat is answered `duplicate`; after a server lost its last second the answer is `gap`, and
-the writer sends again what it still has. Under back-pressure it waits. A server forgets a writer after a day of silence,
-by the time it has observed, and says so: what was on its way then is given up rather than stored twice.
+the writer sends again what it still has. Under back-pressure it waits. A server forgets a writer after a day of
+silence, by the time it has observed, and says so: what was on its way then is given up rather than stored twice.
 """
 
 import math
