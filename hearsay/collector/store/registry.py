@@ -177,7 +177,7 @@ class Registry:
         registered = self.get(survey.name)
         for store in registered.stores:
             store.open()
-            if survey.mechanism.rounds > 1:
+            if survey.windows.in_rounds:
                 store.open_round(1, {})
         return registered
 
@@ -261,10 +261,7 @@ class Registry:
 
 def state_bytes(survey: Survey, shards: int) -> int:
     """What its states take at most, all shards together: int64 for every window kept, and once more during a merge."""
-    kept, every_s = 1, survey.windows.every_ms // 1_000
-    if survey.retain_s is not None and every_s:
-        kept = 1 + survey.retain_s // every_s
-    return (kept + 1) * 8 * cells_of(survey.mechanism) * shards
+    return (survey.windows.kept(survey.retain_s) + 1) * 8 * cells_of(survey.mechanism) * shards
 
 
 def _parse_record(record: bytes) -> tuple[Survey, int]:

@@ -53,11 +53,6 @@ class Windows(ABC):
     in_rounds = False  # whether entries carry the number of the round that they answer
     selection = "all, last:N or a window"  # what a question may name
 
-    @property
-    def cumulative(self) -> bool:
-        """Whether a window's estimate stands on the windows before it."""
-        return self.in_rounds
-
     @abstractmethod
     def numbered(self, number: int) -> Window:
         """The window of this number, as a range records it."""

@@ -103,7 +103,7 @@ class Content:
                 for name, array in self.arrays().items()
             ],
             "definition": self.survey.canonical(),
-            **({"rounds": [dict(each) for each in self.survey.history]} if self.survey.mechanism.rounds > 1 else {}),
+            **({"rounds": [dict(each) for each in self.survey.history]} if self.survey.windows.in_rounds else {}),
         }
 
     def short_json(self) -> bytes:
