@@ -228,7 +228,8 @@ def films(client: redis.Redis, prefix: str, name: str = "films", **options: obje
 def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: str) -> None:
     registered = films(client, prefix)
     opened = OpenSurvey(registered, Registry(client, prefix))
-    devices, writer = [Device(registered.survey) for _ in range(30)], opened.writer()
+    devices = [Device(registered.survey, seeded(number)) for number in range(30)]  # other draws may leave no doubt
+    writer = opened.writer()
     for number in (1, 2):
         for device in devices:
             device.publish({"0": 0.5}, writer, opened.offer())
