@@ -2,6 +2,7 @@
 
 Device         randomises one value and hands out bytes; needs numpy, msgpack and pydantic only
 Survey         what devices, workers and estimator must agree on
+plan           which mechanism, which epsilon, how many users
 simulate       a survey on many values at once, without a server
 load_snapshot  what an estimator wrote, ready to be asked
 open_survey    a survey on a server: publish to it, read it, ask it
@@ -33,11 +34,13 @@ __all__ = [
     "Writer",
     "load_snapshot",
     "open_survey",
+    "plan",
     "simulate",
 ]
 __version__: str
 
 if TYPE_CHECKING:
+    from hearsay.collector.describe.planned import plan
     from hearsay.collector.errors import (
         OfferRefused,
         PublishRefused,
@@ -65,6 +68,7 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         "Writer": "hearsay.collector.writer:Writer",
         "load_snapshot": "hearsay.estimator.snapshots.directory:load",
         "open_survey": "hearsay.estimator.opened:open_survey",
+        "plan": "hearsay.collector.describe.planned:plan",
         "simulate": "hearsay.ops.simulate.library:simulate",
         "HearsayError": "hearsay.errors:HearsayError",
         "OfferRefused": "hearsay.collector.errors:OfferRefused",

@@ -52,7 +52,8 @@ def test_the_public_names_are_there_and_no_others() -> None:
         *("OfferRefused", "UnknownSurvey", "SurveyClosed", "RoundClosed", "PublishRefused", "ReportsLost"),
         "ServerError",
     }
-    assert set(hearsay.__all__) == {"Device", "Survey", "Writer", "simulate", "load_snapshot", "open_survey", *errors}
+    verbs = {"load_snapshot", "open_survey", "plan", "simulate"}
+    assert set(hearsay.__all__) == {"Device", "Survey", "Writer", *verbs, *errors}
     assert {*hearsay.__all__, "__version__"} <= set(dir(hearsay))
     assert hearsay.__version__ == version("hearsay-ldp")
     for name in hearsay.__all__:

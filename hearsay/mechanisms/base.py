@@ -48,6 +48,10 @@ class Mechanism(ABC):
     LONG_CHECK: ClassVar[str] = ""
     # Under which name `survey show --json` has the lines of `picture()`.
     PICTURE: ClassVar[str] = "picture"
+    # The kind of its guarantee with default options, known without building it, which takes some of them seconds.
+    PROMISE: ClassVar[str] = "pure"
+    # Why the planner has no row for it unless it is named; an error floor is such a reason too. Empty for most.
+    PLANNED_WHEN_NAMED: ClassVar[str] = ""
     # What its estimate is, and so what can be asked, is known before any report.
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.

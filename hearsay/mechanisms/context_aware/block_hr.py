@@ -30,6 +30,7 @@ from hearsay.mechanisms.oracles.hadamard_response import PositionCoin, chances, 
 class BlockHadamardResponse(PositionCoin):
     """Hadamard response within the domain's blocks."""
 
+    PROMISE = "blocks"
     ID = "block-hr"
     SUMMARY = "protects which value of its block a device holds, but not the block; the more blocks the less error"
     EXAMPLES = (

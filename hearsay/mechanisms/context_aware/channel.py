@@ -56,6 +56,7 @@ def _matrix(name: str, infinite: bool, help: str) -> Option:
 class Channel(FiniteChannel):
     """A channel matrix from the survey."""
 
+    PROMISE = "matrix"
     ID = "channel"
     SUMMARY = "any finite channel matrix, checked against epsilon or an E matrix"
     LONG_CHECK: ClassVar[str] = "every probability is rounded and compared in exact integers"

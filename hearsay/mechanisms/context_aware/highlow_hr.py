@@ -34,6 +34,7 @@ _NAMED = 8  # a longer list of sensitive values is cut in words
 class HighLowHadamardResponse(PositionCoin):
     """Protects the domain's sensitive values only."""
 
+    PROMISE = "high-low"
     ID = "highlow-hr"
     SUMMARY = "protects the values listed as sensitive and spends no noise on hiding the others from each other"
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (

@@ -1,6 +1,6 @@
 """Counts 0..max: what a device counted, or how many of a group have something."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,6 +26,10 @@ class Count(Cells):
         if "max" not in table:
             raise SpecificationError("domain.max is missing; a domain of kind count needs the largest count")
         return cls.up_to(table["max"], "domain.max")
+
+    @classmethod
+    def of_size(cls, sizes: Sequence[int]) -> dict[str, Any]:
+        return {"max": super().of_size(sizes)[cls.SIZE_KEY] - 1}
 
     @classmethod
     def up_to(cls, largest: Any, where: str = "max", column: str = "value") -> Self:

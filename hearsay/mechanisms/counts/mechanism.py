@@ -42,6 +42,8 @@ LARGEST_PACKED = 64  # a survey carries at most 23 KB of matrix
 class CountMechanism(FiniteChannel):
     """A matrix for counts."""
 
+    PROMISE = "metric"
+
     domain: Count
 
     ESTIMATE: ClassVar[type[CountEstimate]] = CountEstimate
@@ -190,6 +192,7 @@ class Uniform(CountMechanism):
 class WeaklyHonest(CountMechanism):
     """wm"""
 
+    PLANNED_WHEN_NAMED = "its constraints are about single releases: in surveys it is never below the error of gm"
     ID = "wm"
     LONG_CHECK = _PROGRAMMED
     SUMMARY = "the best under L0 that is weakly honest, row and column monotone"
@@ -209,6 +212,7 @@ class WeaklyHonest(CountMechanism):
 class Programmed(CountMechanism):
     """lp"""
 
+    PLANNED_WHEN_NAMED = "its constraints are about single releases: in surveys it is never below the error of gm"
     ID = "lp"
     LONG_CHECK = _PROGRAMMED
     SUMMARY = "the best for any objective, weights and properties, by linear programming"

@@ -22,6 +22,7 @@ class MeanOfCells(Query):
     NAME, GRAMMAR = "mean", "mean"
     HELP = "the mean of the values"
     NEEDS = Averages
+    PREDICTED = "mean"
     OWN_UNIT = "whose value is in the domain's units"
     EXAMPLES = (Example(_COUNTS, [0, 1, 4, 3], "mean", [2.0]),)
 

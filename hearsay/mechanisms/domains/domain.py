@@ -32,6 +32,7 @@ class Domain(ABC):
 
     KIND: ClassVar[str]
     KEYS: ClassVar[str]  # what a survey's `[domain]` table says of it, as the documentation writes it
+    SIZE_KEY: ClassVar[str] = "size"  # the key that says how many values there are
     VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
     EXCLUSIVE: ClassVar[bool] = True  # every device counts in exactly one cell, so that the true shares sum to one
     UNLISTED: ClassVar[str] = ""  # why not every value has a share of its own, and what to ask instead
@@ -72,6 +73,12 @@ class Domain(ABC):
         """Values as mechanisms take them; one outside the domain is an error here and never sent."""
 
     @classmethod
+    def of_size(cls, sizes: Sequence[int]) -> dict[str, Any]:
+        """The keys of a `[domain]` table for a plain domain with so many values; of several axes, one number each."""
+        (size,) = sizes if len(sizes) == 1 else _refuse_several(cls.KIND, sizes)
+        return {cls.SIZE_KEY: size}
+
+    @classmethod
     def shapes(cls) -> tuple[str, ...]:
         """The names of the distributions that simulated people can be drawn from."""
         return SHAPES
@@ -91,6 +98,10 @@ class Domain(ABC):
     def join(self, parts: Sequence[Any]) -> Any:
         """Values of several blocks of rows, one after the other."""
         return np.concatenate(parts)
+
+
+def _refuse_several(kind: str, sizes: Sequence[int]) -> Sequence[int]:
+    raise SpecificationError(f"size must be given once for a domain of kind {kind}, got {len(sizes)} sizes")
 
 
 def only(table: Mapping[str, Any], allowed: set[str], where: str = "domain") -> None:

@@ -45,6 +45,10 @@ class Grid(Cells):
             raise SpecificationError("domain.axes must have different names")
         return cls(tuple(axes))._sized()
 
+    @classmethod
+    def of_size(cls, sizes: Sequence[int]) -> dict[str, Any]:
+        return {"sizes": list(sizes)}
+
     def table(self) -> dict[str, Any]:
         return {"kind": self.KIND, "axes": [{"name": axis.name, **axis.table()} for axis in self.axes]}
 

@@ -67,6 +67,7 @@ class KeyValue(Domain):
     ordered: bool = False
     pairs: int | None = None  # how many a device holds at most, where that is known
     KIND: ClassVar[str] = "key-value"
+    SIZE_KEY: ClassVar[str] = "keys"
     KEYS: ClassVar[str] = "`keys`; and, if wanted, `low`, `high`, `values`, `ordered`, `pairs`"
     VALUE: ClassVar[str] = "a set of keys, each with a number"
     EXCLUSIVE: ClassVar[bool] = False

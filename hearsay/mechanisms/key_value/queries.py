@@ -124,6 +124,7 @@ class MeanOfKeys(ValueQuery):
     NAME, GRAMMAR = "mean", "mean KEY | mean A B"
     HELP = "the mean value of a key's holders; on ordered keys also of all pairs with a key in A..B"
     NEEDS = KeyMeans
+    PREDICTED, VARIES = "mean", True
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
     EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(_PAIRS, _DEVICES, "mean 0", [0.75]),)
 
@@ -155,6 +156,7 @@ class Means(ValueQuery):
     HELP = "the mean value of the holders of every key, in domain order"
     NEEDS = KeyMeans
     EXAMPLES = (Example(_PAIRS, _DEVICES, "means", [0.75, -0.5, 0.2]),)
+    PREDICTED, VARIES = "mean", True
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -179,6 +181,7 @@ class KeyQuantile(ValueQuery):
     NAME, GRAMMAR = "quantile", "quantile Q... KEY"
     HELP = "on key-value data with bins: values below which parts Q of a key's holders lie; the last word is the key"
     NEEDS = KeyQuantiles
+    PREDICTED, VARIES = "mean", True
     WORDS: ClassVar[tuple[int, int | None]] = (2, None)
     EXAMPLES = (Example(_BINS, _DEVICES, "quantile 0.5 0", [0.75]),)
 

@@ -1,6 +1,6 @@
 """Several attributes of each device, and how many of them are looked at together at most (the order k)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -42,6 +42,12 @@ class AttributeDomain(AxesDomain):
     def code(self) -> Code:
         """The attributes as bits."""
         return Code(self.shape)
+
+    @classmethod
+    def of_size(cls, sizes: Sequence[int]) -> dict[str, Any]:
+        """One number: so many attributes of two values each; several: the numbers of values of a1, a2, ..."""
+        values = [2] * sizes[0] if len(sizes) == 1 else list(sizes)
+        return {"names": [f"a{number}" for number in range(1, len(values) + 1)], "sizes": values}
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

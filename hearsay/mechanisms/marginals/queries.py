@@ -78,6 +78,7 @@ class AttributeQuery(Query):
     """A question about attributes; it has no meaning on another domain."""
 
     NEEDS = Marginals
+    PREDICTED = "marginal"
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -202,6 +203,7 @@ class AssociationQuery(AttributeQuery):
     pair: Pair
 
     NAME, GRAMMAR = "association", "association A B"
+    VARIES = True
     HELP = "p-value of a test of independence that knows the noise, the naive one beside it, mutual information (nats)"
     WORDS = (2, 2)
     OWN_UNIT = "whose answers are p-values and nats"
@@ -268,6 +270,7 @@ class TreeQuery(PairsQuery):
     """What depends on what: the tree of the strongest dependencies."""
 
     NAME, GRAMMAR = "tree", "tree"
+    VARIES = True
     HELP = "the Chow-Liu tree: pairs of attributes with their mutual information (nats), the strongest first"
     OWN_UNIT = "whose answers are nats"
     EXAMPLES = (Example(_PAIRS, _DEVICES, "tree", [_NATS]),)

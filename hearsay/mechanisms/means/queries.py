@@ -66,6 +66,7 @@ class MeanOfNumber(NumberQuery):
     HELP = "the mean of all devices' numbers, in the domain's units"
     NEEDS = OneMean
     EXAMPLES = (Example(_NUMBERS, [1.0, 2.0, 6.0], "mean", [3.0]),)
+    PREDICTED = "mean"
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.mean(), [(None, None)])

@@ -47,6 +47,7 @@ class MetricL1Signs(CellMechanism):
     """Randomly flipped signs along every axis."""
 
     ESTIMATE: ClassVar[type[CellEstimate]] = SignEstimate
+    PROMISE = "metric"
     ID = "metric-l1"
     SUMMARY = "ranges on one or more axes, close values hidden better than distant ones; error free of the axes' sizes"
     OPTIONS = (

@@ -58,6 +58,8 @@ _ROUNDS = 4  # of rebuilding and optimising in turn, where a strategy has more r
 class LaplaceRows(CellMechanism):
     """What `matrix` and `laplace-histogram` share: a strategy, a metric, and noise for every row."""
 
+    PROMISE = "metric"
+
     ESTIMATE: ClassVar[type[CellEstimate]] = LinearEstimate
     LONG_CHECK: ClassVar[str] = "the noise of every row is optimised, and every pair of values is checked"
 

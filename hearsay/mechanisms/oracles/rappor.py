@@ -53,6 +53,7 @@ class RAPPOR(CellMechanism):
     """One-time RAPPOR with cohorts, decoded by regression over the domain."""
 
     ESTIMATE: ClassVar[type[BloomEstimate]] = BloomEstimate
+    PLANNED_WHEN_NAMED = "a comparator, whose equations take seconds to solve"
     ID = "rappor"
     SUMMARY = "Bloom filters in cohorts, decoded by regression over the domain; a comparator"
     OPTIONS = (

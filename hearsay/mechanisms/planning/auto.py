@@ -6,21 +6,27 @@ ranges where values are ordered, for single values elsewhere; among those within
 smallest report is taken.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import ceil, log2
+from math import ceil
 from typing import Any
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.layout import Layout, Variant
+from hearsay.mechanisms.planning.report_size import report_bits
 
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
 # The first of these that a candidate predicts; in a family with other questions, the one that it names first.
 _QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table", "mean": "the mean"}
+
+Create = Callable[[str, Any, Domain], Mechanism]
+
+
+def _default(name: str, epsilon: Any, domain: Domain) -> Mechanism:
+    return catalogue.create(name, epsilon, domain, {})
 
 
 @dataclass(frozen=True)
@@ -43,24 +49,32 @@ def resolve(table: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         got = ", ".join(options) if isinstance(options, Mapping) else type(options).__name__
         raise SpecificationError(f'options must be empty where mechanism is "auto", got {got}')
     domain = catalogue.parse_domain(table["domain"])
-    chosen, reason = _choose(table["epsilon"], domain)
+    chosen, reason = choose(table["epsilon"], domain)
     resolved = {**table, "mechanism": chosen.ID, "epsilon": chosen.epsilon, "domain": domain.table()}
     return {**resolved, "options": chosen.canonical_options()}, reason
 
 
-def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
+def first_candidate(domain: Domain) -> str | None:
+    """The mechanism whose kind of promise a domain gets: the one made for what it declares, or the first compared."""
+    declared = domain.calls_for()
+    return declared[0] if declared is not None else next(iter(catalogue.CANDIDATES.get(domain.kind, ())), None)
+
+
+def choose(epsilon: Any, domain: Domain, asked: str | None = None, create: Create = _default) -> tuple[Mechanism, str]:
+    """The choice for a kind of question (`range`, `point`, ...; None: the domain's own), and why.
+
+    The planner asks here too, so that it never recommends another mechanism than `auto` takes for the same question.
+    """
     declared = domain.calls_for()
     if declared is not None:
         name, why = declared
-        return catalogue.create(name, epsilon, domain, {}), f"{name}: {why}"
+        return create(name, epsilon, domain), f"{name}: {why}"
     names = catalogue.CANDIDATES.get(domain.kind, ())
     if not names:
         raise SpecificationError(f'mechanism "auto" has no choice for domains of kind {domain.kind}')
-    built = [
-        mechanism for name in names if (mechanism := _fitting(name, epsilon, domain, name == names[0])) is not None
-    ]
+    built = [mechanism for name in names if (mechanism := _fitting(name, epsilon, domain, name == names[0], create))]
     predicted = [(mechanism, mechanism.predicted_stderr(REFERENCE_REPORTS)) for mechanism in built]
-    known = dict.fromkeys((*_QUESTIONS, *predicted[0][1]))
+    known = dict.fromkeys((*(() if asked is None else (asked,)), *_QUESTIONS, *predicted[0][1]))
     question = next(name for name in known if any(name in errors for _, errors in predicted))
     candidates = [
         Candidate(mechanism, errors[question], report_bits(mechanism.layout))
@@ -71,30 +85,20 @@ def _choose(epsilon: Any, domain: Domain) -> tuple[Mechanism, str]:
     good = [candidate for candidate in candidates if candidate.stderr <= _AS_GOOD * least]
     best = min(good, key=lambda candidate: (candidate.report_bits, candidate.stderr))
     others = sorted((other for other in candidates if other is not best), key=lambda other: other.stderr)
-    asked = _QUESTIONS.get(question, question)
+    words = _QUESTIONS.get(question, question)
     return best.mechanism, (
-        f"{best.mechanism.ID}: the smallest report among the least errors; predicted standard error of {asked} at "
+        f"{best.mechanism.ID}: the smallest report among the least errors; predicted standard error of {words} at "
         f"{REFERENCE_REPORTS} reports: {best.words()} a report"
         + (f" ({', '.join(other.words() for other in others)})" if others else "")
         + (f"; {best.mechanism.choices()}" if best.mechanism.choices() else "")
     )
 
 
-def _fitting(name: str, epsilon: Any, domain: Domain, first: bool) -> Mechanism | None:
+def _fitting(name: str, epsilon: Any, domain: Domain, first: bool, create: Create) -> Mechanism | None:
     """The mechanism on this domain, or nothing where it does not fit, such as bits on a huge domain."""
     try:
-        return catalogue.create(name, epsilon, domain, {})
+        return create(name, epsilon, domain)
     except SpecificationError:
         if first:
             raise  # the first one fits every domain: it is the epsilon that is wrong
         return None
-
-
-def report_bits(layout: Layout) -> float:
-    """The bits that the largest kind of report needs, its kind included."""
-    return log2(len(layout.variants)) + max(map(_bits, layout.variants))
-
-
-def _bits(variant: Variant) -> float:
-    digits = variant.vector.length * log2(variant.vector.bound) if variant.vector else 0.0
-    return log2(variant.alphabet) + digits

@@ -47,6 +47,7 @@ class Point(Query):
     HELP = "the share of one value; on a grid one value for each axis"
     NEEDS, WORDS, METHODS = Points, (1, None), _METHODS
     EXAMPLES = (Example(LINE, ON_A_LINE, "point 1", [1 / 2]),)
+    PREDICTED = "point"
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -64,6 +65,7 @@ class Frequencies(Query):
     HELP = "the share of every value, in domain order"
     NEEDS, MANY, METHODS = Points, True, _METHODS
     EXAMPLES = (Example(LINE, ON_A_LINE, "frequencies", [1 / 6, 1 / 2, 0.0, 1 / 3]),)
+    PREDICTED = "point"
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -86,6 +88,7 @@ class Top(Query):
     HELP = "the K most frequent values, by their raw shares"
     NEEDS, WORDS, MANY, METHODS = Points, (1, 1), True, _METHODS
     EXAMPLES = (Example(LINE, ON_A_LINE, "top 2", [1 / 2, 1 / 3]),)
+    PREDICTED = "point"
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

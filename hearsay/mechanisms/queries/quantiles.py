@@ -28,6 +28,7 @@ class Quantile(Query):
     NAME, GRAMMAR = "quantile", "quantile Q..."
     HELP = "the values below which shares Q of the reports lie, in the domain's units"
     NEEDS, WORDS, METHODS = Ranges, (1, None), frozenset({ISOTONIC})
+    PREDICTED, RANKED, VARIES = "range", True, True
     OWN_UNIT = "whose values are in the domain's units"
     EXAMPLES = (Example(LINE, ON_A_LINE, "quantile 0.5 0.9", [1.0, 3.0]),)
 

@@ -26,6 +26,9 @@ class Query(ABC):
     MANY: ClassVar[bool] = False  # an answer per cell: intervals that hold together make sense
     METHODS: ClassVar[frozenset[str]] = frozenset()  # post-processing that is defined
     EXAMPLES: ClassVar[tuple[Example, ...]] = ()  # answers by hand: `hearsay.checks` runs every one of them
+    PREDICTED: ClassVar[str] = ""  # which of a mechanism's predicted errors is about it; empty: none
+    RANKED: ClassVar[bool] = False  # a quantile, whose error is also known as a share of the reports
+    VARIES: ClassVar[bool] = False  # its interval's width differs much between surveys: planned from drawn ones
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

@@ -57,6 +57,7 @@ class Range(Query):
     NAME, GRAMMAR = "range", "range A B"
     HELP = "the share of A..B, both included; on a grid `range A1:B1 A2:B2 ...`"
     NEEDS: ClassVar[type] = Ranges
+    PREDICTED: ClassVar[str] = "range"
     METHODS = _METHODS
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
     EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(LINE, ON_A_LINE, "range 1 3", [5 / 6]),)
@@ -110,6 +111,7 @@ class Cdf(Query):
     HELP = "the share up to and including every value, or up to N evenly spaced ones"
     NEEDS, MANY, METHODS, WORDS = Ranges, True, _METHODS, (0, 1)
     EXAMPLES = (Example(LINE, ON_A_LINE, "cdf", [1 / 6, 2 / 3, 2 / 3, 1.0]),)
+    PREDICTED = "range"
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:

@@ -7,7 +7,8 @@ import pytest
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.planning.auto import REFERENCE_REPORTS, report_bits, resolve
+from hearsay.mechanisms.planning.auto import REFERENCE_REPORTS, resolve
+from hearsay.mechanisms.planning.report_size import report_bits
 
 
 def auto(domain: dict[str, Any], epsilon: float = 1.1) -> tuple[dict[str, Any], str]:

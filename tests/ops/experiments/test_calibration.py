@@ -14,13 +14,13 @@ from hearsay.mechanisms.key_value.heavy import HeavyEstimate
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.privkvm import PrivKVM
 from hearsay.mechanisms.oracles.grr import GRR
+from hearsay.mechanisms.planning.drawn_states import draw, draw_values
 from hearsay.mechanisms.tables import Form
 from hearsay.ops.experiments.calibration import pairs
 from hearsay.ops.experiments.calibration.bands import bands
 from hearsay.ops.experiments.calibration.cases import MECHANISMS, REPORTS, Case, cases, with_others
 from hearsay.ops.experiments.calibration.command import LEAST, results
 from hearsay.ops.experiments.calibration.demo import SEEDS, demo_result
-from hearsay.ops.experiments.calibration.draws import draw, draw_values
 from hearsay.ops.experiments.calibration.families import FAMILIES, every_mechanism
 from hearsay.ops.experiments.calibration.rounds import estimate_after_rounds
 from hearsay.ops.experiments.calibration.tally import Tally

@@ -16,8 +16,8 @@ import numpy as np
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.marginals.analyses.conditional import conditional
 from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
+from hearsay.mechanisms.planning.drawn_states import draw_values
 from hearsay.ops.experiments.calibration.cases import DATA, crossed, with_others
-from hearsay.ops.experiments.calibration.draws import draw_values
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("cell", "single", "conditional", "information")

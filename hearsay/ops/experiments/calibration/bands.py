@@ -12,9 +12,9 @@ from itertools import product
 import numpy as np
 
 from hearsay.mechanisms import build
+from hearsay.mechanisms.planning.drawn_states import draw
 from hearsay.ops.experiments.calibration.cases import EPSILONS, RANGES, Counts
 from hearsay.ops.experiments.calibration.coverage import RANKS
-from hearsay.ops.experiments.calibration.draws import draw
 from hearsay.ops.experiments.output import Result
 
 MOST = 2.0  # times the spread

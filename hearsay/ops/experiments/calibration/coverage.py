@@ -13,8 +13,8 @@ from hearsay.mechanisms import Mechanism
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
+from hearsay.mechanisms.planning.drawn_states import draw
 from hearsay.ops.experiments.calibration.cases import Case, Counts
-from hearsay.ops.experiments.calibration.draws import draw
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "range", "prefix", "quantile")

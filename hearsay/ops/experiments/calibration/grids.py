@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.planning.drawn_states import draw_values
 from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed
 from hearsay.ops.experiments.calibration.coverage import KINDS as KINDS_ON_A_LINE
 from hearsay.ops.experiments.calibration.coverage import TOGETHER_UP_TO, cells_by_kind, points_at_level
-from hearsay.ops.experiments.calibration.draws import draw_values
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 GRIDS = ("haar", "hierarchical", "metric-l1")

@@ -6,7 +6,7 @@ import numpy as np
 
 from hearsay.mechanisms import Mechanism, merge
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.ops.experiments.calibration.draws import draw_values
+from hearsay.mechanisms.planning.drawn_states import draw_values
 
 
 def estimate_after_rounds(mechanism: Mechanism, people: Any, generator: np.random.Generator) -> Estimate:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from hearsay.mechanisms.planning.drawn_states import draw_values
 from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed, with_others
 from hearsay.ops.experiments.calibration.coverage import cells_by_kind
-from hearsay.ops.experiments.calibration.draws import draw_values
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
 KINDS = ("heavy", "rare", "empty", "outside")

@@ -9,8 +9,10 @@ and folded, which is as fast.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hearsay.mechanisms import Mechanism, State
+from hearsay.mechanisms.base import Mechanism, State, merge
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.key_value.padding import padded_signs, sample_padded
@@ -20,28 +22,62 @@ from hearsay.mechanisms.marginals.methods.whole_table import InpRR
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 from hearsay.mechanisms.oracles.unary import UnaryEncoding
 from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
-from hearsay.ops.experiments.calibration.cases import Counts
+
+Counts = NDArray[np.int64]
 
 
 def draw(mechanism: Mechanism, holders: Counts, generator: np.random.Generator) -> State:
     """The state after everybody reported once."""
     if isinstance(mechanism, UnaryEncoding):
         return _unary(mechanism, holders, generator)
-    if type(mechanism) is MetricL1Signs and mechanism.anchored and len(mechanism.sizes) == 1:
+    if _on_one_axis(mechanism) and isinstance(mechanism, MetricL1Signs):
         return _signs(mechanism, holders, generator)
-    if isinstance(mechanism, LevelMechanism) and len(mechanism.domain.axes) == 1:
+    if _on_one_axis(mechanism) and isinstance(mechanism, LevelMechanism):
         return _levels(mechanism, holders, generator)
     return _reported(mechanism, np.repeat(np.arange(holders.size), holders), generator)
 
 
 def draw_values(mechanism: Mechanism, values: Any, generator: np.random.Generator) -> State:
     """The same, from what everybody holds."""
+    if isinstance(mechanism.domain, Cells) and _by_counts(mechanism):
+        return draw(
+            mechanism, np.bincount(mechanism.domain.flatten(values), minlength=mechanism.domain.size), generator
+        )
     if isinstance(mechanism, InpRR):
         cells = np.ravel_multi_index(tuple(mechanism.domain.check(values).T), mechanism.domain.shape)
         return draw(mechanism.oracle, np.bincount(cells, minlength=mechanism.domain.size), generator)
     if isinstance(mechanism, PckvUE) and mechanism.dimensions == 1 and mechanism.signs == 2:
         return _symbols(mechanism, values, generator)
     return _reported(mechanism, values, generator)
+
+
+def play(mechanism: Mechanism, values: Any, generator: np.random.Generator) -> tuple[Mechanism, State]:
+    """The state after all rounds, and the mechanism as it stands in the last one, which can read it.
+
+    Where a device takes part in one round only, the rounds get equal parts of the devices; else everybody is in each.
+    """
+    state, history = mechanism.empty(), list[dict[str, Any]]()
+    for number in range(1, mechanism.rounds + 1):
+        asked = mechanism.in_round(history)
+        part = slice(len(values) * (number - 1) // mechanism.rounds, len(values) * number // mechanism.rounds)
+        split = mechanism.rounds > 1 and mechanism.one_round_each
+        merge(state, draw_values(asked, values[part] if split else values, generator))
+        public = asked.next_round(state) if number < mechanism.rounds else None
+        if public is None:
+            break
+        history.append(public)
+    return asked, state
+
+
+def _by_counts(mechanism: Mechanism) -> bool:
+    """Whether states are drawn from how many hold each cell, at a cost that does not grow with the devices."""
+    return isinstance(mechanism, UnaryEncoding) or _on_one_axis(mechanism)
+
+
+def _on_one_axis(mechanism: Mechanism) -> bool:
+    if type(mechanism) is MetricL1Signs:
+        return mechanism.anchored and len(mechanism.sizes) == 1
+    return isinstance(mechanism, LevelMechanism) and len(mechanism.domain.axes) == 1
 
 
 def _reported(mechanism: Mechanism, values: Any, generator: np.random.Generator) -> State:

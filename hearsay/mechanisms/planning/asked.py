@@ -1,0 +1,171 @@
+"""What is planned: a question on a domain, the mechanisms that could answer it, and who the users are guessed to be."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
+from hearsay.mechanisms.planning.auto import first_candidate
+from hearsay.mechanisms.planning.widths import Guess, Widths
+from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.questions import Question, parse_text
+
+_LISTED = 12  # questions that a refusal names
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about a survey that is not yet there."""
+
+    domain: Domain
+    question: Question
+    named: tuple[str, ...] = ()  # mechanisms that are wanted, whatever they promise; none: all of one promise
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of mechanisms that a survey has settled
+    shape: str | None = None
+    values: Any = None
+    own: str | None = None  # the mechanism that a survey already names: it gets a row, and its promise is the others'
+    _built: dict[tuple[str, float], Mechanism] = field(default_factory=dict, compare=False)
+    _widths: dict[tuple[str, float, int], Widths] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        query: str,
+        named: Sequence[str] = (),
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        shape: str | None = None,
+        values: Any = None,
+        own: str | None = None,
+    ) -> "Asked":
+        """The checked way to make one."""
+        if shape is not None and values is not None:
+            raise SpecificationError("shape and values exclude each other; give one of them")
+        if shape is not None and shape not in domain.shapes():
+            raise SpecificationError(
+                f"shape must be one of {', '.join(domain.shapes())} on a domain of kind {domain.kind}, got {shape!r}"
+            )
+        for name in named:
+            if name not in catalogue.MECHANISMS:
+                raise SpecificationError(f"mechanism must be one of {one_of(catalogue.names(), name)}, got {name!r}")
+        asked = cls(domain, parse_text(query), tuple(named), options or {}, shape, values, own)
+        asked.check()
+        return asked
+
+    def check(self) -> None:
+        """Refuse a question that nobody can answer on this domain, and one that has no meaning there."""
+        kinds = [query for query in self._query_kinds if query.unsuited(self.domain) is None]
+        if not any(catalogue.able((query.NEEDS,), self.domain.kind) for query in kinds):
+            raise QueryError(
+                f"query {self.question.verb} has no answer on a domain of kind {self.domain.kind}; "
+                f"ask one of {', '.join(_askable(self.domain))}"
+            )
+        problems = []
+        for query in kinds:
+            try:
+                query.check_words(self.question.arguments)
+                query.parse(self.question.arguments, self.domain)
+                return
+            except QueryError as error:
+                problems.append(error)
+        raise problems[0]
+
+    @cached_property
+    def _query_kinds(self) -> tuple[type[Query], ...]:
+        return catalogue.queries(self.question.verb)
+
+    def query_of(self, estimate: type) -> type[Query] | None:
+        """The class that answers the question for a kind of estimate."""
+        for query in self._query_kinds:
+            if issubclass(estimate, query.NEEDS) and query.unsuited(self.domain) is None:
+                return query
+        return None
+
+    @cached_property
+    def guess(self) -> Guess:
+        return Guess(self.domain, self.values)
+
+    @cached_property
+    def simulated(self) -> Guess:
+        """People of the domain's shapes, whatever the values are."""
+        return self.guess if self.values is None else Guess(self.domain)
+
+    def names(self) -> list[str]:
+        """The mechanisms that get a row: those named, or all that can answer with the domain's kind of promise."""
+        if self.named:
+            return list(self.named)
+        promise = self._promise()
+        return [
+            name
+            for name in catalogue.names()
+            if name == self.own
+            or any(
+                self.domain.kind in listed.form.kinds and self._suits(listed.load(), promise)
+                for listed in catalogue.MECHANISMS[name]
+            )
+        ]
+
+    def left_out(self) -> dict[str, str]:
+        """Mechanisms that could answer and get a row only where they are named, with the reason."""
+        planned = set(self.names())
+        reasons = {}
+        for name in catalogue.names():
+            for listed in catalogue.MECHANISMS[name]:
+                kind = listed.load()
+                if name in planned or self.domain.kind not in listed.form.kinds or not self.query_of(kind.ESTIMATE):
+                    continue
+                reasons[name] = kind.PLANNED_WHEN_NAMED or kind.ERROR_FLOOR or f"it promises {kind.PROMISE} privacy"
+        return reasons
+
+    def _promise(self) -> str:
+        first = self.own or first_candidate(self.domain)
+        return "pure" if first is None else catalogue.classes(first)[0].PROMISE
+
+    def _suits(self, kind: type[Mechanism], promise: str) -> bool:
+        left_out = kind.ERROR_FLOOR or kind.PLANNED_WHEN_NAMED or promise != kind.PROMISE
+        return not left_out and self.query_of(kind.ESTIMATE) is not None
+
+    def build(self, name: str, epsilon: float) -> Mechanism:
+        """The mechanism at an epsilon, built once; SpecificationError where it cannot be."""
+        if (name, epsilon) not in self._built:
+            self._built[name, epsilon] = catalogue.create(name, epsilon, self.domain, self.options.get(name, {}))
+        return self._built[name, epsilon]
+
+    def widths(self, name: str, epsilon: float, guess: Guess | None = None) -> Widths:
+        """The widths under a mechanism at an epsilon; `guess` is another one than the users'."""
+        guess = guess or self.guess
+        if (name, epsilon, id(guess)) not in self._widths:
+            self._widths[name, epsilon, id(guess)] = self._made(name, epsilon, guess)
+        return self._widths[name, epsilon, id(guess)]
+
+    def _made(self, name: str, epsilon: float, guess: Guess) -> Widths:
+        mechanism = self.build(name, epsilon)
+        query = self.query_of(type(mechanism).ESTIMATE)
+        if query is None:
+            raise QueryError(f"{name} cannot answer {self.question.verb} on a domain of kind {self.domain.kind}")
+        in_ranks = query.VARIES and self.shape is None and self.values is None and self.ranked
+        return Widths(mechanism, self.question, guess, query.VARIES, in_ranks)
+
+    @cached_property
+    def ranked(self) -> bool:
+        """Whether the answer is a quantile, which has an error in ranks that no shape changes."""
+        return any(query.RANKED for query in self._query_kinds)
+
+    def shapes(self) -> Iterator[str]:
+        """The shapes that are compared for the worst."""
+        return iter(self.domain.shapes())
+
+
+def _askable(domain: Domain) -> list[str]:
+    """Every question that some mechanism on such a domain answers, as it is written."""
+    written = dict.fromkeys(
+        query.GRAMMAR
+        for verb in catalogue.QUERIES
+        for query in catalogue.queries(verb)
+        if query.unsuited(domain) is None and catalogue.able((query.NEEDS,), domain.kind)
+    )
+    return list(written)[:_LISTED]

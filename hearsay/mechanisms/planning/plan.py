@@ -1,0 +1,178 @@
+"""The planner: for every mechanism that could answer a question, the third of users, epsilon and width."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf, isfinite, sqrt
+
+from hearsay.mechanisms.base import EPSILON_LIMIT, Mechanism
+from hearsay.mechanisms.errors import MechanismError, SpecificationError
+from hearsay.mechanisms.estimates.estimate import Z95
+from hearsay.mechanisms.planning.asked import Asked
+from hearsay.mechanisms.planning.auto import choose
+from hearsay.mechanisms.planning.solve import EPSILON_HIGH, epsilon_for, users_for
+from hearsay.mechanisms.planning.widths import Width
+
+# Two halves of the users differ visibly in four of five tries at 2.8 (1.96 + 0.84) standard errors of the difference.
+_VISIBLE = 2.8
+_REFERENCE_EPSILON, _REFERENCE_USERS = 1.0, 10_000
+VALUES = "values"  # the name of a guess that is a file's values
+
+
+@dataclass(frozen=True)
+class Target:
+    """Two of the three; the third is what is looked for."""
+
+    users: int | None = None
+    epsilon: float | None = None
+    within: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("users", "epsilon", "within") if getattr(self, name) is not None]
+        if len(given) != 2:
+            got = ", ".join(given) or "none"
+            raise SpecificationError(f"two of users, epsilon and within must be given, got {got}")
+        if self.users is not None and self.users < 1:
+            raise SpecificationError(f"users must be at least 1, got {self.users}")
+        if self.epsilon is not None and not 0 < self.epsilon <= EPSILON_LIMIT:
+            raise SpecificationError(f"epsilon must be > 0 and at most {EPSILON_LIMIT:g}, got {self.epsilon:g}")
+        if self.within is not None and not (self.within > 0 and isfinite(self.within)):
+            raise SpecificationError(f"within must be finite and > 0, got {self.within:g}")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One mechanism's way to the target; users or epsilon are None where none reaches it, and the width is the best."""
+
+    name: str
+    users: int | None
+    epsilon: float | None
+    within: float | None
+    within_90: float | None
+    worst: float | None
+    shape: str
+    in_ranks: bool
+    built: Mechanism  # at this epsilon, or at the largest one where none is enough
+    recommended: bool = False
+    reason: str = ""
+
+    @property
+    def reached(self) -> bool:
+        return self.users is not None and self.epsilon is not None and self.within is not None
+
+    @property
+    def detects(self) -> float | None:
+        """The least difference between two halves of the users that four of five tries find.
+
+        A half has root 2 times the standard error, the difference of two halves root 2 times that.
+        """
+        return None if self.within is None else _VISIBLE * sqrt(2) * (sqrt(2) * self.within / Z95)
+
+
+def plan(asked: Asked, target: Target) -> list[Prediction]:
+    """A row for every mechanism that can answer, best first, one of them recommended."""
+    rows: list[Prediction] = []
+    refusals: list[MechanismError] = []
+    for name in asked.names():
+        try:
+            rows.append(_row(asked, target, name))
+        except MechanismError as error:  # bits on a huge domain, blocks that were not declared, ...
+            if asked.named:
+                raise
+            refusals.append(error)
+    if not rows:
+        raise refusals[0] if refusals else SpecificationError("mechanism: none can answer this question here")
+    rows.sort(key=partial(_rank, target))
+    return _recommended(asked, target, rows)
+
+
+def _rank(target: Target, row: Prediction) -> tuple[bool, float, float]:
+    within = inf if row.within is None else row.within
+    found = row.epsilon if target.epsilon is None else row.users if target.users is None else within
+    return not row.reached, inf if found is None else found, within
+
+
+def _row(asked: Asked, target: Target, name: str) -> Prediction:
+    """Solved for one shape; where none is given, for the one that is worst at the solution."""
+    users, epsilon = target.users or _REFERENCE_USERS, target.epsilon or _REFERENCE_EPSILON
+    shape, worst = _worst(asked, name, users, epsilon)
+    for _ in range(3):
+        row = _solved(asked, target, name, shape)
+        if target.within is None or not row.reached:
+            break
+        shape_there, worst = _worst(asked, name, row.users or users, row.epsilon or epsilon)
+        if shape_there == shape:
+            break
+        shape = shape_there
+    return replace(row, worst=worst if row.reached else None)
+
+
+def _worst(asked: Asked, name: str, users: int, epsilon: float) -> tuple[str, float | None]:
+    """The shape that is planned for, and the largest width over all shapes; None where one's is unbounded.
+
+    A width that is entirely the data's (a quantile's in the domain's units) has no worst.
+    """
+    widths = asked.widths(name, epsilon, asked.simulated)
+    given = VALUES if asked.values is not None else asked.shape
+    if given is not None and widths.varies:
+        return given, None
+    by_shape = {shape: widths.expected(shape, users) for shape in asked.shapes()}
+    known = {shape: width for shape, width in by_shape.items() if isfinite(width)}
+    largest = max(known, key=known.__getitem__) if known else next(iter(by_shape))
+    unbounded = len(known) < len(by_shape) or (widths.varies and not widths.in_ranks)
+    return given or largest, None if unbounded else known[largest]
+
+
+def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
+    def width(users: int, epsilon: float) -> Width:
+        try:
+            return asked.widths(name, epsilon).at(shape, users)
+        except SpecificationError:
+            if epsilon == target.epsilon:
+                raise
+            return Width(inf, inf)  # a mechanism that takes no such epsilon
+
+    def middle(users: int, epsilon: float) -> float:
+        widths = asked.widths(name, epsilon)
+        return width(users, epsilon).within if widths.varies else widths.expected(shape, users)
+
+    users, epsilon = target.users, target.epsilon
+    if target.within is not None and users is None and epsilon is not None:
+        users = users_for(partial(middle, epsilon=epsilon), target.within)
+    elif target.within is not None and epsilon is None and users is not None:
+        epsilon = epsilon_for(_tolerant(partial(middle, users)), target.within)
+    at = users or _REFERENCE_USERS, epsilon or EPSILON_HIGH
+    found = width(*at)
+    built = asked.build(name, at[1])
+    return Prediction(
+        name, users, epsilon, _known(found.within), _known(found.within_90), None, shape,
+        asked.widths(name, at[1]).in_ranks, built,
+    )  # fmt: skip
+
+
+def _tolerant(width: Callable[[float], float]) -> Callable[[float], float]:
+    def tried(epsilon: float) -> float:
+        try:
+            return width(epsilon)
+        except SpecificationError:
+            return inf
+
+    return tried
+
+
+def _known(width: float) -> float | None:
+    return width if isfinite(width) else None
+
+
+def _recommended(asked: Asked, target: Target, rows: list[Prediction]) -> list[Prediction]:
+    """The mechanism that `auto` takes for this kind of question, where it reaches the target; else the first row."""
+    best = rows[0]
+    if not best.reached:
+        return rows
+    name, reason = best.name, f"{best.name}: the best of those compared"
+    query = asked.query_of(type(best.built).ESTIMATE)
+    if not asked.named and query is not None and query.PREDICTED:
+        chosen, why = choose(best.epsilon, asked.domain, query.PREDICTED, lambda one, size, _: asked.build(one, size))
+        if any(row.name == chosen.ID and row.reached for row in rows):
+            name, reason = chosen.ID, why
+    return [replace(row, recommended=row.name == name, reason=reason if row.name == name else "") for row in rows]

@@ -1,0 +1,150 @@
+"""`hearsay plan`: which mechanism, which epsilon, how many users."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hearsay.collector.describe.planned import Plan, PlanRow, plan
+from hearsay.collector.survey.survey import Survey, load
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import one_of
+from hearsay.ops.config import Settings
+from hearsay.ops.errors import CheckFailed
+from hearsay.ops.terminal.options import NumberRange, json_option, uses
+from hearsay.ops.terminal.present import notes, print_json, print_table
+from hearsay.producer import values
+
+_COLUMNS = (
+    "mechanism",
+    "users",
+    "epsilon",
+    "within",
+    "within_90",
+    "worst",
+    "bytes",
+    "state_bytes",
+    "device_us",
+    "detects",
+)
+
+
+@click.command()
+@click.argument("survey_files", metavar="[SURVEY.toml]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--kind", help="Instead of a file: the kind of domain.")
+@click.option("--size", type=click.IntRange(1), multiple=True,
+              help="With --kind: how many values there are; of several axes or attributes, once for each.")  # fmt: skip
+@click.option("--low", type=NumberRange(), help="With --kind: the domain's lower end.")
+@click.option("--high", type=NumberRange(), help="With --kind: the domain's upper end.")
+@click.option("--bins", type=click.IntRange(1), help="With --kind: how many bins a continuous axis has.")
+@click.option("--order", type=click.IntRange(1), help="With --kind attributes: how many stand in one table at most.")
+@click.option("--domain", "more", metavar="KEY=VALUE", multiple=True,
+              help="With --kind: another key of the [domain] table, such as ordered=true.")  # fmt: skip
+@click.option("--query", metavar="QUERY", help="What will be asked, as in `hearsay query`, in quotes.")
+@click.option("--users", type=int, help="How many users report.")
+@click.option("--epsilon", type=NumberRange(), help="What a report may show of a user's value.")
+@click.option("--within", type=NumberRange(),
+              help="Half the width of the 95% interval, in the answer's own unit.")  # fmt: skip
+@click.option("--shape", metavar="SHAPE", help="How the users' values lie, as `produce --distribution` has it.  "
+              "[default: the worst]")  # fmt: skip
+@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
+              help="Values of real people instead of a shape.")  # fmt: skip
+@click.option("--mechanism", "mechanisms", metavar="ID", multiple=True, help="Only this mechanism; may be repeated.")
+@json_option
+@uses("plugins")
+def command(
+    settings: Settings,
+    survey_files: tuple[Path, ...],
+    kind: str | None,
+    size: tuple[int, ...],
+    low: float | None,
+    high: float | None,
+    bins: int | None,
+    order: int | None,
+    more: tuple[str, ...],
+    query: str | None,
+    users: int | None,
+    epsilon: float | None,
+    within: float | None,
+    shape: str | None,
+    values_file: Path | None,
+    mechanisms: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Choose mechanism, epsilon and number of users before there are any.
+
+    Two of --users, --epsilon and --within give the third, a row for every mechanism that can answer the query with the
+    same kind of promise, best first. `within` is the median half width of the 95% interval in the answer's own unit
+    (without a shape, a quantile's is in ranks); nine surveys in ten are narrower than `within_90`; `worst` is the
+    largest over all shapes; `detects` is the least difference between two halves of the users that four of five tries
+    find. Exit code 1: no mechanism reaches what was asked for.
+    """
+    if query is None:
+        raise click.UsageError('say what will be asked, such as --query "range 0 99"')
+    flags = {"low": low, "high": high, "bins": bins, "order": order}
+    keys = {name: value for name, value in flags.items() if value is not None} | dict(map(_pair, more))
+    source = _source(survey_files, kind, size, keys)
+    people = None if values_file is None else values.read(values_file, _domain(source))
+    made = plan(
+        source, query, users=users, epsilon=epsilon, within=within, shape=shape, values=people, mechanisms=mechanisms
+    )
+    if as_json:
+        print_json([row.table() for row in made])
+    else:
+        _print(made)
+    if not made.reached:
+        raise CheckFailed(f"no mechanism reaches what was asked for; {made[0].mechanism}: {made[0].reason}")
+
+
+def _source(
+    files: tuple[Path, ...], kind: str | None, size: tuple[int, ...], keys: Mapping[str, Any]
+) -> Survey | Domain:
+    if (kind is None) == (not files):
+        raise click.UsageError("give a survey file or --kind, and not both")
+    if kind is None:
+        if size or keys:
+            raise click.UsageError("--size and the other keys of a domain go with --kind")
+        return load(files[0])
+    if kind not in catalogue.DOMAINS:
+        raise click.UsageError(f"--kind must be one of {one_of(catalogue.DOMAINS, kind)}, got {kind!r}")
+    sized: dict[str, Any] = catalogue.DOMAINS[kind].load().of_size(size) if size else {}
+    domain: Domain = catalogue.parse_domain({"kind": kind, **sized, **keys})
+    return domain
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """KEY=VALUE; the value as JSON where it is some, else a text."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise click.UsageError(f"--domain must be KEY=VALUE, got {text!r}")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _domain(source: Survey | Domain) -> Domain:
+    return source.mechanism.domain if isinstance(source, Survey) else source
+
+
+def _print(made: Plan) -> None:
+    print_table(
+        f"plan for {made.query}",
+        _COLUMNS,
+        [[_marked(row), *(getattr(row, name) for name in _COLUMNS[1:])] for row in made],
+        caption="* recommended",
+    )
+    for line in made.words:
+        click.echo(line)
+    for row in made:
+        if row.reason:
+            click.echo(f"{row.mechanism}: {row.reason.removeprefix(f'{row.mechanism}: ')}")
+    if made.left_out:
+        notes().print(f"only where named by --mechanism: {', '.join(made.left_out)}", markup=False)
+
+
+def _marked(row: PlanRow) -> str:
+    return f"{row.mechanism} *" if row.recommended else row.mechanism

@@ -1,0 +1,113 @@
+"""`hearsay plan`: rows with every field, exit codes, one line of refusal."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearsay.ops import cli
+
+FIELDS = [
+    *("mechanism", "users", "epsilon", "within", "within_90", "worst"),
+    *("bytes", "state_bytes", "device_us", "detects", "recommended", "reason"),
+]
+LABELS = ("--kind", "categorical", "--size", "4")
+SURVEY = """
+name = "fruit"
+mechanism = "grr"
+epsilon = 1.0
+[domain]
+kind = "categorical"
+categories = ["apple", "pear", "plum"]
+"""
+
+
+def run(*words: str) -> int:
+    return cli.run(["plan", *words])
+
+
+def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert run(*words, "--json") == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> str:
+    path = tmp_path / "fruit.toml"
+    path.write_text(SURVEY)
+    return str(path)
+
+
+def test_rows_have_every_field_best_first(capsys: pytest.CaptureFixture[str], survey: str) -> None:
+    found = rows(capsys, survey, "--query", "point pear", "--users", "2000", "--epsilon", "1")
+    assert all(list(row)[: len(FIELDS)] == FIELDS for row in found)
+    assert [row["within"] for row in found] == sorted(row["within"] for row in found)
+    assert sum(row["recommended"] for row in found) == 1
+    first = found[0]
+    assert first["within"] == first["worst"]  # without a shape the worst is planned for
+    assert first["detects"] == pytest.approx(2.8 * 2 * first["within"] / 1.96)
+    assert {row["bytes"] for row in found} <= {1, 2, 3}
+
+
+def test_values_of_real_people(capsys: pytest.CaptureFixture[str], survey: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("value\n" + "apple\n" * 9 + "plum\n")
+    given = ("--query", "point apple", "--users", "2000", "--epsilon", "3", "--mechanism", "grr")
+    (real,) = rows(capsys, survey, *given, "--values", str(tmp_path / "people.csv"))
+    (even,) = rows(capsys, survey, *given, "--shape", "uniform")
+    assert real["shape"] == "values"
+    assert real["within"] != pytest.approx(even["within"], rel=0.02)
+
+
+def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--kind", "ordinal", "--size", "16", "--query", "range 2 5", "--users", "500", "--epsilon", "1")
+    assert run(*given) == 0
+    shown = capsys.readouterr().out
+    assert "1 in 100 likely may think at most 2.67 in 100" in shown
+    assert "the worst of cauchy, zipf" in shown
+
+
+def test_domains_by_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("--users", "500", "--epsilon", "1", "--shape", "uniform")
+    for kind, query, flags in (
+        ("grid", "range 0:1 2:3", ("--size", "4", "--size", "4", "--mechanism", "haar")),
+        ("attributes", "marginal a1 a3", ("--size", "3", "--mechanism", "inp-ht")),
+        ("key-value", "point 3", ("--size", "5", "--mechanism", "privkv")),
+        ("count", "mean", ("--size", "5", "--mechanism", "gm")),
+        ("number", "mean", ("--low", "0", "--high", "10")),
+        ("ordinal", "prefix 3", ("--low", "0", "--high", "10", "--bins", "8", "--mechanism", "haar")),
+        ("categorical", "point tea", ("--domain", 'categories=["tea", "coffee"]', "--mechanism", "grr")),
+    ):
+        assert len(rows(capsys, "--kind", kind, "--query", query, *flags, *common)) == 1
+
+
+def test_out_of_reach_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--kind", "binary", "--query", "point 1", "--users", "100", "--within", "1e-9", "--mechanism", "hrr")
+    assert run(*given, "--json") == 1
+    shown = capsys.readouterr()
+    (row,) = json.loads(shown.out)
+    assert row["epsilon"] is None
+    assert "no epsilon up to 10 reaches it" in row["reason"]
+    assert "no mechanism reaches what was asked for" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ((), "say what will be asked"),
+        (("--query", "point 1", "--users", "5", "--epsilon", "1"), "give a survey file or --kind, and not both"),
+        (("--kind", "cake", "--query", "point 1"), "--kind must be one of categorical"),
+        ((*LABELS, "--query", "point 1", "--users", "5"), "two of users, epsilon and within"),
+        ((*LABELS, "--query", "mean", "--users", "5", "--epsilon", "1"), "ask one of point V"),
+        ((*LABELS, "--size", "5", "--query", "point 1"), "size must be given once"),
+        (("--kind", "grid", "--domain", "sizes", "--query", "point 1"), "--domain must be KEY=VALUE"),
+        (("missing.toml", "--query", "point 1", "--users", "5", "--epsilon", "1"), "missing.toml"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(words: tuple[str, ...], refusal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*words) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+    assert refusal in shown.err
