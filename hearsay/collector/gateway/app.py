@@ -112,12 +112,12 @@ class Gateway:
 
 
 def _round(query: bytes, rounds: bool) -> int | None:
-    """The round that the address names: a survey with rounds needs it, another has none."""
-    if not query and not rounds:
+    """The round that the address names: a survey with rounds needs it, another has round 1 only, named or not."""
+    if not rounds and query in (b"", b"round=1"):
         return None
     named = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     if not rounds:
-        raise Refusal("malformed", f"this address takes no parameter, got {len(named)}")
+        raise Refusal("malformed", "this survey has no rounds; leave ?round= out, and every other parameter")
     if len(named) != 1 or not re.fullmatch("round=[1-9][0-9]{0,8}", "=".join(named[0])):
         raise Refusal("malformed", "this survey has rounds; the address must end with ?round=N and nothing more")
     return int(named[0][1])

@@ -83,7 +83,7 @@ _PARAMETERS = {
         "name": "round",
         "in": "query",
         "required": False,
-        "description": "The round that the reports answer, where the survey has rounds; left out where it has none.",
+        "description": "The round that the reports answer; needed where the survey has rounds, else left out or 1.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
     },
     "id": {

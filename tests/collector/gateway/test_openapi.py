@@ -1,6 +1,7 @@
 """The OpenAPI document is true: whatever a program makes of it is answered as it says."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import redis
 
 from hearsay.collector.gateway.openapi import document
 from hearsay.collector.gateway.refusals import STATUS
-from tests.collector.gateway.running import Sender, gateway, identity, reports_of
+from tests.collector.gateway.running import gateway, identity, reports_of
 from tests.pipeline import buckets
 
 REPORTS = "/v1/surveys/{name}/reports"
@@ -86,6 +87,11 @@ def map_path_parameters(context, parameters):
 
 
 @schemathesis.hook
+def map_query(context, query):
+    return {{"round": 1}} if query and query.get("round") else query  # no document can say which rounds there are
+
+
+@schemathesis.hook
 def map_headers(context, headers):
     if headers and len(headers.get("Idempotency-Key", "")) == 36:
         headers["Idempotency-Key"] = identity()
@@ -104,20 +110,12 @@ def test_schemathesis_finds_nothing(client: redis.Redis, prefix: str, tmp_path: 
         line = [sys.executable, "-m", "schemathesis.cli", "run", str(tmp_path / "openapi.json"), "--url", url]
         line += ["--checks", "all", "--max-examples", "300", "--seed", "1", "--no-color"]
         done = subprocess.run(
-            line, cwd=tmp_path, capture_output=True, text=True, env={**_environment(), "SCHEMATHESIS_HOOKS": "hooks"}
+            line,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": ".", "SCHEMATHESIS_HOOKS": "hooks"},
         )
         print(done.stdout[-6_000:], done.stderr[-2_000:])
         assert done.returncode == 0, done.stdout[-3_000:]
         assert sender.send_reports(msgpack.packb([msgpack.packb(1)]), id=identity()).status_code == 202
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": "."}
-
-
-def test_a_sender_reads_the_document(client: redis.Redis, prefix: str) -> None:
-    with gateway(client, prefix) as sender:
-        assert isinstance(sender, Sender)
-        assert sender.get("/v1/openapi.json").json()["openapi"].startswith("3.")

@@ -213,8 +213,12 @@ def test_a_survey_with_rounds_needs_to_be_told_which(client: redis.Redis, prefix
     assert client.xlen(store.keys.stream) == 2
 
 
-def test_a_survey_without_rounds_takes_no_parameter(sender: Sender, asked: Registered) -> None:
-    assert sender.code(reports_of(asked.survey, [1]), query="?round=1") == "malformed"
+def test_a_survey_without_rounds_has_round_1_only(sender: Sender, asked: Registered) -> None:
+    same = identity()
+    assert sender.code(reports_of(asked.survey, [1]), id=same) == "202"
+    assert sender.code(reports_of(asked.survey, [1]), query="?round=1", id=same) == "202"  # what /round handed out
+    for query in ("?round=2", "?round=", "?other=1", "?round=1&round=1"):
+        assert sender.code(reports_of(asked.survey, [1]), query=query) == "malformed"
 
 
 def test_shards_share_the_requests_by_their_ids(client: redis.Redis, prefix: str) -> None:
