@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 from hearsay.collector.roles import COLLECTOR, ESTIMATOR, ROLES, SERVER, WORKER
 from hearsay.ops.errors import ConfigurationError
@@ -222,9 +222,14 @@ def _value(setting: Setting, given: Any, environment: Mapping[str, str]) -> Any:
 def without_password(url: str) -> str:
     """A URL as it may be shown."""
     parts = urlsplit(url)
-    if parts.password is None and "password=" not in parts.query:
-        return url
     user = f"{parts.username or ''}:***@" if parts.password is not None else ""
+    user = user or (f"{parts.username}@" if parts.username else "")
     host = parts.netloc.rpartition("@")[2]
-    query = "&".join("password=***" if pair.startswith("password=") else pair for pair in parts.query.split("&"))
+    query = "&".join(map(_shown_parameter, parts.query.split("&")))
     return f"{parts.scheme}://{user}{host}{parts.path}" + (f"?{query}" if query else "")
+
+
+def _shown_parameter(pair: str) -> str:
+    """One parameter of a URL; its name may be written in other letters, which the client reads as the same."""
+    name = unquote_plus(pair.partition("=")[0])
+    return f"{name}=***" if "password" in name.lower() else pair

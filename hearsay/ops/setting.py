@@ -58,7 +58,9 @@ def is_redis_url(text: str) -> bool:
         _ = parts.port  # urlsplit checks the port only when asked for it
     except ValueError:
         return False
-    return parts.scheme in URL_SCHEMES and bool(parts.hostname or parts.path)
+    # An @ after the host is a password with a /, ? or # that was not written as %2F, %3F or %23: nobody knows its end.
+    misread = parts.query + parts.fragment + ("" if parts.scheme == "unix" else parts.path)
+    return parts.scheme in URL_SCHEMES and bool(parts.hostname or parts.path) and "@" not in misread
 
 
 def is_prefix(text: str) -> bool:
@@ -67,7 +69,12 @@ def is_prefix(text: str) -> bool:
 
 
 port = partial(integer, 1, 65535)
-redis_url = partial(text, f"a URL that starts with {', '.join(f'{s}://' for s in URL_SCHEMES)}", is_redis_url)
+redis_url = partial(
+    text,
+    f"a URL that starts with {', '.join(f'{s}://' for s in URL_SCHEMES)}, in whose password / ? # and @ are written as "
+    "%2F %3F %23 and %40",
+    is_redis_url,
+)
 
 
 @dataclass(frozen=True)

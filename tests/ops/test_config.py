@@ -62,6 +62,14 @@ def test_what_is_not_allowed_is_named(name: str, text: str, allowed: str) -> Non
     assert repr(text) in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["redis://u:12?hunter2@h", "redis://:12/hunter2@h", "redis://:12#hunter2@h"])
+def test_row_9_a_password_that_ends_nobody_knows_where_is_refused_and_not_shown(url: str) -> None:
+    """Row 9 of an attacker's list: the part after / or ? was printed as a path or parameters."""
+    with pytest.raises(ConfigurationError, match="written as %2F %3F %23 and %40, got something else") as caught:
+        Settings.resolve({"redis_url": url}, {})
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("url", ["http://:hunter2@host", "redis://:hunter2@host:port", "hunter2", "redis://"])
 def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(ConfigurationError, match="HEARSAY_REDIS_URL must be a URL that starts with") as caught:
@@ -76,6 +84,11 @@ def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
         ("redis://:hunter2@host:6379/0", "redis://:***@host:6379/0"),
         ("rediss://me:hunter2@host:6379/0?a=b", "rediss://me:***@host:6379/0?a=b"),
         ("unix:///run/redis.sock?db=1&password=hunter2", "unix:///run/redis.sock?db=1&password=***"),
+        # Row 9 of an attacker's list: names of parameters in other letters.
+        ("redis://host:6379/0?%70assword=hunter2", "redis://host:6379/0?password=***"),
+        ("redis://host:6379/0?db=1&p%61ssw%6Frd=hunter2", "redis://host:6379/0?db=1&password=***"),
+        ("rediss://host:6379/0?ssl_password=hunter2", "rediss://host:6379/0?ssl_password=***"),
+        ("redis://me@host:6379/0", "redis://me@host:6379/0"),
     ],
 )
 def test_passwords_are_never_shown(url: str, shown: str) -> None:

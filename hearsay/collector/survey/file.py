@@ -1,6 +1,7 @@
 """The form of a survey file: which tables and keys there are, and one line for whatever is wrong with them."""
 
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
@@ -11,6 +12,7 @@ from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.numbers import read_matrix
 from hearsay.mechanisms.errors import one_of
 
+_LARGEST_MATRIX = 1 << 26  # bytes: a channel of 1,024 x 1,024 with all its digits has a third of it
 _SHOWN = 600  # characters of a message: a survey may quote a value of any length
 
 
@@ -90,12 +92,33 @@ def with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     read = {}
     for key, name in named.items():
         try:
-            read[key] = read_matrix((folder / name).read_text(encoding="utf-8"))
+            read[key] = read_matrix(_text_beside(folder, name))
         except OSError as error:
             raise SurveyError(printable(f"options.{key}: {folder / name}: {error.strerror or error}")) from None
-        except ValueError:
+        except UnicodeDecodeError:
             raise SurveyError(printable(f"options.{key}: {folder / name} is not text in UTF-8")) from None
+        except ValueError as error:
+            raise SurveyError(printable(f"options.{key}: {name} {error}")) from None
+        for line, row in enumerate(read[key], start=1):
+            for column, cell in enumerate(row, start=1):
+                if isinstance(cell, str) and cell != "inf":  # which may be anything: the file is not ours to quote
+                    where = f"{name}, row {line}, column {column}"
+                    raise SurveyError(printable(f"options.{key}: {where}: must be a number or inf"))
     return {**table, "options": {**options, **read}}
+
+
+def _text_beside(folder: Path, name: str) -> str:
+    """A file in the survey's own folder or below it: a survey that somebody sent must not read what is elsewhere."""
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise ValueError("must be in the folder of the survey file, or below it")
+    if not S_ISREG(file.stat().st_mode):  # a pipe would be waited for
+        raise ValueError("must be a plain file")
+    with file.open("rb") as opened:
+        content = opened.read(_LARGEST_MATRIX + 1)
+    if len(content) > _LARGEST_MATRIX:
+        raise ValueError(f"must have at most {_LARGEST_MATRIX:,} bytes")
+    return content.decode("utf-8")
 
 
 def _check_integers(value: Any, path: str) -> None:

@@ -176,7 +176,8 @@ matrix = "rows.csv"
         ("rows", "message"),
         [
             (b"", "options.matrix must be a list of rows"),
-            (b"0.75, x\n0.25, 0.75", "options.matrix must hold numbers >= 0, got 'x'"),
+            (b"0.75, x\n0.25, 0.75", "options.matrix: rows.csv, row 1, column 2: must be a number or inf"),
+            (b"0" * ((1 << 26) + 1), "rows.csv must have at most 67,108,864 bytes"),
             (b"0.75\n0.25, 0.75", "options.matrix must have rows of one length"),
             (b"\xff", "rows.csv is not text in UTF-8"),
         ],
@@ -186,6 +187,26 @@ matrix = "rows.csv"
             load(self.write(tmp_path, rows))
         assert message in str(caught.value)
         assert str(caught.value).isprintable()
+
+    @pytest.mark.parametrize(
+        "name", ["../private.csv", "{outside}/private.csv", "linked.csv", "below/../../private.csv"]
+    )
+    def test_row_11_a_file_elsewhere_is_not_read(self, tmp_path: Path, name: str) -> None:
+        """Row 11 of an attacker's list: any CSV file was read, and its first cell quoted."""
+        (tmp_path / "survey" / "below").mkdir(parents=True)
+        (tmp_path / "private.csv").write_text("hunter2,0.5\n0.5,0.5\n")
+        (tmp_path / "survey" / "linked.csv").symlink_to(tmp_path / "private.csv")
+        file = tmp_path / "survey" / "table.toml"
+        file.write_text(self.TABLE.replace("rows.csv", name.format(outside=tmp_path)))
+        with pytest.raises(SurveyError, match="must be in the folder of the survey file, or below it") as caught:
+            load(file)
+        assert "hunter2" not in str(caught.value)
+
+    def test_row_11_nothing_of_a_file_is_quoted(self, tmp_path: Path) -> None:
+        with pytest.raises(SurveyError) as caught:
+            load(self.write(tmp_path, b"name,age\nhunter2,41\n"))
+        assert "name" not in str(caught.value).removeprefix(f"survey file {tmp_path}")
+        assert "hunter2" not in str(caught.value)
 
     def test_a_missing_file_is_one_line(self, tmp_path: Path) -> None:
         file = self.write(tmp_path, b"")
