@@ -12,7 +12,7 @@ help:  ## Show this list
 
 setup: $(INSTALLED)  ## Make .venv and install everything into it (quick when nothing changed)
 
-$(INSTALLED): pyproject.toml .ci/setup
+$(INSTALLED): pyproject.toml constraints.txt .ci/setup
 	@.ci/setup
 	@touch $@
 

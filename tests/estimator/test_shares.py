@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -173,7 +174,16 @@ class TestSnapshots:
         document = compose(survey, "all", state_of(survey, 60)).document()
         VALIDATOR.validate(document)
         assert document["postprocess"] == "none"
-        assert all(array["name"].startswith("state/") for array in document["arrays"])
+        assert document["arrays"] == []
+
+    def test_row_13_a_withheld_state_is_not_kept_and_the_schema_says_so(self) -> None:
+        """Row 13 of an attacker's list: the schema said that it is kept."""
+        survey = colours(answers={"minimum_reports": 100})
+        document = compose(survey, "all", state_of(survey, 60)).document()
+        kept = {**document, "arrays": [{"name": "state/hist", "dtype": "int64", "shape": [3]}]}
+        with pytest.raises(jsonschema.ValidationError):
+            VALIDATOR.validate(kept)
+        assert "the state is kept" not in VALIDATOR.schema["properties"]["withheld"]["description"]
 
     def test_the_factor_for_all_cells_is_named(self) -> None:
         document = compose(colours(), "all", state_of(colours(), 60)).document()

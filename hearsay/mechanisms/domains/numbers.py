@@ -19,6 +19,8 @@ def number(text: Any) -> float:
     """One number; not a number where it is none."""
     if isinstance(text, bytes):
         text = text.decode("latin-1")
+    if isinstance(text, complex | np.complexfloating):
+        return nan  # numpy would drop its imaginary part, and warn
     if isinstance(text, str) and ("_" in text or not text.isascii()):
         return nan
     try:
@@ -34,7 +36,7 @@ def numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], 
     """
     try:
         given = np.ascontiguousarray(values)
-        parsed = None if given.dtype.kind in "OS" else given.astype(np.float64)
+        parsed = None if given.dtype.kind in "OSc" else given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         parsed = None
     if parsed is None:

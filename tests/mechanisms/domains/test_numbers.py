@@ -35,6 +35,14 @@ def test_every_second_value_of_an_array_is_read() -> None:
     assert found.tolist() == [1.0, 3.0]
 
 
+@pytest.mark.parametrize("kind", [complex, np.complex64, np.complex128])
+def test_row_13_a_complex_number_is_none(kind: type) -> None:
+    """Row 13 of an attacker's list: its imaginary part was dropped with a warning."""
+    assert isnan(number(kind(2)))
+    assert np.isnan(numbers(np.array([kind(2 + 1j)]))[0]).all()
+    assert np.isnan(numbers([1.0, kind(2)])[0][1])
+
+
 def test_what_is_no_list_of_numbers_is_none() -> None:
     assert np.isnan(plain_numbers([["1", "2"], ["3", "4"]])).all()
     assert np.isnan(plain_numbers([None, {}])).all()

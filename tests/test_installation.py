@@ -1,0 +1,54 @@
+"""Row 13 of an attacker's list: what is imported is declared, and an installation can be had again."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import hearsay
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# What a name in an import is called where it is installed from.
+DISTRIBUTIONS = {"prometheus_client": "prometheus-client", "mpl_toolkits": "matplotlib"}
+EXTRAS = ("server", "local", "experiments", "peers", "dev")
+
+
+def declared(*extras: str) -> dict[str, Requirement]:
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    wanted = [Requirement(line) for line in lines]
+    return {canonicalize_name(each.name): each for each in wanted}
+
+
+def test_row_13_every_import_is_declared() -> None:
+    """`h11` was imported, and came only because uvicorn needs it."""
+    known = declared(*(extra for extra in EXTRAS if extra != "dev"))
+    imported: set[str] = set()
+    for path in Path(hearsay.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                imported.add(node.module.partition(".")[0])
+    foreign = imported - set(sys.stdlib_module_names) - {"hearsay", "_typeshed"}
+    missing = {name for name in foreign if canonicalize_name(DISTRIBUTIONS.get(name, name)) not in known}
+    assert missing == set()
+
+
+def test_row_13_the_constraints_pin_every_requirement_and_name_no_host() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", line) for line in lines)
+    pinned = {canonicalize_name(name): version for name, version in (line.split("==") for line in lines)}
+    for name, wanted in declared("server", "local", "experiments", "dev").items():
+        if name != "setuptools":  # pip leaves it out of what it lists
+            assert wanted.specifier.contains(pinned[name]), name
+
+
+def test_row_13_the_workflow_runs_on_every_python_since_3_11() -> None:
+    (workflow,) = (ROOT / ".github" / "workflows").glob("*.yml")
+    for minor in range(11, 15):
+        assert f'"3.{minor}"' in workflow.read_text()
