@@ -1,4 +1,4 @@
-"""The one job: read a range, decode, refuse what is malformed, fold, commit.
+"""The one job: read a range, decode, reject malformed entries, fold, commit.
 
 RQ may deliver it never, once or often; COMMIT takes the first delivery and refuses the others.
 """
@@ -68,7 +68,7 @@ def fold_entries(store: Shard, stretch: Range, entries: Entries, keep_payloads: 
 
 def _dead_letters(decoded: Decoded, entries: Entries, keep_payloads: bool) -> list[DeadLetter]:
     letters = []
-    for position, reason in decoded.refused_entries[:DEAD_LETTERS_PER_COMMIT]:
+    for position, reason in decoded.rejected_entries[:DEAD_LETTERS_PER_COMMIT]:
         identity, fields = entries[position]
         payload = b"".join(fields.values())
         kept = payload[:DEAD_LETTER_BYTES] if keep_payloads else b""

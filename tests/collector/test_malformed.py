@@ -273,7 +273,7 @@ def test_decoding_never_raises_and_counts_everything(case: Case) -> None:
         if b"r" in entry:
             assert decoded.count + sum(refused for _, refused in decoded.rejected.values()) == 1
         assert decoded.count or decoded.rejected
-        assert bool(decoded.rejected) == bool(decoded.refused_entries)
+        assert bool(decoded.rejected) == bool(decoded.rejected_entries)
     if together.count:
         state = mechanism.fold(mechanism.empty(), together.reports)
         assert mechanism.reports(state) == together.count

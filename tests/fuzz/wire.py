@@ -128,8 +128,8 @@ def _decoding(kind: Kind, entries: list[dict[bytes, bytes]], place: AskedRound |
         found = decode(kind.mechanism, entries, kind.wire, place)
         assert set(found.rejected) <= REASONS, found.rejected
         assert found.count or found.rejected
-        assert bool(found.rejected) == bool(found.refused_entries)
-        assert all(0 <= position < len(entries) for position, _ in found.refused_entries)
+        assert bool(found.rejected) == bool(found.rejected_entries)
+        assert all(0 <= position < len(entries) for position, _ in found.rejected_entries)
         if kind.state is not None and found.count:
             before = kind.mechanism.reports(kind.state)
             kind.mechanism.fold(kind.state, found.reports)

@@ -92,12 +92,12 @@ class Codec:
         return msgpack.packb(sections)
 
     def decode_frames(
-        self, payloads: list[bytes], refuse: Callable[[int, str, int | None], None]
+        self, payloads: list[bytes], reject: Callable[[int, str, int | None], None]
     ) -> list[tuple[Positions, Reports]]:
         """The valid reports of frames, with the position of the frame that each came in.
 
-        `refuse` is called in the order of the frames, with each bad one's position, why, and how many of its elements
-        are outside their range; None where it is refused as a whole. Sections of one variant are unpacked together, in
+        `reject` is called in the order of the frames, with each bad one's position, why, and how many of its elements
+        are outside their range; None where it is rejected as a whole. Sections of one variant are unpacked together, in
         batches that stay in the processor's cache: frames of many levels have many small ones.
         """
         reasons: dict[int, tuple[str, int | None]] = {}
@@ -125,7 +125,7 @@ class Codec:
                 parts.append((origins, reports))
         reasons |= {position: ("outside-domain", count) for position, count in outside.items()}
         for position, (reason, elements) in sorted(reasons.items()):
-            refuse(position, reason, elements)
+            reject(position, reason, elements)
         return parts
 
     def _sections(self, payload: bytes) -> list[tuple[int, int, bytes]]:
@@ -155,15 +155,15 @@ class Codec:
         return sections
 
     def decode_singles(
-        self, payloads: list[bytes], refuse: Callable[[int, str], None]
+        self, payloads: list[bytes], reject: Callable[[int, str], None]
     ) -> list[tuple[Positions, Reports]]:
-        """The valid reports among single ones, with their positions; `refuse` is called with each other's and why."""
+        """The valid reports among single ones, with their positions; `reject` is called with each other's and why."""
         parts: list[tuple[Positions, Reports]] = []
         if self.single_integer:
             numbers, good = _integers(payloads)
             inside = good & (numbers < self.offsets[-1])
             for position in np.flatnonzero(~inside).tolist():
-                refuse(position, "outside-domain" if good[position] else _why_not_an_integer(payloads[position]))
+                reject(position, "outside-domain" if good[position] else _why_not_an_integer(payloads[position]))
             places, chosen = np.flatnonzero(inside), numbers[inside]
             which = np.searchsorted(self.offsets, chosen, side="right") - 1
             for index in np.unique(which).tolist():
@@ -176,7 +176,7 @@ class Codec:
             try:
                 index, row = self._single_row(payload)
             except Rejected as rejected:
-                refuse(position, rejected.reason)
+                reject(position, rejected.reason)
                 continue
             rows.setdefault(index, []).append(row)
             positions.setdefault(index, []).append(position)
@@ -185,7 +185,7 @@ class Codec:
             matrix = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), variant.row_bytes)
             columns, inside = variant.from_rows(matrix)
             for position in places[~inside].tolist():
-                refuse(position, "outside-domain")
+                reject(position, "outside-domain")
             parts.append((places[inside], select(columns, inside)))
         return parts
 

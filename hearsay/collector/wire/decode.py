@@ -1,4 +1,4 @@
-"""Stream entries as reports: whatever is malformed is refused by itself and loses nothing else.
+"""Stream entries as reports: whatever is malformed is rejected by itself and loses nothing else.
 
 An entry has exactly one of `r` (a single report) and `f` (a frame), and `k` where the survey has rounds.
 """
@@ -19,12 +19,12 @@ FIELD_SINGLE, FIELD_FRAME, FIELD_ROUND = b"r", b"f", b"k"
 
 @dataclass
 class Decoded:
-    """What a list of stream entries holds: valid reports, and what was refused."""
+    """What a list of stream entries holds: valid reports, and what was rejected."""
 
     reports: Reports
     count: int = 0
     rejected: Rejections = field(default_factory=Rejections)
-    refused_entries: list[tuple[int, str]] = field(default_factory=list)  # position in the list, reason
+    rejected_entries: list[tuple[int, str]] = field(default_factory=list)  # position in the list, reason
 
 
 class AskedRound(NamedTuple):
@@ -35,7 +35,7 @@ class AskedRound(NamedTuple):
 
 
 def _why_not(entry: dict[bytes, bytes], asked: AskedRound | None) -> str | None:
-    """Why an entry is refused before its payload is looked at; None: it is not."""
+    """Why an entry is rejected before its payload is looked at; None: it is not."""
     fields = 1
     if asked is not None:
         fields, stated = 2, entry.get(FIELD_ROUND)
@@ -58,7 +58,7 @@ def decode(
     frame_positions: list[int] = []
     singles: list[bytes] = []
     single_positions: list[int] = []
-    refused: list[tuple[int, str]] = []
+    rejected: list[tuple[int, str]] = []
     for position, entry in enumerate(entries):
         if asked is None and len(entry) == 1 and FIELD_SINGLE in entry:  # most entries, in a hurry
             singles.append(entry[FIELD_SINGLE])
@@ -67,7 +67,7 @@ def decode(
         reason = _why_not(entry, asked)
         if reason is not None:
             result.rejected.add(reason, 1, int(reason != "unknown-field" and FIELD_SINGLE in entry))
-            refused.append((position, reason))
+            rejected.append((position, reason))
         elif FIELD_FRAME in entry:
             frames.append(entry[FIELD_FRAME])
             frame_positions.append(position)
@@ -75,22 +75,22 @@ def decode(
             singles.append(entry[FIELD_SINGLE])
             single_positions.append(position)
 
-    def refuse_frame(position: int, reason: str, elements: int | None) -> None:
+    def reject_frame(position: int, reason: str, elements: int | None) -> None:
         result.rejected.add(reason, 1 if elements is None else 0, elements or 0)
-        refused.append((frame_positions[position], reason))
+        rejected.append((frame_positions[position], reason))
 
-    def refuse_single(position: int, reason: str) -> None:
+    def reject_single(position: int, reason: str) -> None:
         result.rejected.add(reason, 1, 1)
-        result.refused_entries.append((single_positions[position], reason))
+        result.rejected_entries.append((single_positions[position], reason))
 
     parts: list[tuple[Positions, Reports]] = []  # with the position of the entry that each report came in
     if frames:
         where = np.array(frame_positions, dtype=np.intp)
-        parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, refuse_frame))
-    result.refused_entries.extend(sorted(refused))
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_frames(frames, reject_frame))
+    result.rejected_entries.extend(sorted(rejected))
     if singles:
         where = np.array(single_positions, dtype=np.intp)
-        parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, refuse_single))
+        parts.extend((where[chosen], part) for chosen, part in codec.decode_singles(singles, reject_single))
     parts = [(origin, part) for origin, part in parts if origin.size]
     if not parts:
         return result
@@ -99,7 +99,7 @@ def decode(
     if possible is not None and not possible.all():
         origins = np.concatenate([origin for origin, _ in parts])[~possible].tolist()
         result.rejected.add("impossible", sum(FIELD_SINGLE in entries[position] for position in origins), len(origins))
-        result.refused_entries.extend((position, "impossible") for position in dict.fromkeys(origins))
+        result.rejected_entries.extend((position, "impossible") for position in dict.fromkeys(origins))
         reports = select(reports, possible)
     result.reports, result.count = reports, length_of(reports)
     return result

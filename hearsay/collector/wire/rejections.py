@@ -1,4 +1,4 @@
-"""What was refused, by reason: as counted by a worker, stored by COMMIT, shown by snapshots, metrics and `status`."""
+"""What was rejected, by reason: as counted by a worker, stored by COMMIT, shown by snapshots, metrics and `status`."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, Self
@@ -7,22 +7,22 @@ _KIND = "rejected:"
 
 
 class Refused(NamedTuple):
-    """Stream entries refused as a whole, and reports refused; an entry that cannot be read has no known reports."""
+    """Stream entries rejected as a whole, and reports rejected; an entry that cannot be read has no known reports."""
 
     entries: int = 0
     reports: int = 0
 
 
 class Rejections(dict[str, Refused]):
-    """Reason to what was refused for it. The reason is a stable code and also a metric's label."""
+    """Reason to what was rejected for it. The reason is a stable code and also a metric's label."""
 
     def add(self, reason: str, entries: int, reports: int) -> None:
         held = self.get(reason, Refused())
         self[reason] = Refused(held.entries + entries, held.reports + reports)
 
     def __iadd__(self, other: Mapping[str, Refused]) -> Self:
-        for reason, refused in other.items():
-            self.add(reason, *refused)
+        for reason, rejected in other.items():
+            self.add(reason, *rejected)
         return self
 
     @classmethod
@@ -39,15 +39,15 @@ class Rejections(dict[str, Refused]):
         """The counters that COMMIT raises."""
         return {
             f"{_KIND}{reason}:{what}": count
-            for reason, refused in self.items()
-            for what, count in refused._asdict().items()
+            for reason, rejected in self.items()
+            for what, count in rejected._asdict().items()
         }
 
     def table(self) -> dict[str, dict[str, int]]:
         """As a document shows it, by reason."""
-        return {reason: refused._asdict() for reason, refused in sorted(self.items())}
+        return {reason: rejected._asdict() for reason, rejected in sorted(self.items())}
 
     @property
     def reports(self) -> int:
-        """Reports refused for any reason."""
-        return sum(refused.reports for refused in self.values())
+        """Reports rejected for any reason."""
+        return sum(rejected.reports for rejected in self.values())

@@ -133,14 +133,14 @@ class _Families:
         )
         self.folded = self._counter("reports_folded", "Valid reports of committed ranges.", *SHARD)
         self.merged = self._counter("reports_merged", "Folded reports that are merged into an accumulator.", *SHARD)
-        self.rejected = self._counter("reports_rejected", "Reports refused, by reason.", *SHARD, "reason")
+        self.rejected = self._counter("reports_rejected", "Reports rejected, by reason.", *SHARD, "reason")
         self.rejected_entries = self._counter(
-            "entries_rejected", "Stream entries refused as a whole or in part, by reason.", *SHARD, "reason"
+            "entries_rejected", "Stream entries rejected as a whole or in part, by reason.", *SHARD, "reason"
         )
         self.stream = self._gauge("stream_entries", "Entries in the stream, not trimmed yet.", *SHARD)
         self.backlog = self._gauge("backlog_entries", "Entries that are not cut into ranges yet.", *SHARD)
         self.age = self._gauge("backlog_age_seconds", "Age of the oldest entry that is not cut yet.", *SHARD)
-        self.waiting = self._gauge("reports_waiting", "Reports published and neither folded nor refused yet.", *SHARD)
+        self.waiting = self._gauge("reports_waiting", "Reports published and neither folded nor rejected yet.", *SHARD)
         self.oldest_range = self._gauge(
             "oldest_range_age_seconds", "Age of the oldest report in a range that is not committed.", *SHARD
         )
@@ -214,9 +214,9 @@ class _Families:
             (self.dead, seen.dead_letters),
         ):
             family.add_metric(labels, value)
-        for reason, refused in sorted(total.rejected.items()):
-            self.rejected.add_metric([*labels, reason], refused.reports)
-            self.rejected_entries.add_metric([*labels, reason], refused.entries)
+        for reason, rejected in sorted(total.rejected.items()):
+            self.rejected.add_metric([*labels, reason], rejected.reports)
+            self.rejected_entries.add_metric([*labels, reason], rejected.entries)
         if seen.round:
             self.round.add_metric(labels, seen.round)
         for cause in CAUSES:

@@ -74,8 +74,8 @@ def _block(row: dict[str, Any]) -> list[str]:
     stored = [counted(row["deltas"], "delta"), counted(row["stream_entries"], "entry", "entries")]
     lines.append(f"  held       {', '.join(stored)}, {counted(row['windows'], 'window')}")
     for reason, counts in row["rejected"].items():
-        refused = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
-        lines.append(f"  rejected   {reason}: {refused}")
+        rejected = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
+        lines.append(f"  rejected   {reason}: {rejected}")
     if row["reissued"]:
         lines.append(f"  repeated   {counted(row['reissued'], 'range')} enqueued again")
     if row["pressure"] is not None:

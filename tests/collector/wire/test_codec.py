@@ -94,7 +94,7 @@ def test_every_mechanism_folds_what_was_sent(mechanism: Mechanism, form: str) ->
             entries += [single(payload) for payload in wire.encode_singles(part)]
             entries += [framed(wire.encode_frame(select(reports, slice(start + 50, start + 100))))]
     decoded = decode(mechanism, entries, wire)
-    assert (decoded.count, decoded.rejected, decoded.refused_entries) == (count, {}, [])
+    assert (decoded.count, decoded.rejected, decoded.rejected_entries) == (count, {}, [])
     assert sorted(rows(mechanism.layout, decoded.reports)) == sorted(rows(mechanism.layout, reports))
     same_state(mechanism, decoded, reports)
 
@@ -230,7 +230,7 @@ def test_elements_of_a_frame_are_masked_one_by_one(damaged: list[int]) -> None:
     kept = select(reports, np.delete(np.arange(300), damaged))
     assert rows(mechanism.layout, decoded.reports) == rows(mechanism.layout, kept)
     assert decoded.rejected == {"outside-domain": (0, len(damaged))}
-    assert decoded.refused_entries == [(0, "outside-domain")]
+    assert decoded.rejected_entries == [(0, "outside-domain")]
     same_state(mechanism, decoded, kept)
 
 
@@ -275,7 +275,7 @@ def test_reports_that_no_device_sends_are_refused_where_they_came_from(form: str
         entries = [good, framed(wire.encode_frame(broken)), good]
         refused, counts = [(1, "impossible")], [0, 2]
     decoded = decode(mechanism, entries, wire)
-    assert decoded.refused_entries == refused
+    assert decoded.rejected_entries == refused
     assert decoded.rejected == {"impossible": tuple(counts)}
     assert decoded.count == 6 + 4 + 6
 
