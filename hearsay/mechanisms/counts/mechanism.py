@@ -1,7 +1,8 @@
 """Surveys of counts: every device holds a count 0..max and reports another one, by a matrix of exact probabilities.
 
-Privacy   two counts k apart explain a report within a factor of e^(epsilon k); with `local` any two within e^epsilon,
-          with `within` any two at most so far apart. Held by the integers themselves: `promise`.
+Privacy   no report is more than e^(epsilon k) times likelier under one of two counts k apart than under the other;
+          with `local` e^epsilon for any two counts, with `within` for any two at most so far apart. The integer
+          weights satisfy this exactly: `promise`.
 Estimate  the inverse of the matrix, exactly unbiased; what a singular matrix does not tell is unknown. `estimate`.
 Variance  sum_j f_j v_j/n, v_j the variance of a report's score by the count it comes from.
 

@@ -192,8 +192,8 @@ class MetricGuarantee(Guarantee):
 
     def words(self) -> str:
         return (
-            f"Metric privacy: two values at distance d ({_WORDS[self.metric['kind']]}) explain any report within a "
-            f"factor of e^({self.epsilon:g} d)."
+            f"Metric privacy: no report is more than e^({self.epsilon:g} d) times likelier under one value than under "
+            f"another at distance d ({_WORDS[self.metric['kind']]})."
         )
 
     def table(self) -> dict[str, Any]:

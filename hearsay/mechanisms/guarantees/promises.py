@@ -50,8 +50,8 @@ class PureLDP(Guarantee):
 
     def words(self) -> str:
         return (
-            f"Local differential privacy with epsilon = {self.epsilon:g}: whatever the report, any two values explain "
-            f"it within a factor of e^{self.epsilon:g} = {np.exp(self.epsilon):.3g}."
+            f"Local differential privacy with epsilon = {self.epsilon:g}: no report is more than "
+            f"{np.exp(self.epsilon):.3g} (e^{self.epsilon:g}) times likelier under one value than under another."
         )
 
     def table(self) -> dict[str, Any]:
@@ -83,8 +83,8 @@ class MetricLp(Guarantee):
         )
         if self.widths is None:
             return (
-                f"Metric privacy: two values at a distance of k cells ({distance}) explain any report within a "
-                f"factor of e^({self.epsilon:g} k). Close values are well hidden, distant ones less."
+                f"Metric privacy: no report is more than e^({self.epsilon:g} k) times likelier under one value than "
+                f"under another at a distance of k cells ({distance}). Close values are well hidden, distant ones less."
             )
         steps = ", ".join(f"{self.epsilon * width:.4g}" for width in self.widths)
         return (
@@ -115,9 +115,9 @@ class LimitedPrecision(Guarantee):
 
     def words(self) -> str:
         return (
-            f"Limited precision: values at most {self.precision} apart explain any report within a factor of "
-            f"e^{self.epsilon:g} = {np.exp(self.epsilon):.3g}; the exponent is added up for every further step of "
-            f"{self.precision}, so values far apart may be told from each other."
+            f"Limited precision: no report is more than {np.exp(self.epsilon):.3g} (e^{self.epsilon:g}) times likelier "
+            f"under one value than under another at most {self.precision} apart; every further step of "
+            f"{self.precision} adds to the exponent, so distant values may be distinguished."
         )
 
     def table(self) -> dict[str, Any]:
@@ -145,9 +145,9 @@ class BlockStructured(Guarantee):
         alone = sum(len(block) == 1 for block in self.blocks)
         return (
             f"Block-structured privacy with epsilon = {self.epsilon:g}: which value of its block a device holds is "
-            f"protected (any two values of one block explain any report within a factor of e^{self.epsilon:g} = "
-            f"{np.exp(self.epsilon):.3g}). Which of the {len(self.blocks)} blocks ({sizes} values each) it belongs to "
-            "is NOT protected: every report shows it."
+            f"protected (no report is more than {np.exp(self.epsilon):.3g} (e^{self.epsilon:g}) times likelier under "
+            f"one value than under another of its block). Which of the {len(self.blocks)} blocks ({sizes} values "
+            "each) it belongs to is NOT protected: every report shows it."
             + (f" {alone} blocks have a single value, which is thus shown as it is." if alone else "")
         )
 
@@ -163,7 +163,7 @@ class BlockStructured(Guarantee):
         if len(several) > LISTED:
             hidden.append(f"likewise within the other {len(several) - LISTED:,} blocks")
         if hidden:
-            hidden[0] += f": any two of them explain a report within a factor of {factor(self.epsilon)}"
+            hidden[0] += f": no report is more than {factor(self.epsilon)} times likelier under one than under another"
         shown = [f"which of the {len(self.blocks):,} blocks a device's value is in: every report shows it"]
         if alone:
             shown.append(f"holding {labels(domain, alone)}: alone in its block, so every report shows it")

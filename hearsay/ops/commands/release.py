@@ -130,14 +130,15 @@ def _about(design: Design, reason: str, known: Facts) -> list[str]:
     promise = (
         "any two counts"
         if design.promise.local
-        else "neighbouring counts"
+        else "two neighbouring counts"
         if design.promise.within == 1
-        else f"counts up to {design.promise.within} apart"
+        else f"two counts up to {design.promise.within} apart"
     )
     scores = ", ".join(f"{name} {score:.4g}" for name, score in known.scores.items())
     return [
         f"mechanism {reason}",
-        f"guarantee: {promise} explain what is released within a factor of e^{design.epsilon:g}, exactly",
+        f"guarantee: no release is more than e^{design.epsilon:g} times likelier under one of {promise} than under the "
+        "other, exactly",
         f"properties: {' '.join(known.properties) or 'none'}; "
         f"{'could be' if known.derivable_from_gm else 'cannot be'} derived from gm",
         f"error, all counts being equally likely: wrong {known.wrong:.1%}, mean absolute error "
