@@ -60,7 +60,7 @@ def test_every_release_is_drawn_afresh(tmp_path: Path, capsys: pytest.CaptureFix
         (("--option", "objective=L1"), "mechanism lp: best for the objective"),
         (("--mechanism", "lp", "--option", "objective=L0,1", "--option", "properties=WH"), "L0,1 0."),
         (("--mechanism", "lp", "--option", "local=true"), "likelier under one of any two counts than"),
-        (("--mechanism", "lp", "--option", "within=2"), "guarantee: counts up to 2 apart explain"),
+        (("--mechanism", "lp", "--option", "within=2"), "likelier under one of two counts up to 2 apart"),
         (("--mechanism", "lp", "--option", "weights=9,1,1,1,1,1,1"), "mechanism lp"),
         (("--option", "workload=mean,at-least:4*2", "--option", "objective=L2"), "workload "),
         (("--mechanism", "em", "--option", "tie=l1"), "properties: RH RM CH CM F WH S"),
