@@ -15,6 +15,12 @@ class ValuesError(ProducerError):
     CODE = "values"
 
 
+class GatewayError(ProducerError):
+    """A gateway that cannot be used: it does not answer, has no such survey, or the URL is none."""
+
+    CODE = "gateway"
+
+
 class DistributionError(ProducerError):
     """A simulated population that does not exist, or does not fit the domain."""
 

@@ -18,7 +18,7 @@ import msgpack
 
 from hearsay.collector.gateway.app import CONTENT_TYPE
 from hearsay.collector.gateway.refusals import AGAIN
-from hearsay.ops.bench.gateway import identity
+from hearsay.producer.request_id import new_request_id as identity
 
 THREADS = 4
 SIZES = (1, 1, 10, 100, 400)  # reports in a request

@@ -27,6 +27,7 @@ from hearsay.ops.bench.row import Row
 from hearsay.ops.config import environment
 from hearsay.ops.errors import OperationError
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from hearsay.producer.request_id import new_request_id
 
 SURVEY = {"name": "bench", "mechanism": "hrr", "epsilon": 1.1, "domain": {"kind": "categorical", "size": 1_024}}
 REQUESTS, CONNECTIONS, TURNS = 20_000, 256, 3
@@ -59,14 +60,6 @@ def rows() -> Iterator[Row]:
         client.close()
 
 
-def identity() -> str:
-    """A UUIDv7 of now."""
-    octets = bytearray(int(time.time() * 1_000).to_bytes(6, "big") + secrets.token_bytes(10))
-    octets[6], octets[8] = octets[6] & 0x0F | 0x70, octets[8] & 0x3F | 0x80
-    text = octets.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
 def prepared(reports: int, count: int) -> list[bytes]:
     """So many requests, each with an id of its own."""
     mechanism = parse(SURVEY).mechanism
@@ -78,7 +71,7 @@ def prepared(reports: int, count: int) -> list[bytes]:
         "Idempotency-Key: {}\r\nContent-Length: {}\r\n\r\n"
     )
     chosen = (bodies[number % len(bodies)] for number in range(count))
-    return [head.format(identity(), len(body)).encode() + body for body in chosen]
+    return [head.format(new_request_id(), len(body)).encode() + body for body in chosen]
 
 
 def _in_turns(url: str, reports: int) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from hearsay.mechanisms.domains.shapes import SHAPES
 from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
+from hearsay.ops.errors import CheckFailed
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, print_json
@@ -39,6 +40,10 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @seed_option
 @click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
+@click.option("--via", metavar="URL", help="Send over HTTP to the gateway at this address, not to Redis.")
+@click.option(
+    "--key", envvar="HEARSAY_KEY", metavar="KEY", help="The gateway's key, where it asks for one.  [HEARSAY_KEY]"
+)
 @json_option
 @uses(*SERVER, "plugins")
 def command(
@@ -51,6 +56,8 @@ def command(
     seed: int | None,
     single: bool,
     frame: int | None,
+    via: str | None,
+    key: str | None,
     as_json: bool,
 ) -> None:
     """Publish the reports of simulated devices.
@@ -58,6 +65,10 @@ def command(
     Waits while the pipeline signals back-pressure; a restart of the server loses no report. Devices draw from the
     secure source unless --seed is given. If the survey has rounds, the same devices take part in each, until the survey
     is closed.
+
+    With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
+    answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
+    sent again with the same id. --frame is then the number of reports in a request.
     """
     known = catalogue.shapes()
     if distribution is not None and distribution not in known:
@@ -70,6 +81,9 @@ def command(
         raise click.UsageError("--single and --frame exclude each other")
     if values_file is None and devices is None:
         raise click.UsageError("--devices is needed unless --values is given")
+    if via is not None:
+        _send(via, key, name, devices, rate, values_file, distribution, seed, 1 if single else frame, as_json)
+        return
     registered = open_registry(settings).get(name)
     people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
     total = devices if devices is not None else rows
@@ -88,6 +102,48 @@ def command(
         click.echo(
             f"{counted(sent, 'report')} published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)"
         )
+
+
+def _send(
+    via: str,
+    key: str | None,
+    name: str,
+    devices: int | None,
+    rate: float | None,
+    values_file: Path | None,
+    distribution: str | None,
+    seed: int | None,
+    size: int | None,
+    as_json: bool,
+) -> None:
+    """To a gateway, over HTTP."""
+    from hearsay.producer.via.fleet import MOST_IN_REQUEST, REQUEST, GatewayFleet, fetch_survey
+
+    if size is not None and size > MOST_IN_REQUEST:
+        raise click.UsageError(f"with --via, --frame must be in 1..{MOST_IN_REQUEST}, got {size}")
+    survey = fetch_survey(via, name)
+    people, rows = _people(survey.mechanism.domain, values_file, distribution, seed)
+    total = devices if devices is not None else rows
+    random = secure() if seed is None else seeded(seed)
+    started = time.monotonic()
+    with stopping() as stop, reports_bar(f"devices of {name}", total) as bar:
+        fleet = GatewayFleet(
+            via, survey, random, size=size or REQUEST, rate=rate, key=key, stop=stop, on_wait=bar.waiting
+        )
+        sent = fleet.run(people, total, bar.advance)
+    seconds = time.monotonic() - started
+    if as_json:
+        print_json({"survey": name, "seconds": seconds, "reports_per_s": sent.accepted / seconds, **sent.table()})
+    else:
+        late = sent.table()
+        click.echo(
+            f"{counted(sent.accepted, 'report')} taken by the gateway for {name} in {seconds:.1f} s "
+            f"({sent.accepted / seconds:,.0f} reports/s); answered after {late['answered_p50_s']:.2f} s (median), "
+            f"{late['answered_p99_s']:.2f} s (99%)"
+        )
+    if sent.refused:
+        codes = ", ".join(f"{code} {count}" for code, count in sorted(sent.refused.items()))
+        raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}")
 
 
 def _people(domain: Domain, file: Path | None, distribution: str | None, seed: int | None) -> tuple[People, int]:

@@ -18,7 +18,7 @@ from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.ops.bench.gateway import identity
+from hearsay.producer.request_id import new_request_id as identity
 
 __all__ = ["Sender", "gateway", "identity", "reports_of"]
 HEADERS = {"Content-Type": CONTENT_TYPE.decode()}
@@ -50,9 +50,9 @@ class Sender(httpx.Client):
 
 
 @contextmanager
-def gateway(client: Client, prefix: str, **options: Any) -> Iterator[Sender]:
+def gateway(client: Client, prefix: str, port: int = 0, **options: Any) -> Iterator[Sender]:
     """A gateway that holds nothing unless told to; on leaving it ends as by SIGTERM."""
-    listening = listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", port)
     process = GatewayProcess(Registry(client, prefix), Options(**{"hold_s": 0.0, **options}))
     thread = threading.Thread(target=process.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -1,0 +1,1 @@
+"""Simulated devices that send to a gateway over HTTP."""

@@ -1,0 +1,181 @@
+"""A fleet of simulated devices that sends to a gateway, open loop: a request is due by the clock, not by an answer.
+
+A slow gateway so meets as many requests as a quick one, and the time to an answer is counted from when the request was
+due. A request without an answer is sent again with the same id and bytes, as a device does.
+"""
+
+import asyncio
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.wire.codec import codec
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.roles import DeviceSide
+from hearsay.producer.errors import GatewayError
+from hearsay.producer.fleet import BATCH_REPORTS, People, singles
+from hearsay.producer.request_id import new_request_id
+from hearsay.producer.via.connection import Answer, Connections
+
+CONTENT_TYPE = "application/vnd.hearsay.v1+msgpack"
+CONNECTIONS = 256
+REQUEST = 100  # reports in a request, unless asked otherwise
+MOST_IN_REQUEST = 1_000
+WAITING = 4_096  # requests that are due and not answered; beyond it the fleet itself is late
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
+_NO_ANSWER = (OSError, EOFError, ValueError, TimeoutError)
+
+
+@dataclass
+class Sent:
+    """What became of all requests. `late_s` are the times from when each was due to its answer, in seconds."""
+
+    accepted: int = 0
+    rejected: int = 0
+    repeats: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    late_s: list[float] = field(default_factory=list)
+
+    def table(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        ordered = sorted(self.late_s) or [0.0]
+        return {
+            "reports": self.accepted,
+            "rejected": self.rejected,
+            "requests": len(self.late_s),
+            "repeats": self.repeats,
+            "refused": dict(self.refused),
+            "answered_p50_s": ordered[len(ordered) // 2],
+            "answered_p99_s": ordered[min(len(ordered) * 99 // 100, len(ordered) - 1)],
+        }
+
+
+def fetch_survey(url: str, name: str) -> Survey:
+    """The survey as the gateway describes it."""
+
+    async def ask() -> Answer:
+        connections = Connections(url, 1)
+        try:
+            return await connections.ask("GET", f"/v1/surveys/{name}")
+        finally:
+            await connections.close()
+
+    try:
+        answer = asyncio.run(ask())
+        table = json.loads(answer.body)
+    except _NO_ANSWER as error:
+        raise GatewayError(f"the gateway at {url} does not answer ({type(error).__name__}); is it running?") from None
+    if answer.status != 200:
+        raise GatewayError(f"the gateway at {url} has no survey {name}: {table.get('error', answer.status)}")
+    return Survey.of(table["definition"])
+
+
+class GatewayFleet:
+    """Simulated devices of one survey behind one gateway. `size` is the number of reports in a request."""
+
+    def __init__(
+        self,
+        url: str,
+        survey: Survey,
+        random: Random,
+        *,
+        size: int = REQUEST,
+        rate: float | None = None,
+        key: str | None = None,
+        stop: threading.Event | None = None,
+        on_wait: Callable[[str], None] = lambda cause: None,
+    ) -> None:
+        if survey.windows.in_rounds:
+            raise GatewayError(f"survey {survey.name} has rounds; produce takes part in them without --via")
+        self._url, self._survey, self._random = url, survey, random
+        self._size, self._rate, self._key = size, rate, key
+        self._stop, self._on_wait = stop or threading.Event(), on_wait
+
+    def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> Sent:
+        """Send one report of each device; fewer only when stopped, or when the survey takes no more."""
+        return asyncio.run(self._run(people, devices, progress))
+
+    async def _run(self, people: People, devices: int, progress: Callable[[int], None]) -> Sent:
+        connections, sent = Connections(self._url, CONNECTIONS), Sent()
+        room, tasks = asyncio.Semaphore(WAITING), set[asyncio.Task[None]]()
+        started, due = time.monotonic(), 0
+        try:
+            for body, count in self._bodies(people, devices):
+                due_at = started + due / self._rate if self._rate else time.monotonic()
+                await asyncio.sleep(max(0.0, due_at - time.monotonic()))
+                await room.acquire()
+                if self._stop.is_set():
+                    room.release()
+                    break
+                task = asyncio.create_task(self._send(connections, body, due_at, sent))
+                tasks.add(task)
+                task.add_done_callback(lambda done, count=count: _done(done, tasks, room, progress, count))  # type: ignore[misc]
+                due += count
+            while tasks:
+                await asyncio.wait(tasks)
+        finally:
+            await connections.close()
+        return sent
+
+    def _bodies(self, people: People, devices: int) -> Iterator[tuple[bytes, int]]:
+        """Bodies with the number of their reports; perturbed some thousand at a time."""
+        mechanism: DeviceSide = self._survey.mechanism
+        wire, left = codec(mechanism), devices
+        while left and not self._stop.is_set():
+            batch = min(left, max(self._size, BATCH_REPORTS if self._rate is None else int(self._rate) // 20 or 1))
+            reports = list(singles(mechanism, wire, people.take(batch), self._random))
+            left -= batch
+            for start in range(0, len(reports), self._size):
+                part = reports[start : start + self._size]
+                yield msgpack.packb(part), len(part)
+
+    async def _send(self, connections: Connections, body: bytes, due_at: float, sent: Sent) -> None:
+        """Until there is a final answer."""
+        headers = {"Content-Type": CONTENT_TYPE, "Idempotency-Key": new_request_id()}
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                answer = await connections.ask("POST", f"/v1/surveys/{self._survey.name}/reports", body, headers)
+                table = json.loads(answer.body)
+            except _NO_ANSWER:
+                cause, wait_s = "gateway", pause_s
+            else:
+                if answer.status == 202:
+                    sent.accepted += table["accepted"]
+                    sent.rejected += table["rejected"]
+                    sent.late_s.append(time.monotonic() - due_at)
+                    return
+                cause = table.get("code", str(answer.status))
+                if "retry-after" not in answer.headers:
+                    sent.refused[cause] += 1
+                    return
+                wait_s = float(answer.headers["retry-after"])
+            if self._stop.is_set():
+                sent.refused[cause] += 1
+                return
+            self._on_wait(cause)
+            sent.repeats += 1
+            await asyncio.sleep(min(wait_s, LONGEST_PAUSE_S))
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _done(
+    task: "asyncio.Task[None]",
+    tasks: "set[asyncio.Task[None]]",
+    room: asyncio.Semaphore,
+    progress: Callable[[int], None],
+    count: int,
+) -> None:
+    tasks.discard(task)
+    room.release()
+    progress(count)
+    task.result()  # a bug is raised where the loop reports it

@@ -1,0 +1,138 @@
+"""Simulated devices behind a gateway: every report once, requests due by the clock, refusals told."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import redis
+
+from hearsay.collector.http.server import listen
+from hearsay.collector.store import api_keys
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.cli import run
+from hearsay.producer.errors import GatewayError
+from hearsay.producer.request_id import new_request_id
+from hearsay.producer.values import Rows
+from hearsay.producer.via import fleet
+from hearsay.producer.via.fleet import GatewayFleet, fetch_survey
+from tests.collector.gateway.running import Sender, gateway
+from tests.identity import known_to_this_process
+from tests.pipeline import buckets, fold_all, state_of
+from tests.rounds import rounds_table, two_rounds_known
+
+__all__ = ["known_to_this_process", "two_rounds_known"]
+
+
+@pytest.fixture
+def asked(client: redis.Redis, prefix: str) -> Registered:
+    return buckets(client, prefix, 2_000)
+
+
+@pytest.fixture
+def sender(client: redis.Redis, prefix: str, asked: Registered) -> Iterator[Sender]:
+    with gateway(client, prefix) as running:
+        yield running
+
+
+def everybody(count: int = 2_000) -> Rows:
+    return Rows(np.arange(count))
+
+
+def test_every_report_counts_once(sender: Sender, asked: Registered) -> None:
+    url = str(sender.base_url)
+    survey = fetch_survey(url, "buckets")
+    assert survey.tag == asked.survey.tag
+    done: list[int] = []
+    sent = GatewayFleet(url, survey, seeded(1), size=7).run(everybody(), 2_000, done.append)
+    assert (sent.accepted, sent.rejected, len(sent.late_s), sum(done)) == (2_000, 0, 286, 2_000)
+    fold_all(asked.store(0))
+    assert (state_of(asked.store(0))["hist"] == 1).all()
+
+
+def test_requests_are_due_by_the_clock(client: redis.Redis, prefix: str, asked: Registered) -> None:
+    """A gateway that holds for half a second still gets them all in time: none waits for an answer."""
+    with gateway(client, prefix, hold_s=0.5) as sender:
+        started = time.monotonic()
+        fleet_ = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), size=10, rate=2_000.0)
+        sent = fleet_.run(everybody(), 1_000)
+        assert 0.45 <= time.monotonic() - started < 4.0
+    assert sent.accepted == 1_000
+    assert 0.0 < sent.table()["answered_p50_s"] < 3.0
+
+
+def test_what_gets_no_answer_is_sent_again(client: redis.Redis, prefix: str, asked: Registered) -> None:
+    """The gateway comes later than its devices."""
+    with listen("127.0.0.1", 0) as reserved:
+        port = reserved.getsockname()[1]
+    result: list[fleet.Sent] = []
+    devices = GatewayFleet(f"http://127.0.0.1:{port}", asked.survey, seeded(1))
+    thread = threading.Thread(target=lambda: result.append(devices.run(everybody(), 2_000)))
+    thread.start()
+    time.sleep(0.3)
+    with gateway(client, prefix, port=port):
+        thread.join(20)
+    (sent,) = result
+    assert sent.accepted == 2_000
+    assert sent.repeats > 0
+    fold_all(asked.store(0))
+    assert (state_of(asked.store(0))["hist"] == 1).all()
+
+
+def test_pressure_is_waited_for(sender: Sender, asked: Registered) -> None:
+    store = asked.store(0)
+    store.set_pressure("memory")
+    threading.Timer(0.5, store.set_pressure, [None]).start()
+    causes: list[str] = []
+    sent = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), on_wait=causes.append).run(everybody(), 100)
+    assert sent.accepted == 100
+    assert set(causes) == {"pressure"}
+
+
+def test_final_refusals_are_counted(sender: Sender, asked: Registered) -> None:
+    asked.store(0).close()
+    sent = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), size=50).run(everybody(), 100)
+    assert (sent.accepted, dict(sent.refused)) == (0, {"closed": 2})
+
+
+def test_what_cannot_be_sent_is_said(client: redis.Redis, prefix: str, sender: Sender) -> None:
+    url = str(sender.base_url)
+    with pytest.raises(GatewayError, match="no survey nobody"):
+        fetch_survey(url, "nobody")
+    with pytest.raises(GatewayError, match="does not answer"):
+        fetch_survey("http://127.0.0.1:1", "buckets")
+    with pytest.raises(GatewayError, match="must be a URL"):
+        fetch_survey("127.0.0.1:8788", "buckets")
+    rounds = Registry(client, prefix).add(parse(rounds_table(4))).survey
+    with pytest.raises(GatewayError, match="has rounds"):
+        GatewayFleet(url, rounds, seeded(1))
+
+
+def test_by_command(
+    client: redis.Redis, prefix: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = {"name": "likes", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 8}}
+    registry = Registry(client, prefix)
+    registry.add(parse(table))
+    _, key = api_keys.add(registry, "phones")
+    with gateway(client, prefix, keys=True) as sender:
+        line = ["produce", "likes", "--via", str(sender.base_url), "--devices", "500", "--frame", "20", "--json"]
+        assert run(line) == 1
+        assert "refused 25 requests: key 25" in capsys.readouterr().err
+        monkeypatch.setenv("HEARSAY_KEY", key)
+        assert run(line) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["reports"], answer["requests"], answer["refused"]) == (500, 25, {})
+        assert run(["produce", "likes", "--via", str(sender.base_url), "--devices", "3", "--single"]) == 0
+        assert "3 reports taken by the gateway" in capsys.readouterr().out
+        assert run([*line, "--frame", "1001"]) == 2
+    assert run(line) == 2
+    assert "does not answer" in capsys.readouterr().err
+
+
+def test_ids_are_uuids_of_version_7() -> None:
+    assert len({new_request_id() for _ in range(1_000)}) == 1_000
