@@ -16,10 +16,11 @@ $(INSTALLED): pyproject.toml constraints.txt .ci/setup
 	@.ci/setup
 	@touch $@
 
-demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes)
-	@$(BIN)/hearsay demo
+demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes; STAY=1 keeps it running)
+	@$(BIN)/hearsay demo $(if $(STAY),--stay)
 
 run: setup  ## Run the Procfile: server, collector, workers, estimator
+	@echo "the page: http://127.0.0.1:$${HEARSAY_PORT:-8787}/"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
 
 test: setup  ## Run the tests (under ten minutes on two cores)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
 from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.text.code import Octets
@@ -26,6 +27,10 @@ class TextEstimate(Estimate, Texts):
     squares: float  # the sum of squared shares, as far as the list shows it
 
     HEADLINE: ClassVar[tuple[str, ...]] = ("told", "outside")
+
+    def charts(self) -> tuple[Chart, ...]:
+        """The texts that are told, and how many devices hold none that could be told."""
+        return Chart("bars", "top 100", "Frequent texts"), Chart("table", "outside", "Texts outside the alphabet")
 
     @classmethod
     def of(cls, domain: Text, whole: WholeTexts, codes: Octets) -> "TextEstimate":

@@ -28,13 +28,17 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
     server = {} if redis_url is None else {"redis_url": redis_url}
     name = f"demo-{secrets.token_hex(3)}"  # on the user's own server, the demo must not touch other keys
     players = acts()
+    truth = directory / "truth"
+    truth.mkdir(parents=True)
+    for act in players:
+        act.write_truth(truth)
     click.echo("starting server, collector, workers and estimator")
     with (
         stopping() as stop,
-        Pipeline(directory, estimator=True, outside=True, prefix=name, queue=name, **server) as pipeline,
+        Pipeline(directory, estimator=True, outside=True, truth=truth, prefix=name, queue=name, **server) as pipeline,
     ):
         registry = pipeline.registry()
-        click.echo(f"while the demo runs: {pipeline.address}/api/surveys and {pipeline.address}/metrics")
+        click.echo(f"the page, while the demo runs: {pipeline.address}/")
         for act in players:
             registry.add(act.survey)
         try:
@@ -42,7 +46,7 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
             rows = _results(players, pipeline, registry)
             _finish(rows, directory)
             if stay:
-                click.echo(f"still running at {pipeline.address}/api/surveys until interrupted")
+                click.echo(f"still running until interrupted; the page: {pipeline.address}/")
                 stop.wait()
         finally:
             for act in players:  # and nothing may be left behind

@@ -10,6 +10,7 @@ import numpy as np
 
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import Survey, load
+from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Indices, Values
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import secure
@@ -42,6 +43,14 @@ class Act:
     def truth(self) -> list[Answer]:
         """What is true, question by question."""
         return self.ask(self.survey.mechanism.exact(self.people))
+
+    def write_truth(self, folder: Path) -> None:
+        """For the page, which draws it as a thin line: how many people hold each cell, where there are cells."""
+        domain = self.survey.mechanism.domain
+        if isinstance(domain, Cells):
+            cells = domain.flatten(np.asarray(self.people))
+            counts = np.bincount(cells, minlength=domain.size)
+            np.save(folder / f"{self.survey.name}.npy", counts.reshape(domain.shape))
 
     def ask(self, estimate: Estimate) -> list[Answer]:
         """An estimate's answers to the questions."""

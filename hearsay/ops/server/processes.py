@@ -28,11 +28,20 @@ class Pipeline:
     """Server, collector, workers and, if asked for, the estimator; a context manager that stops them all.
 
     `settings` are those of `hearsay.ops.config`, by name. Environment variables of the caller count only with
-    `outside`, above all HEARSAY_REDIS_URL, whose server then replaces the embedded one.
+    `outside`, above all HEARSAY_REDIS_URL, whose server then replaces the embedded one. `truth` is handed to the
+    estimator's page (`hearsay estimate --truth`).
     """
 
-    def __init__(self, directory: Path, *, estimator: bool = False, outside: bool = False, **settings: Any) -> None:
-        self.directory, self.port = directory, free_port()
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        estimator: bool = False,
+        outside: bool = False,
+        truth: Path | None = None,
+        **settings: Any,
+    ) -> None:
+        self.directory, self.port, self._truth = directory, free_port(), truth
         self._environment = {
             name: value for name, value in os.environ.items() if outside or not name.startswith(ENVIRONMENT_PREFIX)
         }
@@ -73,9 +82,10 @@ class Pipeline:
         return self
 
     def _start(self, command: str) -> None:
+        options = ["--truth", str(self._truth)] if command == ESTIMATOR.command and self._truth is not None else []
         with self._log(command).open("ab") as log:
             self._processes[command] = subprocess.Popen(
-                [sys.executable, "-P", "-m", "hearsay", command],  # -P: no modules from the current folder
+                [sys.executable, "-P", "-m", "hearsay", command, *options],  # -P: no modules from the current folder
                 env=self._environment,
                 stdout=log,
                 stderr=log,

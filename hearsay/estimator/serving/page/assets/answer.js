@@ -17,7 +17,7 @@ export function answerBox({ name, ask, path }) {
   const copy = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(command.textContent) }, "Copy");
   const csv = el("button", { type: "button", onclick: () => download(address(`${path}/query`, { ...asked, format: "csv" }), `${name}.csv`) }, "CSV");
   const json = el("button", { type: "button", onclick: () => download(address(`${path}/query`, asked), `${name}.json`) }, "JSON");
-  const rows = answersTable({ title: "Answers" }, { ask }, () => unit);
+  const rows = answersTable({ title: "Answers" }, { ask });
   const answer = el("div", { "aria-live": "polite", hidden: true }, line, rows.node, notes, el("p", { class: "copy" }, command, copy, csv, json));
   const node = el("section", { "aria-label": "Ask" }, form, answer);
   let asked = {};

@@ -14,7 +14,8 @@ import { el, repeat, set, show, text } from "./dom.js";
 import { stateWords } from "./states.js";
 import { whole } from "./words.js";
 
-const CHARTS = { histogram, cdf, map, bars, keys, tree, table: (view, page) => answersTable(view, page, () => "share") };
+const CHARTS = { histogram, cdf, map, bars, keys, tree, table: answersTable };
+const WITH_TRUTH = new Set(["histogram", "cdf"]);
 const SERIES_WINDOWS = 48;
 const RESOLUTIONS = [4, 8, 16, 32, 64, 128, 256];
 
@@ -84,6 +85,14 @@ export function survey(main, say) {
     if (gallery.dataset.views === key) return;
     gallery.dataset.views = key;
     charts = views.map((view) => ({ view, ...CHARTS[view.chart in CHARTS ? view.chart : "table"](view, { ask: (question) => go({ q: question }) }) }));
+    charts.forEach((chart) => {
+      const refusal = el("p", { class: "note", hidden: true });
+      chart.node.append(refusal);
+      chart.refuse = (words) => {
+        text(refusal, words);
+        show(refusal, words !== "");
+      };
+    });
     charts.forEach((chart) => chart.view.resolution && chart.controls.append(resolution()));
     gallery.replaceChildren(...charts.map((chart) => chart.node));
   }
@@ -126,11 +135,11 @@ export function survey(main, say) {
       if (result.status === "fulfilled") {
         charts[index].drawn = result.value[0].answers.length;
         charts[index].update(...result.value);
-        show(charts[index].node, true);
-      } else if (result.reason instanceof Refusal) show(charts[index].node, false);
+        charts[index].refuse("");
+      } else if (result.reason instanceof Refusal) charts[index].refuse(result.reason.message);
     });
     const first = answers.find((result) => result.status === "fulfilled")?.value[0];
-    show(truth, Boolean(first?.truth));
+    show(truth, answers.some((result, index) => result.value?.[0].truth && WITH_TRUTH.has(charts[index].view.chart)));
     report(first);
   }
 
@@ -140,7 +149,7 @@ export function survey(main, say) {
     const together = view.many === false ? null : chosen.simultaneous;
     const ask = (words, extra) => get(address(`${path}/query`, { q: words, window: chosen.window, ...extra }));
     const also = view.also ? ask(view.also, {}).catch(() => null) : null;
-    return [await ask(question, { postprocess, simultaneous: together, truth: "1" }), await also];
+    return [await ask(question, { postprocess, simultaneous: together }), await also];
   }
 
   async function overTime(given) {

@@ -3,7 +3,7 @@
 import { el, repeat, text } from "../dom.js";
 import { interval, name, quoted } from "../words.js";
 
-export function answersTable(view, page, unit) {
+export function answersTable(view, page) {
   const body = el("tbody");
   const caption = el("figcaption", {}, view.title);
   const controls = el("div", { class: "controls" });
@@ -15,7 +15,7 @@ export function answersTable(view, page, unit) {
     const apart = new Set(document.answers.map((answer) => answer.query)).size > 1; // several quantiles, each its own question
     repeat(body, document.answers, () => el("tr", {}, el("th", { scope: "row" }), el("td")), (row, answer) => {
       text(row.firstChild, apart ? answer.query : name(answer));
-      text(row.lastChild, interval(answer, unit(answer)));
+      text(row.lastChild, interval(answer, document.unit ?? "share"));
     });
   }
   return { node, update, controls };
