@@ -61,7 +61,7 @@ def test_from_devices_to_answers(pipeline: Pipeline, tmp_path: Path, capsys: pyt
     assert "minutes" in run(capsys, "status", "--interval", "0.1")
 
     (half,) = json.loads(run(capsys, "query", "minutes", "range", "15", "35", "--json"))
-    assert set(half) == {"query", "value", "stderr", "low", "high"}
+    assert set(half) == {"query", "item", "value", "stderr", "low", "high"}
     assert abs(half["value"] - 0.5) < 6 * half["stderr"] < 0.1
     (counted,) = json.loads(run(capsys, "query", "minutes", "range", "15", "35", "--json", "--count"))
     assert counted["value"] == pytest.approx(2 * DEVICES * half["value"])
