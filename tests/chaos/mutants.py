@@ -104,7 +104,7 @@ MUTANTS = (
     Mutant("merge", "all chunks are there", "return 'chunks' end", "end end", (MERGE,)),
     Mutant("merge", "all deltas are there",
            "return 'stale' end\nend\nfor i = 1, chunks do", "end\nend\nfor i = 1, chunks do", (MERGE,)),
-    Mutant("merge", "a new fence", ", 'fence', nonce)", ")", (MERGE,)),
+    Mutant("merge", "a new fence", ", 'fence', nonce", "", (MERGE,)),
     Mutant("merge", "old chunks go", "if old then redis.call('UNLINK', old) end", "", (MERGE,)),
     Mutant("merge", "new chunks stay", "redis.call('PERSIST', staged)", "", (MERGE,)),
     Mutant("merge", "merged deltas go", "do redis.call('HDEL', deltas, ARGV[i]) end", "do end", (MERGE, ONCE)),

@@ -124,7 +124,7 @@ def test_a_full_queue_uses_up_no_attempts(client: Client, registered: Registered
         dispatcher.dispatch()
     assert [(found.attempt, found.quarantined) for found in store.ranges()][: len(out)] == [(1, False)] * len(out)
     assert queue.count == 0
-    assert [found.words for found in Registry(client).complaints()] == [
+    assert [found.words for found in Registry(client).complaints.all()] == [
         "no jobs can be enqueued: the queue's server is full"
     ]
     empty(client)

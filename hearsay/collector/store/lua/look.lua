@@ -12,15 +12,11 @@ local mark = redis.call('LINDEX', marks, 0) or ''
 local first = string.match(mark, '^(%S+)')
 local stray = redis.call('XRANGE', stream, '(' .. (at[1] or '0-0'), first and '(' .. first or '+', 'COUNT', 1)[1]
 -- Where the clock went back, later batches are of earlier windows: the oldest by its time may be any of them.
-local oldest, PAGE, start = '', 1000, 0
-while by_clock and first do
-  local page = redis.call('LRANGE', marks, start, start + PAGE - 1)
-  for _, other in ipairs(page) do
-    local born = string.match(other, '(%d+)$')
-    if oldest == '' or tonumber(born) < tonumber(oldest) then oldest = born end
+local oldest, batches, PAGE = nil, by_clock and redis.call('LLEN', marks) or 0, 1000
+for start = 0, batches - 1, PAGE do
+  for _, batch in ipairs(redis.call('LRANGE', marks, start, start + PAGE - 1)) do
+    oldest = math.min(oldest or math.huge, tonumber(string.match(batch, '(%d+)$')))
   end
-  start = start + PAGE
-  if #page < PAGE then break end
 end
 local known = {}
 for i = FIRST, #ARGV do known[ARGV[i]] = true end
@@ -38,4 +34,4 @@ local server = redis.pcall('INFO', 'server')
 server = type(server) == 'string' and server or server.txt or ''
 return {now, redis.call('HGETALL', meta), at[1] or '', at[2] or '0', redis.call('XLEN', stream),
   redis.call('HGETALL', ranges), redis.call('HKEYS', deltas), redis.call('XLEN', dead), redis.call('HGETALL', rounds),
-  mark, stray and stray[1] or '', oldest, held, string.match(server, 'run_id:(%w+)') or ''}
+  mark, stray and stray[1] or '', oldest and string.format('%.0f', oldest) or '', held, string.match(server, 'run_id:(%w+)') or ''}
