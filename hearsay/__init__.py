@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from hearsay.collector.writer import Writer
     from hearsay.errors import HearsayError
     from hearsay.estimator.errors import SnapshotError
-    from hearsay.estimator.opened import open_survey
-    from hearsay.estimator.snapshots.directory import load as load_snapshot
+    from hearsay.estimator.open_survey import open_survey
+    from hearsay.estimator.snapshots.files import load as load_snapshot
     from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
     from hearsay.ops.simulate.library import simulate
     from hearsay.producer.device import Device
@@ -66,8 +66,8 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         "Device": "hearsay.producer.device:Device",
         "Survey": "hearsay.collector.survey.survey:Survey",
         "Writer": "hearsay.collector.writer:Writer",
-        "load_snapshot": "hearsay.estimator.snapshots.directory:load",
-        "open_survey": "hearsay.estimator.opened:open_survey",
+        "load_snapshot": "hearsay.estimator.snapshots.files:load",
+        "open_survey": "hearsay.estimator.open_survey:open_survey",
         "plan": "hearsay.collector.describe.planned:plan",
         "simulate": "hearsay.ops.simulate.library:simulate",
         "HearsayError": "hearsay.errors:HearsayError",

@@ -1,6 +1,7 @@
 """The estimator's pass: what changed is read, compacted, estimated and published; what did not is left alone."""
 
 import logging
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,8 +22,7 @@ from hearsay.estimator.live import Live, version_of
 from hearsay.estimator.readings import Progress, Readings
 from hearsay.estimator.retention import forget
 from hearsay.estimator.rounds import drive
-from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.estimator.snapshots.content import Content
 from hearsay.estimator.snapshots.newest import Newest
 from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
@@ -157,11 +157,12 @@ class Materialiser:
 
     def _publish(self, seen: SurveyLook, content: Content) -> None:
         """Redis first: what stands there decides which of two estimators was later."""
-        registered, window = seen.registered, content.window
-        published.put(registered, window, content.version, content.short_json(), self.root)
+        first, window = seen.registered.stores[0], content.window
+        directory = "" if self.root is None else f"{socket.gethostname()}:{self.root.resolve()}"
+        first.put_snapshot(window, content.version, content.short_json(), directory)
         if self.root is not None:
             own(self.root, seen.survey.name, self._owner(seen))
-            snapshot.publish(self.root, content, lambda: published.held_version(registered, window) == content.version)
+            snapshot.publish(self.root, content, lambda: first.snapshot_version(window) == content.version)
 
     def _was_settled(self, seen: SurveyLook, window: Window, version: int) -> bool:
         """Whether an earlier process already published this final window and merged its deltas."""

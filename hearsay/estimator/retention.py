@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hearsay.collector.store.registry import Registered, SurveyLook
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 
 
 def forget(registered: Registered, root: Path | None, seen: SurveyLook | None = None) -> list[str]:

@@ -21,7 +21,7 @@ from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline
 from tests.identity import known_to_this_process, survey_table

@@ -16,7 +16,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, decode
 from hearsay.collector.writer import Writer
 from hearsay.estimator.readings import live
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms import State
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.key_value.calibration import theta

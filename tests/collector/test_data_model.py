@@ -13,7 +13,6 @@ from hearsay.collector.store.processes.gateway_counts import REQUESTS
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
-from hearsay.estimator.snapshots import in_redis as published
 from tests.pipeline import buckets, cut_all, fold, singles
 from tests.rounds import rounds_table, two_rounds_known
 
@@ -41,7 +40,7 @@ def test_every_key_is_documented_with_its_type(
     assert store.compact(store.read("all"))
     assert {fold(store, found) for found in others} == {"ok"}
     assert store.skip_range(last) > 0
-    published.put(registered, "all", 1, b"{}", Path("var"))
+    store.put_snapshot("all", 1, b"{}", "here:var")
     Writer(store).publish(singles(store, [1]), 1)  # waits to be cut
     store.publish("gateway", 1, singles(store, [2]), 1, ids={482_000: b"12 bytes: id"})
     Registry(client, prefix).add(parse(rounds_table(4)))

@@ -18,7 +18,7 @@ from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.questions import answer, headline, parse_text
 from tests.estimator.exact import exact
 from tests.estimator.running import estimator
-from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.estimator.snapshots.test_files import VALIDATOR
 from tests.mechanisms.queries.test_auc import labelled, true_area
 from tests.pipeline import fold_all
 

@@ -9,11 +9,11 @@ import pytest
 
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.directory import load, write
+from hearsay.estimator.snapshots.files import load, write
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.postprocess import NAMES
 from hearsay.mechanisms.questions import answer, parse_text
-from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.estimator.snapshots.test_files import VALIDATOR
 from tests.estimator.surveys import state_of
 from tests.mechanisms.shared import CASES, Case
 

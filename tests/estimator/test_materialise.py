@@ -17,12 +17,11 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
-from hearsay.estimator.snapshots import directory as snapshot
-from hearsay.estimator.snapshots import in_redis as published
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms import merge
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
-from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.estimator.snapshots.test_files import VALIDATOR
 from tests.estimator.surveys import colours, deliver, state_of
 from tests.identity import survey_table
 from tests.pipeline import cut_all, singles, watched
@@ -46,7 +45,7 @@ def test_files_and_redis_follow_the_state(registry: Registry, materialiser: Mate
         loaded = snapshot.load(tmp_path / "colours" / "all")
         assert np.array_equal(loaded.state["sum"], expected["sum"])
         assert loaded.metadata["status"] == "partial"
-        held = published.get(registered, "all")
+        held = registered.store(0).snapshot("all")
         assert held is not None
         VALIDATOR.validate(held)
         assert held["reports"] == loaded.metadata["reports"] == 100 * (seed + 1)
@@ -122,7 +121,7 @@ def test_nothing_of_a_deleted_survey_comes_back(
     def deleted_meanwhile(*arguments: Any) -> bool:
         registry.delete("colours")
         snapshot.remove_survey(tmp_path, "colours")
-        assert not published.put(registered, "all", 99, b"{}")
+        assert not registered.store(0).put_snapshot("all", 99, b"{}")
         return real(*arguments)
 
     monkeypatch.setattr(snapshot, "publish", deleted_meanwhile)
@@ -194,11 +193,11 @@ class TestCompaction:
 
     def test_an_older_version_never_replaces_a_newer_one(self, registry: Registry) -> None:
         registered = registry.add(colours())
-        assert published.put(registered, "all", 4, b'{"n": 4}')
-        assert not published.put(registered, "all", 3, b'{"n": 3}')
-        assert not published.put(registered, "all", 4, b'{"n": 4}')
-        assert published.get(registered, "all") == {"n": 4}
-        assert published.put(registered, "all", 10, b'{"n": 10}')
+        assert registered.store(0).put_snapshot("all", 4, b'{"n": 4}')
+        assert not registered.store(0).put_snapshot("all", 3, b'{"n": 3}')
+        assert not registered.store(0).put_snapshot("all", 4, b'{"n": 4}')
+        assert registered.store(0).snapshot("all") == {"n": 4}
+        assert registered.store(0).put_snapshot("all", 10, b'{"n": 10}')
 
 
 class TestFailures:

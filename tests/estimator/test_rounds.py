@@ -12,10 +12,10 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.writer import Writer
 from hearsay.estimator.materialise import Materialiser
-from hearsay.estimator.opened import OpenSurvey
+from hearsay.estimator.open_survey import OpenSurvey
 from hearsay.estimator.readings import live
 from hearsay.estimator.rounds import Progress, drive
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer import Device

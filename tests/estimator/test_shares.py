@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.directory import load, write
+from hearsay.estimator.snapshots.files import load, write
 from hearsay.mechanisms import build
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -21,7 +21,7 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.questions import answer, parse_text
 from tests.estimator.exact import Exact, exact
-from tests.estimator.snapshots.test_directory import SCHEMA, VALIDATOR
+from tests.estimator.snapshots.test_files import SCHEMA, VALIDATOR
 from tests.estimator.surveys import colours, state_of
 
 # Raw shares of a line: one below zero, one above one, and a sum that is not one.

@@ -8,7 +8,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.estimator.materialise import Materialiser
 from hearsay.mechanisms.exact.randomness import seeded
 from tests.estimator.running import estimator
-from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.estimator.snapshots.test_files import VALIDATOR
 from tests.pipeline import fold_all
 
 TABLE = {

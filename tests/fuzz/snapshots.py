@@ -13,7 +13,7 @@ import numpy as np
 
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.errors import SnapshotError
-from hearsay.estimator.snapshots import directory
+from hearsay.estimator.snapshots import files
 from hearsay.estimator.snapshots.content import compose
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
@@ -57,9 +57,9 @@ def seeds(folder: Path) -> list[Good]:
             window = f"r{len(history) + 1}"
         content = compose(survey, window, state)
         HEADLINES[survey.name] = list(dict.fromkeys(answer.query for answer in content.answers))[:2]
-        where = directory.write(folder / f"good-{number}", content)
-        document = json.loads((where / directory.JSON).read_text(encoding="utf-8"))
-        found.append(Good(document, (where / directory.ARRAYS).read_bytes(), dict(content.state)))
+        where = files.write(folder / f"good-{number}", content)
+        document = json.loads((where / files.JSON).read_text(encoding="utf-8"))
+        found.append(Good(document, (where / files.ARRAYS).read_bytes(), dict(content.state)))
     return found
 
 
@@ -87,10 +87,10 @@ def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
                 arrays = _repacked(random, good.state)
             case _:
                 document, arrays = _other_state(random, good)
-        put(target / directory.ARRAYS, arrays)
+        put(target / files.ARRAYS, arrays)
         if text is None:
-            text = _written(random, document, target / directory.ARRAYS)
-        put(target / directory.JSON, text)
+            text = _written(random, document, target / files.ARRAYS)
+        put(target / files.JSON, text)
         tally.run((text[:200], arrays[:40]), lambda: _load(target))
 
 
@@ -98,7 +98,7 @@ def _written(random: Random, document: Any, arrays: Path) -> bytes:
     """The document as text, mostly with the checksum that fits."""
     try:
         if isinstance(document, dict) and random.random() < 0.9:
-            document = {**document, directory.CHECKSUM: directory.checksum(document, arrays)}
+            document = {**document, files.CHECKSUM: files.checksum(document, arrays)}
     except (ValueError, TypeError, RecursionError):  # holds what JSON does not: infinities, too deep a list
         pass
     try:
@@ -154,7 +154,7 @@ def _other_state(random: Random, good: Good) -> tuple[dict[str, Any], bytes]:
 
 def _load(target: Path) -> str:
     try:
-        found = directory.load(target)
+        found = files.load(target)
     except SnapshotError as refusal:
         return one_line(refusal)
     assert found.reports >= 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hearsay.collector.survey.survey import Survey, parse
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops import cli

@@ -1,4 +1,8 @@
-"""The JSON of a window's newest snapshot, which a survey's first shard keeps."""
+"""The JSON of a window's newest snapshot, which a survey's first shard keeps: what the interface, the metrics and other
+estimators read. It also decides which of two estimators was later: a snapshot replaces only an older one."""
+
+import json
+from typing import Any
 
 from hearsay.collector.store.shard_base import ShardBase
 
@@ -17,6 +21,7 @@ class ShardSnapshots(ShardBase):
         version = self.client.hget(self.keys.snapshot(window), "version")
         return None if version is None else int(version)
 
-    def snapshot(self, window: str) -> bytes | None:
-        """Ask for the JSON stored."""
-        return self.client.hget(self.keys.snapshot(window), "json")
+    def snapshot(self, window: str) -> dict[str, Any] | None:
+        """Ask for the document stored, which is without its definition; None: there is none."""
+        document = self.client.hget(self.keys.snapshot(window), "json")
+        return None if document is None else json.loads(document)

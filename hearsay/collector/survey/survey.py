@@ -99,6 +99,17 @@ class Survey:
         hashed["wire"] = WIRE_VERSION
         return hashlib.sha256(json.dumps(hashed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
+    @cached_property
+    def statement(self) -> dict[str, Any]:
+        """What every snapshot says of it: definition and guarantee. Not to be changed: it is made once."""
+        guarantee = self.mechanism.guarantee
+        return {
+            "mechanism": self.mechanism.ID,
+            "epsilon": self.mechanism.epsilon,
+            "guarantee": {**guarantee.table(), "words": guarantee.words()},
+            "definition": self.canonical(),
+        }
+
     @property
     def tag8(self) -> str:
         """The tag's first eight digits, as Redis keys have them."""

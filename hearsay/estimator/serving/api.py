@@ -41,7 +41,6 @@ from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.guard import Guard
 from hearsay.estimator.serving.page.site import page_routes
 from hearsay.estimator.serving.page.truth import Truth
-from hearsay.estimator.snapshots import in_redis as published
 from hearsay.mechanisms.exact.randomness import secure
 
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
@@ -145,13 +144,13 @@ class Interface:
         fields = ("status", "reports", "withheld", "version", "generated_at", "window_start", "window_end")
         listed = []
         for window in registered.look().windows:
-            document = published.get(registered, window.name) or {}
+            document = registered.stores[0].snapshot(window.name) or {}
             listed.append({"window": window.name, **{field: document.get(field) for field in fields}})
         return JSONResponse(listed)
 
     def snapshot(self, request: Request) -> Response:
         registered, window = self._get(request), request.path_params["window"]
-        document = published.get(registered, window) if window in _names(registered.look()) else None
+        document = registered.stores[0].snapshot(window) if window in _names(registered.look()) else None
         if document is None:
             raise Problem(404, "no-snapshot", f"survey {registered.survey.name} has no snapshot of window {window}")
         return JSONResponse(document)

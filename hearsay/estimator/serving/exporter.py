@@ -20,7 +20,6 @@ from hearsay.collector.store.look import Look
 from hearsay.collector.store.processes import gateway_counts
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at
 from hearsay.collector.store.status import CAUSES
-from hearsay.estimator.snapshots import in_redis as published
 
 SHARD = ("survey", "shard")
 
@@ -186,7 +185,7 @@ class _Families:
             self._add_shard([survey.name, str(number)], look)
         self.open.add_metric([survey.name], float(all(look.open for look in seen.shards)))
         self.windows.add_metric([survey.name], len(seen.windows))
-        document = published.get(seen.registered, seen.windows[-1].name) if seen.windows else None
+        document = seen.registered.stores[0].snapshot(seen.windows[-1].name) if seen.windows else None
         if document is not None:
             self._add_snapshot(survey.name, document)
 

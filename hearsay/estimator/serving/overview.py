@@ -13,7 +13,6 @@ from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import Trouble, troubles
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at
-from hearsay.estimator.snapshots import in_redis as published
 from hearsay.estimator.snapshots.newest import Newest
 
 AT_MOST_EVERY_S = 1.0
@@ -100,7 +99,7 @@ class Overview:
             if known is not None and known.window == window.name and known.version >= (version or 0):
                 return known
         try:
-            document = published.get(seen.registered, window.name)
+            document = seen.registered.stores[0].snapshot(window.name)
         except redis.exceptions.RedisError:
             return own
         if document is None:

@@ -65,7 +65,7 @@ class Content:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        mechanism = self.survey.mechanism
+        mechanism, statement = self.survey.mechanism, self.survey.statement
         # "all" and sums of windows have neither start nor end.
         several = self.window == ALL or self.window.startswith("last:")
         window = Window(0, self.window) if several else self.survey.windows.named(self.window)
@@ -76,9 +76,9 @@ class Content:
             "format": FORMAT,
             "survey": self.survey.name,
             "tag": self.survey.tag,
-            "mechanism": mechanism.ID,
-            "epsilon": mechanism.epsilon,
-            "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
+            "mechanism": statement["mechanism"],
+            "epsilon": statement["epsilon"],
+            "guarantee": statement["guarantee"],
             "window": self.window,
             "window_start": _moment(window.start_ms),
             "window_end": _moment(window.end_ms),
@@ -102,7 +102,7 @@ class Content:
                 {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}
                 for name, array in self.arrays().items()
             ],
-            "definition": self.survey.canonical(),
+            "definition": statement["definition"],
             **({"rounds": [dict(each) for each in self.survey.history]} if self.survey.windows.in_rounds else {}),
         }
 

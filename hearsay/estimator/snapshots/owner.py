@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hearsay.estimator.errors import SnapshotError
-from hearsay.estimator.snapshots.directory import GENERATIONS
+from hearsay.estimator.snapshots.files import GENERATIONS
 
 NOTE = "owner"
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import parse
-from hearsay.estimator.snapshots import in_redis as published
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.path import FRAMED_TARGET
 from hearsay.ops.bench.row import Row
@@ -64,7 +63,7 @@ def _watch(registered: Registered, fleet: threading.Thread) -> list[tuple[float,
     seen: list[tuple[float, int]] = [(time.monotonic(), 0)]
     deadline = time.monotonic() + 3 * SECONDS
     while (fleet.is_alive() or seen[-1][1] < LOAD * SECONDS) and time.monotonic() < deadline:
-        document = published.get(registered, "all")
+        document = registered.stores[0].snapshot("all")
         if document is not None and document["reports"] > seen[-1][1]:
             seen.append((time.monotonic(), document["reports"]))
         time.sleep(0.02)

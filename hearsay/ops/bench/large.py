@@ -18,7 +18,7 @@ import numpy as np
 
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.path import FRAMED_TARGET

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from hearsay.estimator.asking import ask
+from hearsay.estimator.answering import ask
 from hearsay.estimator.readings import Readings
-from hearsay.estimator.snapshots import directory as snapshots
-from hearsay.estimator.snapshots.doubtful import doubtful_state
+from hearsay.estimator.snapshots import files as snapshots
+from hearsay.estimator.snapshots.checks import refusing_impossible_counts
 from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.questions import grammar
@@ -101,7 +101,7 @@ def command(
     if picture is not None and verb not in drawable():
         raise click.UsageError(f"--picture goes with {' or '.join(drawable())}, got {verb or 'nothing'}")
     try:
-        with doubtful_state() if snapshot is not None else nullcontext():
+        with refusing_impossible_counts() if snapshot is not None else nullcontext():
             how = {"count": count, "simultaneous": simultaneous}
             answers = ask(survey, reports, estimate, words, postprocess=postprocess, **how)
     except QueryError as refusal:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from hearsay.collector.survey.survey import Survey, load
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.metric.collector_modes import MODES

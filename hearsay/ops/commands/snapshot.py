@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from hearsay.estimator.readings import live
-from hearsay.estimator.snapshots import directory as snapshots
+from hearsay.estimator.snapshots import files as snapshots
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses

@@ -11,7 +11,7 @@ import click
 
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.readings import live
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.ops.demo.scene import Act, acts
 from hearsay.ops.demo.screen import comparison, explain, progress_row, screen
 from hearsay.ops.errors import CheckFailed, OperationError

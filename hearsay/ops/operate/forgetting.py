@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.estimator.snapshots.owner import Owner, is_anothers
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at
 from hearsay.collector.survey.survey import Survey
-from hearsay.estimator.snapshots import in_redis
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
@@ -35,7 +34,7 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
 
 def _warnings(survey: SurveyLook) -> list[str]:
     """The warnings of the newest snapshot."""
-    document = in_redis.get(survey.registered, survey.windows[-1].name) if survey.windows else None
+    document = survey.registered.stores[0].snapshot(survey.windows[-1].name) if survey.windows else None
     return [] if document is None else list(document.get("warnings", []))
 
 

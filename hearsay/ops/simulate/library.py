@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hearsay.collector.survey.survey import Survey
-from hearsay.estimator.snapshots.directory import Snapshot, write
+from hearsay.estimator.snapshots.files import Snapshot, write
 from hearsay.mechanisms.domains.domain import Domain, Values
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.simulate import simulation

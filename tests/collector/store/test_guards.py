@@ -218,10 +218,10 @@ def test_a_merge_notes_how_many_reports_the_accumulator_has(client: redis.Redis,
 
 def test_an_older_snapshot_is_not_shown(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).store(0)
-    assert store.put_snapshot("all", 2, b"new")
-    assert not store.put_snapshot("all", 1, b"old")
-    assert not store.put_snapshot("all", 2, b"again")
-    assert store.snapshot("all") == b"new"
+    assert store.put_snapshot("all", 2, b'{"is": "new"}')
+    assert not store.put_snapshot("all", 1, b'{"is": "old"}')
+    assert not store.put_snapshot("all", 2, b'{"is": "again"}')
+    assert store.snapshot("all") == {"is": "new"}
     assert not client.exists(store.keys.places)  # it was written nowhere
 
 

@@ -18,12 +18,12 @@ from hearsay.collector.survey.survey import parse
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.serving.service import loop, serve
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.producer import Device
 from tests.estimator.running import estimator, wait_until
-from tests.estimator.snapshots.test_directory import VALIDATOR
+from tests.estimator.snapshots.test_files import VALIDATOR
 from tests.estimator.surveys import colours, deliver
 from tests.pipeline import cut_all, singles
 

@@ -16,7 +16,7 @@ from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving import answers
-from hearsay.estimator.snapshots import directory as snapshot
+from hearsay.estimator.snapshots import files as snapshot
 from tests.estimator.running import estimator
 from tests.estimator.surveys import colours, deliver
 

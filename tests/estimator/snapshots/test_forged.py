@@ -10,7 +10,7 @@ import pytest
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.directory import checksum, load, write
+from hearsay.estimator.snapshots.files import checksum, load, write
 from hearsay.ops import cli
 from tests.estimator.surveys import colours, state_of
 
@@ -55,8 +55,8 @@ def test_a_state_that_no_reports_make(tmp_path: Path, capsys: pytest.CaptureFixt
     size = survey.mechanism.arrays["hist"][0]
     counts = [-1_000_000, *[0] * (size - 2), 1_000_200]
     read = load(forged(tmp_path, survey, {"hist": counts}, reports=200))
-    with pytest.raises(SnapshotError, match="its state is none that reports make"):
+    with pytest.raises(SnapshotError, match="its counts are impossible: no set of reports produces them"):
         read.ask("frequencies")
     assert cli.run(["query", "--snapshot", str(tmp_path), "frequencies"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == "hearsay: snapshot cannot be estimated: its state is none that reports make"
+    assert line == "hearsay: snapshot cannot be estimated: its counts are impossible: no set of reports produces them"

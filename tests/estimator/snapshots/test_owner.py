@@ -10,7 +10,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.materialise import Materialiser
-from hearsay.estimator.snapshots.directory import load, windows
+from hearsay.estimator.snapshots.files import load, windows
 from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
 from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.workers.context import Context, set_current

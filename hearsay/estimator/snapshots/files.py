@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.survey.file import printable
 from hearsay.collector.survey.survey import Survey, parse
-from hearsay.estimator.asking import ask
+from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
+from hearsay.estimator.snapshots.checks import check_arrays, history, refusing_impossible_counts
 from hearsay.estimator.snapshots.content import FORMAT, Content
-from hearsay.estimator.snapshots.doubtful import check_arrays, doubtful_state, history
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
@@ -77,7 +77,7 @@ class Snapshot:
     ) -> list[Answer]:
         """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
         how = {"count": count, "simultaneous": simultaneous}
-        with doubtful_state():
+        with refusing_impossible_counts():
             return ask(self.survey, self.reports, self.estimate, question, postprocess=postprocess, **how)
 
 

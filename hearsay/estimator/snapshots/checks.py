@@ -20,7 +20,7 @@ from hearsay.mechanisms.errors import QueryError
 
 
 @contextmanager
-def doubtful_state() -> Iterator[None]:
+def refusing_impossible_counts() -> Iterator[None]:
     """Inside, arithmetic that fails is a SnapshotError."""
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
@@ -28,7 +28,9 @@ def doubtful_state() -> Iterator[None]:
     except QueryError:
         raise  # a question that has no answer
     except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
-        raise SnapshotError("snapshot cannot be estimated: its state is none that reports make") from None
+        raise SnapshotError(
+            "snapshot cannot be estimated: its counts are impossible: no set of reports produces them"
+        ) from None
 
 
 def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]:

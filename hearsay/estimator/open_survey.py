@@ -11,9 +11,9 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
-from hearsay.estimator.asking import ask
+from hearsay.estimator.answering import ask
 from hearsay.estimator.readings import Readings
-from hearsay.estimator.snapshots.directory import Snapshot
+from hearsay.estimator.snapshots.files import Snapshot
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.queries.answer import Answer
 
