@@ -16,6 +16,7 @@ QUESTIONS = {
     "freshness": "hearsay.ops.bench.freshness",
     "materialise": "hearsay.ops.bench.materialise",
     "gateway": "hearsay.ops.bench.gateway",
+    "queries": "hearsay.ops.bench.queries",
     "large": "hearsay.ops.bench.large",
 }
 COLUMNS = ("what", "measured", "ceiling", "ratio", "target", "holds")
@@ -32,8 +33,9 @@ def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_js
 
     fold: decoded reports on one core. path: devices to state through Redis. freshness: how old an answer is.
     materialise: state to answers. gateway: processor time of a request beside a Starlette echo of the same body, and
-    what a request's id costs the server. large: domains of 2^22 cells on the whole path, with the size of their
-    deltas, the memory of their estimator, and a check that the accumulator is a single fold of the same reports.
+    what a request's id costs the server. queries: the API while reports flow into 2^20 cells. large: domains of 2^22
+    cells on the whole path, with the size of their deltas, the memory of their estimator, and a check that the
+    accumulator is a single fold of the same reports.
 
     Timings depend on the machine and on what else it does; the ratios to the ceilings travel better.
     """
