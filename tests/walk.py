@@ -69,12 +69,12 @@ BOUNDS = {
     "publish": Bound(4, 0, 1),
     "dispatch: cut and enqueue": Bound(9, 2, 7),
     "worker job": Bound(18, 54, 5),
-    "estimator pass, changed survey": Bound(18, 100, 8),
+    "estimator pass, changed survey": Bound(20, 100, 8),
     "estimator pass, idle survey": Bound(8, 10, 2),
     "live query": Bound(12, 22, 3),
     "open_survey().ask": Bound(14, 22, 3),
     "HTTP query while reports flow": Bound(13, 30, 4),
-    "HTTP query, nothing new": Bound(11, 20, 2),
+    "HTTP query, nothing new": Bound(11, 24, 2),
 }
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from hearsay.collector.store.registry import SurveyLook
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.survey.windows import ALL, Window
+from hearsay.collector.survey.windows import Window
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms import State
@@ -128,16 +128,6 @@ def survey_in(seen: SurveyLook, windows: Sequence[Window]) -> Survey:
     if not survey.windows.in_rounds or not windows:
         return survey
     return survey.in_round(seen.rounds.history(windows[-1].number))
-
-
-def is_final(seen: SurveyLook, window: str, windows: Sequence[Window]) -> bool:
-    """Whether nothing can be added to these windows, which `window` names.
-
-    All windows together are final only when no other can begin.
-    """
-    if window == ALL and seen.survey.windows.may_begin_another(not seen.closed):
-        return False
-    return bool(windows) and seen.final.issuperset(windows)
 
 
 def too_small(seen: SurveyLook, windows: Sequence[Window]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from hearsay.collector.store.registry import Registered, SurveyLook
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import Vector, unflatten
 from hearsay.collector.survey.windows import ALL, Window
-from hearsay.estimator.live import Live, Sum, choose, is_final, survey_in, too_small
+from hearsay.estimator.live import Live, Sum, choose, survey_in, too_small
 
 SUMS = 64
 SUM_CELLS = 1 << 22  # of all estimates together: one of so many cells takes 200 MB or more
@@ -79,7 +79,7 @@ class Readings:
         left_out = too_small(seen, chosen)
         kept = [each for each in chosen if each.name not in left_out]
         total, seen = self.read(seen, kept)
-        return Live(total, window, lambda: is_final(seen, window, chosen), left_out)
+        return Live(total, window, lambda: seen.are_final(window, chosen), left_out)
 
     def progress(self, seen: SurveyLook, window: Window) -> Progress:
         """How far the pass is with a window."""

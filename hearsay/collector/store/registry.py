@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +24,7 @@ from hearsay.collector.store.rounds import RoundsHeld
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.survey import Survey, parse
-from hearsay.collector.survey.windows import Window
+from hearsay.collector.survey.windows import ALL, Window
 
 MAXIMUM_SHARDS = 1_024
 
@@ -97,6 +97,15 @@ class SurveyLook:
     def is_final(self, window: Window) -> bool:
         """Whether nothing can be added to a window any more, in no shard; it need not hold anything."""
         return all(look.is_final(window) for look in self.shards)
+
+    def are_final(self, name: str, windows: Sequence[Window]) -> bool:
+        """Whether nothing can be added to these windows, asked for by `name`.
+
+        All windows together are final only when no other can begin.
+        """
+        if name == ALL and self.survey.windows.may_begin_another(not self.closed):
+            return False
+        return bool(windows) and self.final.issuperset(windows)
 
     @cached_property
     def waiting_reports(self) -> int:

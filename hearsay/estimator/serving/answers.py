@@ -18,7 +18,7 @@ from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.answer import Answer, tables
 from hearsay.mechanisms.questions import Question, answer, check_reports, parse_text, unit_of
 
 PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous", "format")
@@ -48,7 +48,7 @@ class Answers:
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers={"ETag": tag})
         answers = _ask(question, current, parameters)
-        listed = [each.table() for each in answers]
+        listed = tables(answers)
         document: dict[str, Any] = {
             "survey": registered.survey.name,
             "window": window,
@@ -69,8 +69,8 @@ class Answers:
         question, wanted = parse_text(parameters.get("q", "")), _number(parameters.get("windows", "20"))
         seen = registered.look()
         rows = [self._in_window(registered, seen, window, question, parameters) for window in seen.windows[-wanted:]]
-        tables = [{"window": row["window"], **each} for row in rows for each in row["answers"]]
-        return _respond(rows, tables, parameters, _tag(registered, request.url.query, json.dumps(rows)))
+        listed = [{"window": row["window"], **each} for row in rows for each in row["answers"]]
+        return _respond(rows, listed, parameters, _tag(registered, request.url.query, json.dumps(rows)))
 
     def _in_window(
         self,
@@ -85,7 +85,7 @@ class Answers:
         row |= {"status": "final" if current.final else "partial", "reports": current.sum.reports, "answers": []}
         try:
             check_reports(current.sum.reports, registered.survey.minimum_reports)
-            row["answers"] = [each.table() for each in _ask(question, current, parameters)]
+            row["answers"] = tables(_ask(question, current, parameters))
         except QueryError as refusal:
             if current.sum.reports >= max(registered.survey.minimum_reports, 1):
                 raise  # the question itself is refused, in every window alike
