@@ -17,7 +17,10 @@ def test_no_key_and_no_raw_connection_is_known_outside() -> None:
         r"\b(?:shard|store|stores\[0\]|registry|first)\.(?:client|keys)\b(?! import)"
         r"|\.eval\(|store\.keys import (?!PREFIX|queue_name)"
     )
-    allowed = {"collect.py": 1}  # hands its connection to the dispatcher
+    allowed = {
+        "collect.py": 1,
+        "gateway.py": 2,
+    }  # hand a connection to the dispatcher, and ask a server how long it took
     for path in OUTSIDE:
         found = used.findall(path.read_text(encoding="utf-8"))
         assert len(found) <= allowed.get(path.name, 0), f"{path}: {found}"
@@ -43,5 +46,5 @@ def test_a_script_names_its_keys_and_arguments_in_its_first_lines(name: str) -> 
 def test_settings_are_named_once() -> None:
     for path in HEARSAY.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if path.name != "config.py":
+        if path.name not in ("config.py", "setting.py"):
             assert not re.findall(r"""["']HEARSAY_""", text), path
