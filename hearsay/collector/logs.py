@@ -36,14 +36,17 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
-class Seldom(logging.Filter):
-    """Lets a few lines of one kind through in every stretch of time; the next one says how many were left out."""
+class RateLimit(logging.Filter):
+    """Passes at most `lines` records of one kind per `within_s` seconds.
+
+    The first record after that has the field `left_out`: how many were dropped.
+    """
 
     def __init__(self, lines: int = LINES, within_s: float = WITHIN_S, clock: Callable[[], float] = time.monotonic):
         super().__init__()
         self._lines, self._within_s, self._clock = lines, within_s, clock
         self._lock = threading.Lock()
-        self._begun: dict[tuple[str, str], tuple[float, int]] = {}  # logger, text: when the stretch began, lines since
+        self._begun: dict[tuple[str, str], tuple[float, int]] = {}  # logger, text: interval began, records since
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind, now = (record.name, str(record.msg)), self._clock()
@@ -63,5 +66,5 @@ def configure(process: str, level: str = "info") -> None:
     """Send every logger's records to stderr as JSON lines, in place of whatever was set up before."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(process))
-    handler.addFilter(Seldom())
+    handler.addFilter(RateLimit())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -62,7 +62,7 @@ def enqueue(queue: Queue, shard: Shard, stretch: Range) -> bool:
     return True
 
 
-def forget_jobs(queue: Queue, survey: Survey) -> int:
+def delete_jobs(queue: Queue, survey: Survey) -> int:
     """Delete a survey's queued and failed jobs; answers how many."""
     names = [*queue.get_job_ids(), *queue.failed_job_registry.get_job_ids(cleanup=False)]
     jobs = [queue.fetch_job(name) for name in names if name.startswith(_beginning(survey))]

@@ -167,7 +167,7 @@ class Writer:
         self._let_go()
 
     def _tell_lost(self) -> None:
-        """Say what came too late when it was sent again; by now everything else is stored."""
+        """Raise ReportsLost for entries that were too late when they were sent again; all others are stored by now."""
         if lost := self._lost_with_round:
             self._lost_with_round = 0
             raise ReportsLost(

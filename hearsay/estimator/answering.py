@@ -1,4 +1,4 @@
-"""A question in words, put to what is known of a survey."""
+"""Answers a query about a survey from its estimate."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,9 +18,9 @@ def ask(
     postprocess: str | None = None,
     simultaneous: bool = False,
 ) -> list[Answer]:
-    """The answers to a query of docs/queries.md, in one line or in words; QueryError says why there is none.
+    """The answers to a query, given as one line or as its words; a QueryError states why there is no answer.
 
-    `estimate` is called only where there are reports enough.
+    `estimate` is called only if there are at least `minimum_reports`.
     """
     asked = parse_text(question) if isinstance(question, str) else parse(question)
     check_reports(reports, survey.minimum_reports)

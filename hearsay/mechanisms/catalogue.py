@@ -55,7 +55,7 @@ EXPORTS = ("DOMAINS", "MECHANISMS", "QUERIES", "CANDIDATES")  # a family has one
 
 
 def add(module: str) -> bool:
-    """Take in the tables of a family; a second time changes nothing. False: it is no family."""
+    """Add the tables of a family, once; returns False if the module has none of the tables."""
     family = import_module(module)
     for kind, location in getattr(family, "DOMAINS", {}).items():
         DOMAINS[kind] = Home(module, location)
@@ -72,7 +72,7 @@ def add(module: str) -> bool:
 
 
 def homes(module: str) -> list[Home]:
-    """Where the classes stand that a family's tables name."""
+    """The module and name of every class in a family's tables."""
     family = import_module(module)
     forms = (form for forms in getattr(family, "MECHANISMS", {}).values() for form in forms)
     locations = [*getattr(family, "DOMAINS", {}).values(), *(form.home for form in forms)]
@@ -130,7 +130,7 @@ def able(capabilities: tuple[type, ...], kind: str) -> list[str]:
 
 
 def classes(name: str) -> tuple[type[Mechanism], ...]:
-    """Every class of a mechanism, the plain one first."""
+    """Every class of a mechanism, that of its first form first."""
     return tuple(listed.load() for listed in MECHANISMS[name])
 
 

@@ -49,11 +49,11 @@ def test_a_flood_of_one_kind_is_cut_short_and_hides_no_other(capsys: pytest.Capt
 
 def test_what_was_left_out_is_counted() -> None:
     now = [0.0]
-    seldom = logs.Seldom(lines=2, within_s=10.0, clock=lambda: now[0])
+    limit = logs.RateLimit(lines=2, within_s=10.0, clock=lambda: now[0])
 
     def let_through() -> int | None:
         record = logging.makeLogRecord({"name": "a", "msg": "again"})
-        return getattr(record, "left_out", 0) if seldom.filter(record) else None
+        return getattr(record, "left_out", 0) if limit.filter(record) else None
 
     assert [let_through() for _ in range(7)] == [0, 0, None, None, None, None, None]
     now[0] = 10.0

@@ -1,4 +1,4 @@
-"""Rows of a CSV file that do not fit its header, and doubtful numbers: refused in every kind of domain."""
+"""Rows of a CSV file that do not fit its header, and texts that are no numbers: refused in every kind of domain."""
 
 from pathlib import Path
 from typing import Any

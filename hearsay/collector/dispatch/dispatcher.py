@@ -145,7 +145,7 @@ class Dispatcher:
         return full
 
     def compact(self, store: Shard, look: Look) -> None:
-        """Merge deltas where no estimator does: CUT refuses when too many wait, and then producers stand still."""
+        """Merge deltas where no estimator does: CUT refuses while too many wait, and producers then wait too."""
         for window in look.windows:
             if look.at(window).deltas:
                 try:

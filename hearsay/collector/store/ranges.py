@@ -1,4 +1,4 @@
-"""A range: the stretch of a stream that one job folds."""
+"""A range: consecutive entries of a stream that one job folds."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,11 @@ from hearsay.collector.survey.windows import Window, Windows
 
 @dataclass(frozen=True)
 class Range:
-    """What CUT wrote down. The nonce tells it from an earlier range of the same number on a server that lost data."""
+    """A row of the ledger, as CUT wrote it.
+
+    `first` and `last` are ids of entries, `size` is in bytes. `nonce` distinguishes the range from an earlier one of
+    the same number on a server that lost data.
+    """
 
     seq: int
     first: str

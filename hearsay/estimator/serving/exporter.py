@@ -93,7 +93,7 @@ class PipelineMetrics(Collector):
             beats.add_metric([found.role, found.process], now - found.age_s)
         standing = GaugeMetricFamily(
             "hearsay_standing_still",
-            "How many things stand still or are missing, by kind; `hearsay status` says each in a line.",
+            "How many causes of a stall there are, by kind; `hearsay status` shows a line for each.",
             labels=["kind"],
         )
         for kind, count in sorted(Counter(trouble.code for trouble in troubles(self._registry)).items()):

@@ -1,7 +1,7 @@
-"""What a snapshot says that only an estimate would notice: rounds that never were, and states that no reports make.
+"""Checks of snapshots from untrusted sources: impossible rounds, and states that no set of reports produces.
 
-A snapshot's checksum says that its files fit together, not who made them. A count below zero, or above the reports,
-leads estimators to roots of negative numbers and to empty sets; that is the snapshot's fault, and is said so.
+A snapshot's checksum shows that its files belong together, not who made them. A count below zero, or above the number
+of reports, makes estimators take roots of negative numbers; such errors are reported as errors of the snapshot.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,11 +1,10 @@
 """PCKV-GRR: pad and sample one pair, then randomised response over all keys, one round.
 
-Device    One pair of the set padded to l, its value rounded to a sign. The key stays with a, any other of the D = d + l
-          keys (dummies included) appears with b = (1-a)/(D-1) and a fair sign; a kept key's sign stays with p.
-Privacy   a = (l(e-1)+2)/(l(e-1)+2D), p = (l(e-1)+1)/(l(e-1)+2): over all sets at most eps (enumerated). Item sets have
-          no sign: a = (l(e-1)+1)/(l(e-1)+D).
-Estimate  f = l (y-b)/(a-b), f m = l x/(a(2p-1)); unbiased where no set is longer than l.
-Variance  n Var f = A^2 y(1-y); see `padding`.              Gu et al. 2020; amplification by sampling
+Device One pair of the set padded to l, its value rounded to a sign. The key is kept with probability a; each other of D
+= d + l keys (dummies included) is sent with b = (1-a)/(D-1) and a fair sign; a kept key's sign is kept with p. Privacy
+a = (l(e-1)+2)/(l(e-1)+2D), p = (l(e-1)+1)/(l(e-1)+2): over all sets at most eps (enumerated). Item sets have no sign: a
+= (l(e-1)+1)/(l(e-1)+D). Estimate f = l (y-b)/(a-b), f m = l x/(a(2p-1)); unbiased where no set is longer than l.
+Variance n Var f = A^2 y(1-y); see `padding`. Gu et al. 2020; amplification by sampling
 
 Better than `privkv` where sets are small against the number of keys: for means where l < d e/(e+1).
 """
@@ -41,7 +40,7 @@ class PckvGRR(KeyedCounts, Padded):
 
     @cached_property
     def truth(self) -> int:
-        """Chance out of 2^64 of the sampled key whatever else is drawn; the rest is uniform over all D keys."""
+        """Probability out of 2^64 that the sampled key is sent; otherwise a key is drawn uniformly from all D."""
         gain = self.length * (exponential(self.epsilon) - 1)
         kept = (gain + self.signs) / (gain + self.signs * self.all_keys)
         other = (1 - kept) / (self.all_keys - 1)
@@ -73,7 +72,7 @@ class PckvGRR(KeyedCounts, Padded):
 
     @property
     def spent_epsilon(self) -> float:
-        """Of a pair that one set has and the other has not."""
+        """The loss of a pair that only one of the two sets has."""
         _, b, true_sign = self._exact()
         other = b / self.signs
         return log_ratio((true_sign + (self.length - 1) * other) / self.length, other)

@@ -78,7 +78,7 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
         """The same, with the attributes checked."""
 
     def tables(self, several: Iterable[Attributes]) -> list[Table]:
-        """Several marginals: what a method does for all of them together it does once."""
+        """Several marginals; a method may override this to share work between them."""
         return [self.table(attributes) for attributes in several]
 
     def known(self, attributes: Attributes) -> list[Known]:
@@ -100,7 +100,11 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
 
 @dataclass(frozen=True, eq=False)
 class CharacterEstimate(MarginalEstimate):
-    """theta of all characters, seen through a public list of subspaces."""
+    """theta of all characters, estimated from reports about a public list of subspaces.
+
+    `correlation` is that of a sent sign with the true one. `own`: each character is divided by its own count of
+    reports, not by the expected count.
+    """
 
     theta: Floats
     subspaces: Subspaces
@@ -128,7 +132,7 @@ class CharacterEstimate(MarginalEstimate):
 
 @dataclass(frozen=True, eq=False)
 class ExactMarginals(MarginalEstimate):
-    """What a survey without noise would say of its devices."""
+    """The true tables of the devices: a survey without noise."""
 
     values: Indices
 

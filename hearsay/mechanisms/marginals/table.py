@@ -19,7 +19,7 @@ from hearsay.mechanisms.marginals.characters.code import Attributes
 
 
 class Score(NamedTuple):
-    """n Var of a cell by its share; or a bound on what the share's own change can change it by; and a report's step."""
+    """`spread` is n Var as a function of the true share; if unknown, `slope` bounds its derivative. `step`: one report."""
 
     step: Floats | float
     spread: Spread | None = None

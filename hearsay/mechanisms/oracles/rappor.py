@@ -34,7 +34,7 @@ from hearsay.mechanisms.options import integer
 from hearsay.mechanisms.oracles.oracle import standard_errors
 
 MAXIMUM_CANDIDATES = 2048
-_TOLD_APART = 1e-6
+_DISTINGUISHED = 1e-6  # rank tolerance: candidates whose filters differ by less have no estimate
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class RAPPOR(CellMechanism):
         noise = q * (1 - q) / (1 - 2 * q) ** 2 * np.diag(inverse) * max(n, 1)
         variance = noise + self._cohort_variance(np.clip(f, 0.0, 1.0))
         # Cohorts with reports may be too few to tell all values apart: of those that they mix nothing is known.
-        variance[np.einsum("xy,yx->x", inverse, gram) < 1 - _TOLD_APART] = np.inf
+        variance[np.einsum("xy,yx->x", inverse, gram) < 1 - _DISTINGUISHED] = np.inf
         shape, step = self.domain.shape, 1 / (max(n, 1) * int(self.options["hashes"]) * (1 - 2 * q))
         return BloomEstimate(self.domain, n, f.reshape(shape), standard_errors(variance, n).reshape(shape), step)
 

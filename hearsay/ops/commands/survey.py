@@ -15,7 +15,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.operate import skipping as giving_up
 from hearsay.ops.operate.forgetting import remove_snapshots
-from hearsay.ops.operate.jobs import forget_jobs
+from hearsay.ops.operate.jobs import delete_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal import toml
@@ -172,9 +172,9 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
     if not yes:
         click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
     directories = registry.places(name)
-    jobs = forget_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
+    jobs = delete_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
-    jobs += forget_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
+    jobs += delete_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
     left = remove_snapshots(name, settings.snapshots_dir, directories, Owner(registry.deployment, birth))
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
     if left:

@@ -6,7 +6,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.ops.config import Settings
 
 
-def forget_jobs(settings: Settings, survey: Survey) -> int:
+def delete_jobs(settings: Settings, survey: Survey) -> int:
     """Delete a survey's queued and failed jobs; returns how many."""
     with connect_queue(settings.queue_url) as connection:
-        return queue.forget_jobs(queue.fold_queue(connection, settings.prefix, settings.queue), survey)
+        return queue.delete_jobs(queue.fold_queue(connection, settings.prefix, settings.queue), survey)

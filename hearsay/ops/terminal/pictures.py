@@ -7,7 +7,7 @@ from typing import Any
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops.errors import OperationError
 
-Branch = tuple[str, Answer]  # where an edge leads, and what is known of it
+Branch = tuple[str, Answer]  # the attribute at the other end of an edge, and the answer about the edge
 
 
 def drawable() -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def save_picture(verb: str, answers: Sequence[Answer], path: Path) -> None:
 
 
 def tree_lines(answers: Sequence[Answer]) -> list[str]:
-    """A tree as text, from an end of its strongest edge."""
+    """A tree as text. Answers come strongest edge first, so the root is an end of the strongest edge."""
     branches = _branches(answers)
     root = _root(answers)
     return [root, *_below(root, "", branches, {root})]

@@ -8,7 +8,7 @@ import pytest
 from hearsay.mechanisms.domains.numbers import number, numbers, plain_numbers, read_matrix
 
 PLAIN = {"3": 3.0, " 3.5 ": 3.5, "-2": -2.0, "+1e3": 1000.0}
-DOUBTFUL = ["1_5", "٣", "３", "३.5", "1\u00a0", "−2", "", "x", "3,5"]
+NOT_NUMBERS = ["1_5", "٣", "３", "३.5", "1\u00a0", "−2", "", "x", "3,5"]
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -16,7 +16,7 @@ def test_plain_numbers_are_read(text: str) -> None:
     assert number(text) == number(text.encode()) == PLAIN[text]
 
 
-@pytest.mark.parametrize("text", DOUBTFUL)
+@pytest.mark.parametrize("text", NOT_NUMBERS)
 def test_what_may_mean_something_else_is_none(text: str) -> None:
     assert isnan(number(text))
     assert isnan(number(text.encode()))
@@ -24,8 +24,8 @@ def test_what_may_mean_something_else_is_none(text: str) -> None:
 
 @pytest.mark.parametrize("kind", [list, np.array, lambda texts: np.array(texts, dtype=object)])
 def test_a_column_is_read_as_its_texts_one_by_one(kind: type) -> None:
-    for doubtful in DOUBTFUL:
-        found, _ = numbers(kind([*PLAIN, doubtful]))
+    for text in NOT_NUMBERS:
+        found, _ = numbers(kind([*PLAIN, text]))
         assert found[:-1].tolist() == list(PLAIN.values())
         assert isnan(found[-1])
 

@@ -1,6 +1,6 @@
 """What gateways count, all processes together. No address, key or id is in it.
 
-Processes write every second: one that is killed takes its last second's counts along. Nothing but metrics needs them.
+Processes write every second; a killed process loses the counts of its last second. Only metrics use them.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Tables from hits: what methods share that count cells directly, each hit with chance p by its holder, else q.
+"""Tables from hits: a report hits the cell of its device with probability p, and any other cell with probability q.
 
 `bits`: every cell of a table has its own coin (unary encoding). `one`: a report is one cell (randomised response).
 A marginal cell sums M cells of that table, so a report that holds it hits it P = p + (M-1) q times on average and one

@@ -193,7 +193,7 @@ class _Sums:
         self.edge: Number = q * np.diff(top.coefficients[last])[units][:, None]
 
     def widen(self, fanout: int, count: int) -> None:
-        """One entry a child in the place of one a parent."""
+        """Repeat each parent's entry for its children."""
         for name in ("square_f", "total_f", "variance"):
             values = getattr(self, name)
             if values.shape[1] > 1:  # one column stands for all of them

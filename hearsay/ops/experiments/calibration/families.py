@@ -1,4 +1,4 @@
-"""The families of the suite: whose mechanisms they are, what is asked of them, and how many runs they get."""
+"""The tables of the experiment: their mechanisms, their cases, and the number of runs of each case."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ _SLOW_CELLS = {
     "flat": 2,
     "haar": 2,
     "rappor": 2,
-}  # fewer runs by so much, but on domains of a few cells
-_AT_LARGE = 4  # and by so much more on large ones
-_MORE_NUMBERS = 4  # one answer per run
+}  # the number of runs is divided by this, except on domains of fewer than _FEW_CELLS
+_AT_LARGE = 4  # and by this too on domains of at least _LARGE cells
+_MORE_NUMBERS = 4  # times as many runs: a run has only one answer
 _SLOW_ATTRIBUTES, _SLOW_GRIDS = 2, 5
 _MANY_ATTRIBUTES, _AT_MANY = 16, 5
 

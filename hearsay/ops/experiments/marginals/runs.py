@@ -51,7 +51,7 @@ DISSERTATION = (INP_RR, INP_PS, INP_HT, MARG_RR, MARG_PS, MARG_HT)
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is to be played, and with which draws."""
+    """The number of runs, and the source of randomness."""
 
     runs: int
     quick: bool
@@ -83,7 +83,7 @@ def build(method: Method, attributes: int, order: int, epsilon: float) -> Attrib
 
 
 def survey(mechanism: AttributeMechanism, people: People, random: SeededRandom, generator: np.random.Generator) -> Any:
-    """The estimate of one survey of these devices: its state drawn at once where that is possible, else played."""
+    """The estimate of one survey of these devices: its state is drawn directly if possible, else report by report."""
     state = drawn_state(mechanism, people, generator)
     if state is None:
         state = mechanism.fold(mechanism.empty(), mechanism.perturb(people.values, random))
@@ -92,7 +92,7 @@ def survey(mechanism: AttributeMechanism, people: People, random: SeededRandom, 
 
 @lru_cache(maxsize=64)
 def chosen_sets(attributes: int, order: int) -> tuple[Attributes, ...]:
-    """All sets of so many attributes, or as many of them as are worth looking at, the same in all runs."""
+    """All sets of `order` attributes, or MOST_SETS of them, the same in all runs."""
     sets = list(combinations(range(attributes), order))
     if len(sets) <= MOST_SETS:
         return tuple(sets)
@@ -102,7 +102,7 @@ def chosen_sets(attributes: int, order: int) -> tuple[Attributes, ...]:
 
 @lru_cache(maxsize=12)
 def sample(data: People, devices: int, seed: int) -> People:
-    """The devices of one run: kept, since all methods are asked about the same ones."""
+    """The devices of one run; cached, since all methods measure the same devices."""
     return data.drawn(devices, np.random.default_rng(seed))
 
 
