@@ -19,7 +19,7 @@ from hearsay.mechanisms.marginals.characters.code import Attributes
 
 
 class Score(NamedTuple):
-    """`spread` is n Var as a function of the true share; if unknown, `slope` bounds its derivative. `step`: one report."""
+    """`spread`: n Var as a function of the true share; if unknown, `slope` bounds its derivative. `step`: a report."""
 
     step: Floats | float
     spread: Spread | None = None
