@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 import hearsay
 from hearsay.collector import limits
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.health.loop import Health
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey, parse
@@ -172,7 +172,7 @@ class _Pipeline:
     def __init__(self, client: redis.Redis, registry: Registry, registered: Registered, value: Any) -> None:
         self._registered, self._value = registered, value
         self._device = Device(registered.survey)
-        self._dispatcher = Dispatcher(client, client, PREFIX)
+        self._dispatcher = Dispatcher(client, client, CollectorSettings(PREFIX))
         self._writer = Writer(registered.store(0))
 
     def deliver(self, walks: dict[str, Walk]) -> None:

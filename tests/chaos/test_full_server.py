@@ -14,7 +14,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from hearsay.collector import limits
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.connect import connect
@@ -114,7 +114,7 @@ def test_a_server_that_others_filled(
 
 def test_a_full_queue_uses_up_no_attempts(client: Client, registered: Registered) -> None:
     """Ranges that nobody could be told of are not to blame: they are enqueued when there is memory again."""
-    store, dispatcher = registered.store(0), Dispatcher(client, client, lease_s=0.0)
+    store, dispatcher = registered.store(0), Dispatcher(client, client, CollectorSettings(lease_s=0.0))
     queue = Queue(queue_name(QUEUE, PREFIX), connection=client, serializer=JSONSerializer)
     out = cut_all(store)
     Writer(store).publish(singles(store, range(2 * REPORTS // 3, REPORTS)), REPORTS // 3)

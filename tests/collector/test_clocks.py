@@ -6,7 +6,7 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import ReportsLost
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Published, Shard
@@ -179,7 +179,7 @@ def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis
     Writer(store).publish(singles(store, range(10)), 10)
     assert len(cut_all(store)) == 1
     clock.turn(-HOUR_S)  # and the job is lost
-    dispatcher = Dispatcher(client, client, prefix, queue=prefix, lease_s=5.0)
+    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=5.0))
     assert dispatcher.reconcile(store) == 1
     assert dispatcher.reconcile(store) == 0  # the new attempt has a lease by the new clock
 

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.store import api_keys, scripts
 from hearsay.collector.store.processes.gateway_counts import REQUESTS
 from hearsay.collector.store.registry import Registry
@@ -47,7 +47,7 @@ def test_every_key_is_documented_with_its_type(
     api_keys.add(Registry(client, prefix), "phones")
     Registry(client, prefix).gateway_counts.add({REQUESTS: 1})
     Registry(client, prefix).complaints.complain("estimator", "buckets", "no space left")
-    Dispatcher(client, client, prefix, queue=prefix).chores()
+    Dispatcher(client, client, CollectorSettings(prefix, queue=prefix)).chores()
 
     seen = set()
     for key in client.scan_iter(match=f"{prefix}:*"):

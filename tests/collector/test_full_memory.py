@@ -6,7 +6,7 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import ServerError
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
@@ -93,7 +93,7 @@ def test_the_collector_merges_where_no_estimator_does(
 ) -> None:
     monkeypatch.setattr(limits, "DELTAS_LIMIT", 8)
     store = buckets(client, prefix, 40).store(0)
-    writer, dispatcher = Writer(store), Dispatcher(client, client, prefix, queue=prefix)
+    writer, dispatcher = Writer(store), Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
     for value in range(40):
         writer.publish(singles(store, [value]), 1)
         fold_all(store)

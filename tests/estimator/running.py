@@ -5,12 +5,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from hearsay.collector.store.registry import Registry
-from hearsay.estimator.serving.service import serve
+from hearsay.estimator.serving.service import EstimatorSettings, serve
 from hearsay.ops.server.embedded import free_port
 
 WAIT_S = 20.0
@@ -25,14 +24,13 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def estimator(registry: Registry, root: Path, period_s: float = 0.05, **how: Any) -> Iterator[httpx.Client]:
+def estimator(
+    registry: Registry, root: Path, period_s: float = 0.05, truth: Path | None = None, public_host: str = ""
+) -> Iterator[httpx.Client]:
     """An HTTP client of an estimator that is ready, which stops in good order at the end."""
     stop, port = threading.Event(), free_port()
-    thread = threading.Thread(
-        target=serve,
-        args=(registry, stop),
-        kwargs={"root": root, "period_s": period_s, "host": "127.0.0.1", "port": port, **how},
-    )
+    settings = EstimatorSettings(root, period_s, "127.0.0.1", port, public_host)
+    thread = threading.Thread(target=serve, args=(registry, stop, settings, truth))
     thread.start()
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}") as http:

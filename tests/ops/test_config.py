@@ -1,12 +1,15 @@
 """Flag, then environment, then default; secrets are never shown."""
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from hearsay.collector import roles
+from hearsay.collector.dispatch.dispatcher import CollectorSettings
+from hearsay.estimator.serving.service import EstimatorSettings
 from hearsay.ops import config
 from hearsay.ops.commands import estimate
 from hearsay.ops.config import TABLE, Settings, without_password
@@ -129,8 +132,8 @@ def test_a_new_setting_reaches_its_role_by_its_row_and_field(monkeypatch: pytest
     assert not any(option.name == "patience_s" for option in estimate.command.params)
 
 
-@pytest.mark.parametrize("kind", [WorkerSettings], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [CollectorSettings, WorkerSettings, EstimatorSettings], ids=lambda kind: kind.__name__)
 def test_roles_name_settings_that_there_are(kind: type) -> None:
-    types = {entry.name: entry.type for entry in fields(Settings)}
+    types = {entry.name: entry.type for entry in fields(Settings)} | {"snapshots_dir": Path}  # of the data directory
     for entry in fields(kind):
         assert types[entry.name] == entry.type, entry.name

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.store.keys import surveys
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -94,7 +94,7 @@ def test_a_garbage_record_stops_nobody_else(hearsay: Hearsay, client: redis.Redi
     assert "buckets" in out
     assert "survey garbage cannot be read by this version" in complaint
     Writer(store).publish(singles(store, range(10)), 10)
-    dispatcher = Dispatcher(client, client, prefix)
+    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
     dispatcher.chores()
     dispatcher.dispatch()
     refused(hearsay, "survey", "show", "garbage")

@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 
 import redis
 
@@ -32,18 +33,23 @@ CHORES_S = 0.5
 ERROR_PAUSE_S = 0.5
 
 
+@dataclass(frozen=True)
+class CollectorSettings:
+    """What the collector takes of the settings, by their names."""
+
+    prefix: str = PREFIX
+    queue: str = QUEUE
+    lease_s: float = limits.LEASE_S
+
+
+DEFAULTS = CollectorSettings()
+
+
 class Dispatcher:
     """One pass after the other over all surveys and shards."""
 
-    def __init__(
-        self,
-        client: Client,
-        queue_connection: redis.Redis,
-        prefix: str = PREFIX,
-        queue: str = QUEUE,
-        lease_s: float = limits.LEASE_S,
-    ) -> None:
-        self.lease_s = lease_s
+    def __init__(self, client: Client, queue_connection: redis.Redis, settings: CollectorSettings = DEFAULTS) -> None:
+        prefix, queue, self.lease_s = settings.prefix, settings.queue, settings.lease_s
         self.registry = Registry(client, prefix)
         self.heartbeat = Heartbeat(self.registry, COLLECTOR.name)
         self.queue = fold_queue(queue_connection, prefix, queue)

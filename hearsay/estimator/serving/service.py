@@ -3,8 +3,9 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import redis
@@ -26,21 +27,22 @@ _LOG = logging.getLogger("hearsay.estimator")
 ERROR_PAUSE_S = 0.5
 
 
-def serve(
-    registry: Registry,
-    stop: threading.Event,
-    *,
-    root: Path,
-    period_s: float,
-    host: str,
-    port: int,
-    truth: Path | None = None,
-    public_hosts: Sequence[str] = (),
-) -> None:
+@dataclass(frozen=True)
+class EstimatorSettings:
+    """What the estimator takes of the settings, by their names."""
+
+    snapshots_dir: Path
+    period_s: float
+    host: str
+    port: int
+    public_host: str = ""
+
+
+def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings, truth: Path | None = None) -> None:
     """Run until `stop` is set. A server that goes away is waited for; a port that is taken is a ServeError."""
     health, newest = Health(), dict[str, Newest]()
-    materialiser = Materialiser(registry, root)
-    overview = Overview(registry, health, newest, period_s)
+    materialiser = Materialiser(registry, settings.snapshots_dir)
+    overview = Overview(registry, health, newest, settings.period_s)
     feed = Feed(overview.document)
     app = create_app(
         registry,
@@ -50,15 +52,15 @@ def serve(
         overview=overview,
         feed=feed,
         truth=None if truth is None else Truth(truth),
-        public_hosts=public_hosts,
+        public_hosts=[name for name in settings.public_host.split(",") if name],  # "" would allow an empty Host
     )
 
     def passed(done: Pass) -> None:
         newest.update({each.survey: each for each in done.changed})
         feed.passed(each.table() for each in done.changed)
 
-    with HttpServer(app, host, port):
-        loop(materialiser, health, stop, period_s, passed)
+    with HttpServer(app, settings.host, settings.port):
+        loop(materialiser, health, stop, settings.period_s, passed)
         feed.close()
 
 

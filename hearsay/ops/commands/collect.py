@@ -5,7 +5,7 @@ import logging
 import click
 
 from hearsay.collector import logs
-from hearsay.collector.dispatch.dispatcher import Dispatcher
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.store.connect import connect_queue
 from hearsay.ops.config import Settings
@@ -29,4 +29,4 @@ def command(settings: Settings) -> None:
             return
         logging.getLogger(__name__).info("collecting", extra={"settings": settings.shown()})
         queue_connection = connect_queue(settings.queue_url)
-        Dispatcher(registry.client, queue_connection, settings.prefix, settings.queue, settings.lease_s).run(stop)
+        Dispatcher(registry.client, queue_connection, settings.part(CollectorSettings)).run(stop)

@@ -8,7 +8,7 @@ import click
 
 from hearsay.collector import logs
 from hearsay.collector.roles import ESTIMATOR
-from hearsay.estimator.serving.service import serve
+from hearsay.estimator.serving.service import EstimatorSettings, serve
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.server.connection import open_registry_patiently
@@ -36,16 +36,7 @@ def command(settings: Settings, truth: Path | None) -> None:
         if registry is None:
             return
         logging.getLogger(__name__).info("estimating", extra={"settings": settings.shown()})
-        serve(
-            registry,
-            stop,
-            root=settings.snapshots_dir,
-            period_s=settings.period_s,
-            host=settings.host,
-            port=settings.port,
-            truth=truth,
-            public_hosts=settings.public_host.split(","),
-        )
+        serve(registry, stop, settings.part(EstimatorSettings), truth)
 
 
 def _check_writable(snapshots: Path) -> None:

@@ -17,7 +17,7 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.rounds import drive
-from hearsay.estimator.serving.service import loop, serve
+from hearsay.estimator.serving.service import EstimatorSettings, loop, serve
 from hearsay.estimator.snapshots import files as snapshot
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -226,12 +226,12 @@ class TestHealth:
 class TestService:
     def test_a_port_that_is_taken(self, registry: Registry, tmp_path: Path) -> None:
         with HttpServer(object(), "127.0.0.1", 0) as first, pytest.raises(ServeError, match="already taken"):  # type: ignore[arg-type]
-            serve(registry, threading.Event(), root=tmp_path, period_s=1, host="127.0.0.1", port=first.port)
+            serve(registry, threading.Event(), EstimatorSettings(tmp_path, 1, "127.0.0.1", first.port))
 
     def test_a_host_that_is_not_ours(self, registry: Registry, tmp_path: Path) -> None:
         for host in ("192.0.2.1", "not a host"):
             with pytest.raises(ServeError):
-                serve(registry, threading.Event(), root=tmp_path, period_s=1, host=host, port=0)
+                serve(registry, threading.Event(), EstimatorSettings(tmp_path, 1, host, 0))
 
     def test_the_loop_shows_that_it_lives(self, registry: Registry, http: httpx.Client) -> None:
         assert len(registry.client.keys(heartbeat(registry.prefix, "estimator", "*"))) == 1
