@@ -15,6 +15,7 @@ from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.server.connection import open_registry
+from hearsay.ops.setting import ENVIRONMENT_PREFIX
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, print_json
 from hearsay.ops.terminal.progress import reports_bar
@@ -42,7 +43,10 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
 @click.option("--via", metavar="URL", help="Send over HTTP to the gateway at this address, not to Redis.")
 @click.option(
-    "--key", envvar="HEARSAY_KEY", metavar="KEY", help="The gateway's key, where it asks for one.  [HEARSAY_KEY]"
+    "--key",
+    envvar=f"{ENVIRONMENT_PREFIX}KEY",
+    metavar="KEY",
+    help="The gateway's key, where it asks for one.  [HEARSAY_KEY]",
 )
 @json_option
 @uses(*SERVER, "plugins")
