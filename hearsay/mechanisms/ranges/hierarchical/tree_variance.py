@@ -1,24 +1,57 @@
 """Exact variances of range queries on a tree after constrained inference, O(log D) each.
 
-Let q_u be what one unit of node u adds to the answer: 1 inside the range, 0 outside, and for a node that the range cuts
-the mean of its children's q weighted by their blended variances. Unrolling the inference, node u's blend z_u enters the
-answer with K_u = (1 - w_p) K_p + q_u - q_p (p its parent), and its raw estimate with W_u = w_u K_u; on the units K is
-what the crown gives (`crown_variance`). Below a node that the range does not cut q is constant and K only shrinks, so
-the sums that a level's noise needs,
+    f_u   the share of node u                     p     the parent of u
+    q_u   what one unit of u adds to the answer   w_u   the weight of u's own estimate in its blend (`Inference.own`)
+    z_u   the blend of u's own estimate and its   K_u   how often z_u enters the answer
+          children's (`tree`)                     W_u   how often u's own estimate enters the answer
+    B     the fan-out                             V, U  the variance of an own estimate, and of a blend
 
-    sum K,   sum K^2,   sum K f,   sum K^2 f,   P = sum over pairs K_u K_v F(u xor v),
+**Weights.** q is 1 inside the range and 0 outside; for a node that the range cuts it is the mean of its children's q,
+weighted by their blended variances. Unrolling the inference from the root down,
 
-follow from those of the level above and from the few nodes that are cut:
+    K_u = (1 - w_p) K_p + q_u - q_p,     W_u = w_u K_u.
+
+On the units K is what the crown gives (`crown_variance`); the crown also has the units' own estimates, so w = 0 there.
+
+**Sums.** The noise of a level needs five sums over its nodes (`level_noise`),
+
+    sum K^2,   sum K^2 f,   sum K f,   sum K   and   P = sum over pairs K_u K_v F(u xor v).
+
+Below a node that the range does not cut, q is constant and K only shrinks. So each sum follows from the one of the
+level above (written with ') and from the nodes that are cut. With [.] for what a sum over q has more than at the level
+above,
 
     sum K f    = (1 - w)   sum' K f   + [sum q f]
-    sum K^2 f  = (1 - w)^2 sum' K^2 f + [sum q^2 f] + 2 sum over cut parents p of ((1 - w) K_p - q_p) [sum q f below p]
+    sum K^2 f  = (1 - w)^2 sum' K^2 f + [sum q^2 f] + 2 sum over cut parents p of ((1 - w) K_p - q_p) [sum q f below p].
 
-with ' for the level above and [.] for the change from it; with 1 in the place of f the brackets are [.]_l - B [.]_(l-1)
-and the last sum vanishes. The edge of a ragged tree has its own w: its K is tracked, and the difference added.
+With 1 instead of f, each node of the level above counts B times, and the last sum is 0. The factor (1 - w) K_p - q_p is
+called the **pull** of p: K_u = pull + q_u.
+
+**Edge.** The last node of a level of a ragged tree has its own w and fewer children. Its K is tracked, and what it has
+more than a full node would have is added (`_correct_edge`).
+
+**Four cells.** Two levels of fan-out 2, every estimate with variance V = 1. For cell 0: q = 1, 0, 0, 0 on the cells and
+1/2, 0 on the units, where the crown gives K = 1/12, -1/12. So on the cells K = 1/12 + 1 - 1/2 = 7/12,
+1/12 + 0 - 1/2 = -5/12, -1/12 and -1/12, and W = K, since w = 1 there. The cells add sum W^2 = 76/144, the units' own
+estimates 2/36: together 7/12, instead of 1 without inference. For cells 0 and 1 together q is 1 on the first unit,
+which nothing cuts: K = 1/6, -1/6 on the units and on the cells alike, so the cells add 4/36, the units 2/9: 1/3.
+
+>>> from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
+>>> from hearsay.mechanisms.ranges.hierarchical.planned_level import PlannedLevel
+>>> level = PlannedLevel.parse("2 grr 1")
+>>> inference = Hierarchy(4, (level, level), crown_units=2).inference([1.0, 1.0])
+>>> noise = LevelNoise(scale=1.0, a=1.0, b=0.0, c=0.0, d=0.0, mean=0.0, pairs=0.0)  # Var = sum W^2
+>>> top = CrownVariance(inference.crown, (noise,), np.array([0.5, 0.5]), (None,), None)
+>>> tree = TreeVariance(inference, top, (noise,), 10**9, np.linspace(0.0, 1.0, 5), (None,))
+>>> tree.cells().round(4).tolist()
+[0.5833, 0.5833, 0.5833, 0.5833]
+>>> tree.ranges(np.array([0, 0]), np.array([1, 2])).round(4).tolist()
+[0.5833, 0.3333]
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +109,10 @@ class TreeVariance:
 
     @cached_property
     def handed_on(self) -> Floats:
-        """What of the sums of K^2, K^2 f, K f, K and over pairs reaches level 2..h from the level above."""
-        keep = 1 - np.array(self.inference.own[1:-1])
-        fanouts = np.array(self.inference.tree.fanouts[1:])
-        return np.stack([keep**2 * fanouts, keep**2, keep, keep * fanouts, keep**2 * fanouts])
+        """What of the sums of K^2, K^2 f, K f, K and of P reaches level 2..h from the level above."""
+        keep = 1 - np.array(self.inference.own[1:-1])  # 1 - w
+        B = np.array(self.inference.tree.fanouts[1:])
+        return np.stack([keep**2 * B, keep**2, keep, keep * B, keep**2 * B])
 
     @cached_property
     def all_levels(self) -> LevelNoise:
@@ -93,7 +126,7 @@ class TreeVariance:
 
     @property
     def few_reports(self) -> bool:
-        """Whether some place has few reports."""
+        """Whether some level has few reports."""
         return any(level.is_few() for level in (*self.top.noise, *self.noise))
 
     @cached_property
@@ -106,11 +139,14 @@ class TreeVariance:
 
     def ranges(self, x: Ends, y: Ends) -> Floats:
         """Variance of the share of cells x..y-1, for 0 <= x <= y <= D."""
-        variance, share = range_variances(self, x, y)
-        return variance - self._one_place_only(share)
+        variance, f = range_variances(self, x, y)
+        return variance - self._one_level_only(f)
 
     def cells(self) -> Floats:
-        """Variance of every single cell, in O(D)."""
+        """Variance of every single cell, in O(D).
+
+        Cells are taken together whose path from the root leaves the edge at the same level: their q are alike.
+        """
         tree = self.inference.tree
         result = np.empty(tree.size)
         for departure in range(1, tree.last_ragged + 2):
@@ -123,130 +159,145 @@ class TreeVariance:
         return result
 
     def _cells_below(self, departure: int, first: int, stop: int) -> Floats:
-        """Cells whose path leaves the tree's edge at level `departure`, at one of its nodes first..stop-1.
+        """Cells whose path leaves the edge at level `departure`, at one of its nodes first..stop-1.
 
-        Their q are alike on their whole path, so these are plain numbers; K differs between units, and arrays have one
-        row a unit: of one column for what is the same below the whole unit, of one a node for what holds f.
+        q is the same for all of them, a number per level. K differs between units, so arrays have one row per unit:
+        with one column where a value is the same below the whole unit, with one per node where it depends on f.
         """
         inference, tree = self.inference, self.inference.tree
-        q = [1 / span for span in tree.spans]
-        for level in range(departure - 1, 0, -1):
-            child = inference.blended if level + 1 == departure else inference.edge_blended
-            q[level] = q[level + 1] * child[level + 1] / inference.edge_below[level]
+        q = self._path_q(departure)
         units = np.arange(first, stop) if departure == 1 else np.array([tree.nodes[1] - 1])
         sums = _Sums(self, units, q[1])
-        coefficient = q[1] * np.diff(self.top.coefficients)[units, units][:, None]
-        share = np.diff(self.prefixes(1))[units][:, None]
+        K = q[1] * np.diff(self.top.coefficients)[units, units][:, None]
+        f = np.diff(self.prefixes(1))[units][:, None]
         for level in range(2, tree.height + 1):
-            fanout, on_edge = tree.fanouts[level - 1], level - 1 < departure
-            if level < departure:
-                start, end = tree.nodes[level] - 1, tree.nodes[level]
-            else:
-                start, end = (node * tree.spans[departure] // tree.spans[level] for node in (first, stop))
-            own = inference.edge_own if on_edge else inference.own
-            pull = (1 - own[level - 1]) * coefficient - q[level - 1]
+            B, parent_on_edge = tree.fanouts[level - 1], level - 1 < departure
+            start, end = self._nodes_on_path(level, departure, first, stop)
+            w = inference.edge_own if parent_on_edge else inference.own
+            pull = (1 - w[level - 1]) * K - q[level - 1]
             nodes = (end - start) // units.size
-            if nodes > share.shape[1]:
-                share = np.repeat(share, fanout, axis=1)[:, :nodes]
-                sums.widen(fanout, nodes)
-            above, share = share, np.diff(self.prefixes(level)[start : end + 1]).reshape(units.size, nodes)
-            gained = q[level] * share - q[level - 1] * above
+            if nodes > f.shape[1]:
+                f = np.repeat(f, B, axis=1)[:, :nodes]
+                sums.repeat_for_children(B, nodes)
+            f_parent, f = f, np.diff(self.prefixes(level)[start : end + 1]).reshape(units.size, nodes)
+            gained = q[level] * f - q[level - 1] * f_parent  # [sum q f]
             pairs = self.pairs[level - 2]
             sums.descend(
                 level,
-                squares=q[level] ** 2 - fanout * q[level - 1] ** 2,
-                squares_f=q[level] ** 2 * share - q[level - 1] ** 2 * above + 2 * pull * gained,
-                totals=q[level] - fanout * q[level - 1],
-                totals_f=gained,
-                edge_q=(q[level - 1] if on_edge else 0.0, q[level] if level < departure else 0.0),
-                paired=0.0 if pairs is None else q[level] ** 2 * pairs.alone,
+                _Change(
+                    K2=q[level] ** 2 - B * q[level - 1] ** 2,
+                    K2_f=q[level] ** 2 * f - q[level - 1] ** 2 * f_parent + 2 * pull * gained,
+                    K=q[level] - B * q[level - 1],
+                    K_f=gained,
+                    P=0.0 if pairs is None else q[level] ** 2 * pairs.alone,
+                    edge_q_parent=q[level - 1] if parent_on_edge else 0.0,
+                    edge_q=q[level] if level < departure else 0.0,
+                ),
             )
-            coefficient = pull + q[level]
-        variance: Floats = (sums.variance - self._one_place_only(share)).reshape(-1)
+            K = pull + q[level]
+        variance: Floats = (sums.variance - self._one_level_only(f)).reshape(-1)
         return variance
 
-    def _one_place_only(self, share: Floats) -> Floats:
-        """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one place only.
+    def _path_q(self, departure: int) -> list[float]:
+        """q of level 0..h on the path to a cell: 1 over the cells of a full node; on the edge by blended variances."""
+        inference, tree = self.inference, self.inference.tree
+        q = [1 / span for span in tree.spans]
+        for level in range(departure - 1, 0, -1):
+            U = inference.blended if level + 1 == departure else inference.edge_blended
+            q[level] = q[level + 1] * U[level + 1] / inference.edge_below[level]
+        return q
 
-        The last term of docs/ranges.md: the sum over the places of W at a cell's nodes is 1 in the range and 0 outside,
+    def _nodes_on_path(self, level: int, departure: int, first: int, stop: int) -> tuple[int, int]:
+        """The nodes of a level above the cells in question, from and up to: the edge alone before the departure."""
+        tree = self.inference.tree
+        if level < departure:
+            return tree.nodes[level] - 1, tree.nodes[level]
+        start, end = (node * tree.spans[departure] // tree.spans[level] for node in (first, stop))
+        return start, end
+
+    def _one_level_only(self, f: Floats) -> Floats:
+        """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one shifted level only.
+
+        The last term of docs/ranges.md: the sum over the levels of W at a cell's nodes is 1 in the range and 0 outside,
         up to a constant.
         """
-        clipped = np.clip(share, 0.0, 1.0)
+        clipped = np.clip(f, 0.0, 1.0)
         return clipped * (1 - clipped) / max(self.reports, 1)
 
 
+class _Change(NamedTuple):
+    """What the range adds to each sum at a level, beyond what the level above hands on."""
+
+    K2: Number
+    K2_f: Number
+    K: Number
+    K_f: Number
+    P: Number
+    edge_q_parent: Number  # q of the edge of the level above, where the range cuts it
+    edge_q: Number  # and of this level
+
+
 class _Sums:
-    """The sums over one level's nodes for queries of q on one unit each, and the variance of all places so far."""
+    """The five sums over one level's nodes for queries of q on one unit each, and the variance of all levels so far."""
 
     def __init__(self, context: TreeVariance, units: Ends, q: float) -> None:
         self.context = context
-        top = context.top
-        variance, square, square_f, paired = (values[:, None] for values in top.alone(units))
+        top, tree = context.top, context.inference.tree
+        variance, K2, K2_f, P = (values[:, None] for values in top.alone(units))
         self.variance: Number = np.where(variance < UNKNOWN, q**2 * variance, UNKNOWN)
-        self.square: Number = q**2 * square
-        self.square_f: Number = q**2 * square_f
-        self.paired: Number = q**2 * paired
-        total_f, total = (q * np.diff(line)[units][:, None] for line in top.lines.T)
-        self.total_f: Number = total_f
-        self.total: Number = total if context.inference.tree.last_ragged else 0.0
-        last = context.inference.tree.nodes[1] - 1
-        self.edge: Number = q * np.diff(top.coefficients[last])[units][:, None]
+        self.K2: Number = q**2 * K2
+        self.K2_f: Number = q**2 * K2_f
+        self.P: Number = q**2 * P
+        K_f, K = (q * np.diff(line)[units][:, None] for line in top.lines.T)
+        self.K_f: Number = K_f
+        self.K: Number = K if tree.last_ragged else 0.0
+        self.edge_K: Number = q * np.diff(top.coefficients[tree.nodes[1] - 1])[units][:, None]
 
-    def widen(self, fanout: int, count: int) -> None:
-        """Repeat each parent's entry for its children."""
-        for name in ("square_f", "total_f", "variance"):
+    def repeat_for_children(self, B: int, count: int) -> None:
+        """Repeat each parent's entry for its children, in the sums that have one entry per node."""
+        for name in ("K2_f", "K_f", "variance"):
             values = getattr(self, name)
             if values.shape[1] > 1:  # one column stands for all of them
-                setattr(self, name, np.repeat(values, fanout, axis=1)[:, :count])
+                setattr(self, name, np.repeat(values, B, axis=1)[:, :count])
 
-    def descend(
-        self,
-        level: int,
-        squares: Number,
-        squares_f: Number,
-        totals: Number,
-        totals_f: Number,
-        edge_q: tuple[Number, Number],
-        paired: Number,
-    ) -> None:
-        """Go one level down, given what the range adds to each sum, and add the level's variance."""
+    def descend(self, level: int, change: _Change) -> None:
+        """Go one level down, and add the level's variance."""
         inference, tree = self.context.inference, self.context.inference.tree
-        fanout, keep = tree.fanouts[level - 1], 1 - inference.own[level - 1]
-        self.square = keep**2 * fanout * self.square + squares
-        self.square_f = keep**2 * self.square_f + squares_f
-        self.total_f = keep * self.total_f + totals_f
-        self.paired = keep**2 * fanout * self.paired + paired
+        B, keep = tree.fanouts[level - 1], 1 - inference.own[level - 1]  # 1 - w
+        self.K2 = keep**2 * B * self.K2 + change.K2
+        self.K2_f = keep**2 * self.K2_f + change.K2_f
+        self.K_f = keep * self.K_f + change.K_f
+        self.P = keep**2 * B * self.P + change.P
         if level - 1 <= tree.last_ragged:
-            self._correct_edge(level, keep, totals, edge_q)
+            self._correct_edge(level, keep, change)
         elif tree.last_ragged:
-            self.total = keep * fanout * self.total
+            self.K = keep * B * self.K
         self._add_variance(level)
 
-    def _correct_edge(self, level: int, keep: float, totals: Number, edge_q: tuple[Number, Number]) -> None:
+    def _correct_edge(self, level: int, keep: float, change: _Change) -> None:
         """The edge of the level above has another w and fewer children, whose q need not average to its own."""
         inference, tree = self.context.inference, self.context.inference.tree
-        fanout, children = tree.fanouts[level - 1], tree.edge_children[level - 1]
-        edge_keep, share = 1 - inference.edge_own[level - 1], self.context.edge_share(level - 1)
-        q, q_below = edge_q
-        unbalanced = totals + (fanout - children) * q
-        self.square += (fanout - children) * q**2 + 2 * (edge_keep * self.edge - q) * unbalanced
-        self.square += self.edge**2 * (edge_keep**2 * children - keep**2 * fanout)
-        self.square_f += share * self.edge**2 * (edge_keep**2 - keep**2)
-        self.total_f += share * self.edge * (edge_keep - keep)
-        self.total = keep * fanout * self.total + unbalanced
-        self.total += self.edge * (edge_keep * children - keep * fanout)
-        self.edge = edge_keep * self.edge + q_below - q
+        B, children = tree.fanouts[level - 1], tree.edge_children[level - 1]
+        edge_keep, f = 1 - inference.edge_own[level - 1], self.context.edge_share(level - 1)
+        q, K = change.edge_q_parent, self.edge_K
+        unbalanced = change.K + (B - children) * q  # [sum q] with the children that there are
+        self.K2 += (B - children) * q**2 + 2 * (edge_keep * K - q) * unbalanced
+        self.K2 += K**2 * (edge_keep**2 * children - keep**2 * B)
+        self.K2_f += f * K**2 * (edge_keep**2 - keep**2)
+        self.K_f += f * K * (edge_keep - keep)
+        self.K = keep * B * self.K + unbalanced
+        self.K += K * (edge_keep * children - keep * B)
+        self.edge_K = edge_keep * K + change.edge_q - q
 
     def _add_variance(self, level: int) -> None:
+        """The noise of the level for W = w K, with the edge's own w where it has one."""
         inference, noise = self.context.inference, self.context.noise[level - 2]
-        own = inference.own[level]
-        square, square_f = own**2 * self.square, own**2 * self.square_f
-        total, total_f = own * self.total, own * self.total_f
+        w = inference.own[level]
+        W2, W2_f, W, W_f = w**2 * self.K2, w**2 * self.K2_f, w * self.K, w * self.K_f
         if level <= inference.tree.last_ragged:
-            edge_own, share = inference.edge_own[level], self.context.edge_share(level)
-            square += (edge_own**2 - own**2) * self.edge**2
-            square_f += (edge_own**2 - own**2) * self.edge**2 * share
-            total += (edge_own - own) * self.edge
-            total_f += (edge_own - own) * self.edge * share
-        paired = own**2 * self.paired
-        self.variance = self.variance + noise.variance(square, square_f, total_f, total, paired)
+            w_edge, f, K = inference.edge_own[level], self.context.edge_share(level), self.edge_K
+            W2 += (w_edge**2 - w**2) * K**2
+            W2_f += (w_edge**2 - w**2) * K**2 * f
+            W += (w_edge - w) * K
+            W_f += (w_edge - w) * K * f
+        self.variance = self.variance + noise.variance(W2, W2_f, W_f, W, w**2 * self.P)
