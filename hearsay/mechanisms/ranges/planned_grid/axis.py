@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -49,26 +49,26 @@ class BinaryAxis:
         return self.leaf(cells) >> (self.height - level)
 
     @cached_property
-    def edges(self) -> Places:
+    def edges(self) -> Positions:
         """Where cell 0..D begins, counted in leaves."""
         return np.append(self.leaf(np.arange(self.size)), self.leaves)
 
     @cached_property
-    def cells_before(self) -> Places:
+    def cells_before(self) -> Positions:
         """How many cells begin before leaf 0..2^h: those who hold the leaves up to there."""
         return np.searchsorted(self.edges[:-1], np.arange(self.leaves + 1))
 
     @cached_property
-    def owner(self) -> Places:
+    def owner(self) -> Positions:
         """The cell that owns each leaf."""
         return np.repeat(np.arange(self.size), np.diff(self.edges))
 
     @cached_property
-    def cell_levels(self) -> Places:
+    def cell_levels(self) -> Positions:
         """The level at which each cell is a node: h, or h - 1 where it owns two leaves."""
         return self.height + 1 - np.diff(self.edges)
 
-    def squares(self, x: Places, y: Places) -> Floats:
+    def squares(self, x: Positions, y: Positions) -> Floats:
         """Sum over the leaves of (D_i q)^2 for the leaves x..y-1: a row a range, a column a level, without rounding."""
         spans = 1 << np.arange(self.height, -1, -1)
         left, right = x[:, None] // spans, y[:, None] // spans
@@ -82,7 +82,7 @@ class BinaryAxis:
         """How many parts `parts` cuts the axis into."""
         return min(self.leaves, 2 * self.height + 2)
 
-    def parts(self, x: Places, y: Places) -> Places:
+    def parts(self, x: Positions, y: Positions) -> Positions:
         """The axis cut, for the leaves x..y-1, into parts on which every D_i q is constant: first leaf and end of each.
 
         These are the nodes beside the paths from the root to leaf x and to leaf y-1, and these two leaves. Parts that
@@ -100,7 +100,7 @@ class BinaryAxis:
         first = beside * width
         return np.stack([first, first + width * np.concatenate([once, last], axis=1)], axis=2)
 
-    def details(self, x: Places, y: Places, leaves: Places) -> Floats:
+    def details(self, x: Positions, y: Positions, leaves: Positions) -> Floats:
         """D_i q of the ranges x..y-1 at some leaves of each: shape (ranges, leaves, levels)."""
         shifts = np.arange(self.height, -1, -1)
         first = leaves[:, :, None] >> shifts << shifts

@@ -1,14 +1,44 @@
-"""What an answer costs: sum over tuples of scale_t [a sum W^2 + b sum W^2 f - (sum W f)^2], for weights W of `tuples`.
+"""The variance of an answer: sum over tuples t of scale_t [a sum W^2 + b sum W^2 f - mean (sum W f)^2].
 
-The weights sum to 0 over the boxes, so of an oracle's moments only a and b are left. With D_i q orthogonal to each
-other, sum W^2 is a sum over levels (`TupleInference.of_squares`). The rest takes shares f of the leaves:
+    q     the query, a number for every leaf          f     the share of a leaf, or of a box
+    t, i  tuples of levels, one level for each axis   W     the weights of t's boxes in the answer (`tuples`)
+    D_i q what the levels i add to the coarser ones   m_t   information of t,  s_t  leaves of one of its boxes
+    L_i   1/(sum over t >= i of m_t)                  a, b, mean, scale   of the tuple's noise (`level_noise`)
 
-Ranges    Every axis is cut into the parts on which q is constant at all levels (`BinaryAxis.parts`). W is the same on a
-          product of parts, f is looked up in a table of cumulative shares.
-Cells     W at a box depends on the level at which its path leaves that of the cell, axis by axis: w[d]. So sum W^2 f is
-          a sum over the boxes e above the cell of (w[e]^2 less its neighbours before) f_e, and sum W f is m_t times the
-          cell's own sum of L_i D_i f: sweeps over all cells at once. A cell that owns two leaves is a node one level
-          up; for nodes of level g, i goes up to g, and everything is multiplied by the leaves of a node.
+    W = m_t sum over i <= t of L_i D_i q,     i <= t: nowhere finer
+
+The weights sum to 0 over the boxes, so of an oracle's moments only a, b and the mean are left.
+
+**sum W^2** (`_coins`). The D_i q are orthogonal to each other, so it is a sum over i of G_i sum (D_i q)^2
+(`TupleInference.of_squares`), and on a product of axes sum (D_i q)^2 is a product (`BinaryAxis.squares`).
+
+**sum W^2 f and sum W f of ranges.** Every axis is cut into the parts on which all D_i q are constant
+(`BinaryAxis.parts`), and f of a product of parts is looked up in a table of cumulative shares (`_part_shares`). The
+square of the sum over i is written out as a sum over pairs i, j (`_pair_table`):
+
+    sum over t of scale b sum W^2 f = sum over i, j of [L_i L_j sum over t >= i, j of scale b m_t^2] sum f D_i q D_j q.
+
+**The same for single cells** (`_nodes`). W at a box depends only on the level at which its path leaves that of the
+cell, axis by axis: w[d]. So sum W^2 f is a sum over the boxes e above the cell of (w[e]^2 less its neighbours before)
+f_e, and sum W f is m_t times the cell's own sum of L_i D_i f: sweeps over all cells at once. A cell that owns two
+leaves is a node one level up; for nodes of level g, i goes up to g, and everything is multiplied by the leaves of a
+node.
+
+**Four cells**, two axes of two cells each. All devices answer at the finest tuple t = (1, 1), whose four boxes are the
+cells; every estimate has the variance 1, so s = 1 and m = 1, and L_i = 1 but for the roots, whose sum is known. For
+cell (0, 0), q = 1, 0, 0, 0: D_(0,0) q = 1/4 everywhere, and W = q - 1/4 = 3/4, -1/4, -1/4, -1/4. With a = 1 and b = 0
+the variance is sum W^2 = 9/16 + 3/16 = 3/4. For both cells of the first row q = 1, 1, 0, 0, W = 1/2, 1/2, -1/2, -1/2,
+and the variance is 1.
+
+>>> from hearsay.mechanisms.ranges.level_noise import LevelNoise
+>>> noise = LevelNoise(scale=1.0, a=1.0, b=0.0, c=0.0, d=0.0, mean=0.0, pairs=0.0)
+>>> axes, inference = (BinaryAxis(2), BinaryAxis(2)), TupleInference((1, 1), ((1, 1),), (noise,))
+>>> grid = TupleVariance(axes, inference, np.full((2, 2), 0.25))
+>>> grid.cells().tolist()
+[[0.75, 0.75], [0.75, 0.75]]
+>>> row = [(np.array([0]), np.array([1])), (np.array([0]), np.array([2]))]  # on the first axis, on the second
+>>> grid.ranges(row)[0].tolist()
+[1.0]
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +51,7 @@ import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
-from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis, Places
+from hearsay.mechanisms.ranges.planned_grid.axis import BinaryAxis, Positions
 from hearsay.mechanisms.ranges.planned_grid.sweeps import (
     Levels,
     averaged,
@@ -37,7 +67,7 @@ from hearsay.mechanisms.ranges.planned_grid.sweeps import (
 from hearsay.mechanisms.ranges.planned_grid.tuples import TupleInference
 
 _MOST_ENTRIES = 1 << 23  # beyond, on many axes, all boxes of a range are less than all pairs of levels
-Ends = Sequence[tuple[Places, Places]]  # of every axis, counted in leaves: first ones and first ones after
+Ends = Sequence[tuple[Positions, Positions]]  # of every axis, counted in leaves: first ones and first ones after
 
 
 @dataclass(frozen=True)
@@ -50,13 +80,13 @@ class TupleVariance:
 
     @cached_property
     def _coins(self) -> Floats:
-        """What sum (D_i q)^2 costs by itself, and by the shares where these are even."""
+        """G_i: what sum (D_i q)^2 costs by itself; where the shares are even, with b f, since f is known."""
         inference = self.inference
         a = [noise.scale * noise.a for noise in inference.noise]
         if self.shares is None:
-            boxes = [inference.leaves / inference.spans[levels] for levels in inference.asked]
-            more = zip(a, inference.noise, boxes, strict=True)
-            a = [own + noise.scale * noise.b / count for own, noise, count in more]
+            boxes = [inference.leaves / inference.spans[t] for t in inference.asked]
+            even = zip(a, inference.noise, boxes, strict=True)
+            a = [own + noise.scale * noise.b / count for own, noise, count in even]
         return inference.of_squares(a) + UNKNOWN * inference.unknown
 
     @cached_property
@@ -66,44 +96,44 @@ class TupleVariance:
 
     @cached_property
     def _by_shares(self) -> Floats:
-        """scale b m^2 of every tuple: the factor of f times the square of the sum of L_i D_i q."""
-        return self.inference.table([noise.scale * noise.b for noise in self.inference.noise]) * self._squared
+        """scale b m^2 of every tuple: the factor of f (sum of L_i D_i q)^2."""
+        return self.inference.table([noise.scale * noise.b for noise in self.inference.noise]) * self._m_squared
 
     @cached_property
     def _by_means(self) -> Floats:
-        """scale m^2: the factor of the square of the sum of L_i D_i f."""
-        return self.inference.table([noise.scale * noise.mean for noise in self.inference.noise]) * self._squared
+        """scale mean m^2 of every tuple: the factor of (sum of f L_i D_i q)^2."""
+        return self.inference.table([noise.scale * noise.mean for noise in self.inference.noise]) * self._m_squared
 
     @property
-    def _squared(self) -> Floats:
+    def _m_squared(self) -> Floats:
         squared: Floats = self.inference.information**2
         return squared
 
     def ranges(self, ends: Ends) -> tuple[Floats, Floats]:
         """Variance of every range, and how much it can change with the share."""
-        squares = [axis.squares(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
-        variance = _weighed(self._coins, squares)
+        along = list(zip(self.axes, ends, strict=True))
+        coins = _weighed(self._coins, [axis.squares(x, y) for axis, (x, y) in along])
         if self.shares is None:
-            return variance, np.zeros(variance.shape)
+            return coins, np.zeros(coins.shape)
         if entries(self.axes) > _MOST_ENTRIES:
-            found = np.array([self._on_leaves(query) for query in self._inside(ends)])
-            return found[:, 0], found[:, 1]
-        parts = [axis.parts(x, y) for axis, (x, y) in zip(self.axes, ends, strict=True)]
-        details = [axis.details(x, y, part[:, :, 0]) for axis, (x, y), part in zip(self.axes, ends, parts, strict=True)]
-        held = self._held(parts)
-        return variance + self._of_shares(details, held) - self._of_means(details, held), self._steepest(details)
+            each = np.array([self._on_leaves(query) for query in self._inside(ends)])
+            return each[:, 0], each[:, 1]
+        parts = [axis.parts(x, y) for axis, (x, y) in along]
+        D = [axis.details(x, y, part[:, :, 0]) for (axis, (x, y)), part in zip(along, parts, strict=True)]
+        f = self._part_shares(parts)
+        return coins + self._of_shares(D, f) - self._of_means(D, f), self._steepest(D)
 
-    def _held(self, parts: list[Places]) -> Floats:
-        """Shares of the products of parts: shape (ranges, parts of the first axis, of the second, ...)."""
-        place: Places = np.zeros(1, dtype=np.int64)
+    def _part_shares(self, parts: list[Positions]) -> Floats:
+        """f of the products of parts: shape (ranges, parts of the first axis, of the second, ...)."""
+        corner: Positions = np.zeros(1, dtype=np.int64)
         for number, (axis, part) in enumerate(zip(self.axes, parts, strict=True)):
             cells = axis.cells_before[part].reshape(len(part), *(1,) * number, -1)
-            place = place[..., None] * (axis.size + 1) + cells
-        held = self._cumulative.reshape(-1)[place]
-        for number in range(len(self.axes)):
+            corner = corner[..., None] * (axis.size + 1) + cells
+        f = self._cumulative.reshape(-1)[corner]
+        for number in range(len(self.axes)):  # the end of a part less its beginning, axis by axis
             before = (slice(None),) * (number + 1)
-            held = held[(*before, slice(1, None, 2))] - held[(*before, slice(0, None, 2))]
-        return held
+            f = f[(*before, slice(1, None, 2))] - f[(*before, slice(0, None, 2))]
+        return f
 
     @cached_property
     def _cumulative(self) -> Floats:
@@ -111,19 +141,19 @@ class TupleVariance:
         assert self.shares is not None
         return cumulative(self.shares)
 
-    def _of_shares(self, details: list[Floats], held: Floats) -> Floats:
-        """Sum over tuples of scale b sum W^2 f, with the square of the sum over levels written out as pairs."""
-        found = held
-        for detail in details:
-            found = _contracted(found, _pairs(detail))
-        return found.reshape(len(held), -1) @ self._of_pairs.reshape(-1)
+    def _of_shares(self, D: list[Floats], f: Floats) -> Floats:
+        """Sum over tuples of scale b sum W^2 f: the pair table times sum f D_i q D_j q."""
+        products = f
+        for along_axis in D:
+            products = _contracted(products, _pairs(along_axis))
+        return products.reshape(len(f), -1) @ self._of_pairs.reshape(-1)
 
-    def _steepest(self, details: list[Floats]) -> Floats:
-        """The largest sum over tuples of slope W^2 that some place of the grid has: what a share there can change."""
-        found = np.broadcast_to(self._of_steep_pairs, (len(details[0]), *self._of_steep_pairs.shape))
-        for detail in details:
-            found = _contracted(found, _pairs(detail).transpose(0, 2, 1))
-        return found.reshape(len(found), -1).max(axis=1)
+    def _steepest(self, D: list[Floats]) -> Floats:
+        """The largest sum over tuples of slope W^2 among the parts of the grid: what a share there can change."""
+        squares = np.broadcast_to(self._of_steep_pairs, (len(D[0]), *self._of_steep_pairs.shape))
+        for along_axis in D:
+            squares = _contracted(squares, _pairs(along_axis).transpose(0, 2, 1))
+        return squares.reshape(len(squares), -1).max(axis=1)
 
     @cached_property
     def _of_pairs(self) -> Floats:
@@ -131,30 +161,30 @@ class TupleVariance:
 
     @cached_property
     def _of_steep_pairs(self) -> Floats:
-        return self._pair_table(self.inference.table(self._slopes) * self._squared)
+        return self._pair_table(self.inference.table(self._slopes) * self._m_squared)
 
     def _pair_table(self, by_tuple: Floats) -> Floats:
-        """L_i L_j times the sum of a number over the tuples that are nowhere coarser than i or j.
+        """L_i L_j times the sum of a number over the tuples t >= i, j: nowhere coarser than i or j.
 
         Pairs of levels of the first axis, then of the second, and so on.
         """
         axes = range(len(self.axes))
-        inverse, factors = self.inference.inverse, sums_from(by_tuple)
+        L, from_here = self.inference.inverse, sums_from(by_tuple)
         finer = np.ix_(*(np.maximum.outer(*(np.arange(axis.height + 1),) * 2).reshape(-1) for axis in self.axes))
-        pairs = np.multiply.outer(inverse, inverse).transpose([side + axis for axis in axes for side in (0, len(axes))])
-        table: Floats = pairs.reshape(factors[finer].shape) * factors[finer]
+        pairs = np.multiply.outer(L, L).transpose([side + axis for axis in axes for side in (0, len(axes))])
+        table: Floats = pairs.reshape(from_here[finer].shape) * from_here[finer]
         return table
 
-    def _of_means(self, details: list[Floats], held: Floats) -> Floats:
-        """Sum over tuples of scale (sum W f)^2."""
-        means = held
-        for detail in details:
-            means = _contracted(means, detail)
+    def _of_means(self, D: list[Floats], f: Floats) -> Floats:
+        """Sum over tuples of scale mean (sum W f)^2: for every t the sum over i <= t of L_i sum f D_i q."""
+        means = f
+        for along_axis in D:
+            means = _contracted(means, along_axis)
         means = means * self.inference.inverse
         for axis in range(1, means.ndim):
             means = np.cumsum(means, axis=axis)
-        found: Floats = (means**2).reshape(len(held), -1) @ self._by_means.reshape(-1)
-        return found
+        variance: Floats = (means**2).reshape(len(f), -1) @ self._by_means.reshape(-1)
+        return variance
 
     @cached_property
     def _leaves(self) -> Floats:
@@ -174,29 +204,35 @@ class TupleVariance:
             variance[np.ix_(*cells)] = self._nodes(levels)[np.ix_(*nodes)]
         return variance
 
-    def _nodes(self, levels: Levels) -> Floats:
-        """Variance of every box of a tuple."""
-        inference, span = self.inference, float(self.inference.spans[levels])
-        squares = [_node_squares(axis, level) for axis, level in zip(self.axes, levels, strict=True)]
-        coins = float(_weighed(up_to(self._coins, levels), squares)[0])
-        of_shares, of_means = np.zeros([level + 1 for level in levels]), np.zeros([level + 1 for level in levels])
-        for asked in inference.asked:
-            common = tuple(min(own, level) for own, level in zip(asked, levels, strict=True))
-            weights = sums_up_to(falls(up_to(inference.inverse, common)) / up_to(inference.spans, common))
-            up_to(of_shares, common)[...] += self._by_shares[asked] * rises(weights**2)
-            of_means[common] += self._by_means[asked]
-        variance = blended(averaged(self._leaves, levels), of_shares * up_to(inference.spans, levels))
-        blocks = [
-            (
-                common,
-                of_means[common]
-                * blended(averaged(self._leaves, common), falls(up_to(inference.inverse, common))) ** 2,
-            )
-            for common in zip(*(part.tolist() for part in np.nonzero(of_means)), strict=True)
+    def _nodes(self, g: Levels) -> Floats:
+        """Variance of every box of the tuple g."""
+        inference, leaves = self.inference, float(self.inference.spans[g])
+        coins = self._node_coins(g)
+        by_share, by_mean = self._node_factors(g)
+        variance = blended(averaged(self._leaves, g), by_share * up_to(inference.spans, g))
+        means = [
+            (t, by_mean[t] * blended(averaged(self._leaves, t), falls(up_to(inference.inverse, t))) ** 2)
+            for t in zip(*(levels.tolist() for levels in np.nonzero(by_mean)), strict=True)
         ]
-        if blocks:
-            variance -= spread_over(blocks, levels)
-        return coins + span**2 * variance
+        if means:
+            variance -= spread_over(means, g)
+        return coins + leaves**2 * variance
+
+    def _node_coins(self, g: Levels) -> float:
+        """sum over i of G_i sum (D_i q)^2, the same for every box."""
+        squares = [_node_squares(axis, level) for axis, level in zip(self.axes, g, strict=True)]
+        return float(_weighed(up_to(self._coins, g), squares)[0])
+
+    def _node_factors(self, g: Levels) -> tuple[Floats, Floats]:
+        """For every tuple up to g: the factor of the share of its box, and that of the squared sum of L_i D_i f."""
+        inference = self.inference
+        by_share, by_mean = np.zeros([level + 1 for level in g]), np.zeros([level + 1 for level in g])
+        for t in inference.asked:
+            common = tuple(min(own, level) for own, level in zip(t, g, strict=True))
+            w = sums_up_to(falls(up_to(inference.inverse, common)) / up_to(inference.spans, common))
+            up_to(by_share, common)[...] += self._by_shares[t] * rises(w**2)
+            by_mean[common] += self._by_means[t]
+        return by_share, by_mean
 
     def _inside(self, ends: Ends) -> Iterator[Floats]:
         """Every range as a query on the leaves."""
@@ -216,14 +252,13 @@ class TupleVariance:
         inference, variance, steep = self.inference, 0.0, []
         if inference.unknown.any() and self._tells_nothing(query):
             return UNKNOWN, 0.0
-        for levels, noise, slope in zip(inference.asked, inference.noise, self._slopes, strict=True):
+        for t, noise, slope in zip(inference.asked, inference.noise, self._slopes, strict=True):
             if noise.scale < UNKNOWN:
-                inverse = falls(up_to(inference.inverse, levels))
-                weights = inference.information[levels] * blended(averaged(query, levels), inverse)
-                f = averaged(self._leaves, levels) * inference.spans[levels]
-                sums = (weights**2).sum(), (weights**2 * f).sum(), (weights * f).sum()
-                variance += float(noise.variance(*sums, 0.0, 0.0))
-                steep.append((levels, slope * weights**2))
+                L = up_to(inference.inverse, t)
+                W = inference.information[t] * blended(averaged(query, t), falls(L))
+                f = averaged(self._leaves, t) * inference.spans[t]
+                variance += float(noise.variance((W**2).sum(), (W**2 * f).sum(), (W * f).sum(), 0.0, 0.0))
+                steep.append((t, slope * W**2))
         return variance, float(spread_over(steep, inference.heights).max()) if steep else 0.0
 
     def _tells_nothing(self, leaves: Floats) -> bool:
@@ -246,9 +281,9 @@ def _contracted(tensor: Floats, matrices: Floats) -> Floats:
     return (first.transpose(0, 2, 1) @ matrices).reshape(len(tensor), *tensor.shape[2:], -1)
 
 
-def _pairs(detail: Floats) -> Floats:
-    """Products of two levels' details: shape (ranges, parts, pairs of levels)."""
-    return (detail[:, :, :, None] * detail[:, :, None, :]).reshape(*detail.shape[:2], -1)
+def _pairs(D: Floats) -> Floats:
+    """D_i q D_j q of one axis: shape (ranges, parts, pairs of levels)."""
+    return (D[:, :, :, None] * D[:, :, None, :]).reshape(*D.shape[:2], -1)
 
 
 def _node_squares(axis: BinaryAxis, level: int) -> Floats:
