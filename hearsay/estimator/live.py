@@ -50,6 +50,7 @@ class Sum:
         """What the state says."""
         with self._lock:
             if self._estimate is None:
+                self.survey.mechanism.check_state(self.state)
                 self._estimate = self.survey.mechanism.estimate(self.state)
             return self._estimate
 

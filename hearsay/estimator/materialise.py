@@ -12,12 +12,12 @@ from pathlib import Path
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.errors import CollectorError, UnknownSurvey
+from hearsay.collector.errors import UnknownSurvey
 from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
 from hearsay.collector.survey.windows import Window
-from hearsay.estimator.errors import EstimatorError
+from hearsay.errors import HearsayError
 from hearsay.estimator.live import Live, version_of
 from hearsay.estimator.readings import Progress, Readings
 from hearsay.estimator.retention import forget
@@ -114,7 +114,7 @@ class Materialiser:
             self.failures[survey] += 1
             result.failed += 1
             _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
-            words = str(error) if isinstance(error, (CollectorError, EstimatorError)) else type(error).__name__
+            words = str(error) if isinstance(error, HearsayError) else type(error).__name__
             self.registry.complaints.complain(ESTIMATOR.name, survey, words)
             self._complained.add(survey)
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells, categorical
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import ImpossibleCounts, SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.exact.possible_counts import impossible
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports
@@ -170,6 +171,12 @@ class Mechanism(ABC):
     def valid(self, reports: Reports) -> NDArray[np.bool_] | None:
         """Which reports could have come from a device, beyond what the layout's bounds say; None: all of them."""
         return None
+
+    def check_state(self, state: State) -> None:
+        """Refuse counts that no set of reports produces: damaged, or made up. ImpossibleCounts says which."""
+        reason = impossible(state, self.reports(state))
+        if reason is not None:
+            raise ImpossibleCounts(f"the counts are impossible, no set of reports produces them: {reason}")
 
     @abstractmethod
     def reports(self, state: State) -> int:

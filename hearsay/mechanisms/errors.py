@@ -46,6 +46,12 @@ class QueryError(MechanismError):
     CODE = "query"
 
 
+class ImpossibleCounts(QueryError):
+    """A state that no set of reports produces: it is damaged or made up, and nothing is answered from it."""
+
+    CODE = "impossible-counts"
+
+
 def one_of(names: Iterable[str], got: object = "") -> str:
     """Names as an error lists them: all, or where there are more than eight the three nearest to what was given.
 

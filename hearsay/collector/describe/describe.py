@@ -19,7 +19,7 @@ def describe(survey: Survey) -> dict[str, Any]:
     """What `survey show` prints."""
     mechanism, wire = survey.mechanism, codec(survey.mechanism)
     by_value = mechanism.guarantee.protection(mechanism.domain)
-    advice, picture = mechanism.advice(survey.postprocess), mechanism.picture()
+    advice, picture = [*mechanism.advice(survey.postprocess), *_on_the_minimum(survey)], mechanism.picture()
     return {
         "name": survey.name,
         "tag": survey.tag,
@@ -37,6 +37,17 @@ def describe(survey: Survey) -> dict[str, Any]:
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
         "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
     }
+
+
+def _on_the_minimum(survey: Survey) -> list[str]:
+    """What the least number of reports does, and what it does not."""
+    if survey.minimum_reports <= 1:
+        return []
+    return [
+        f"answers.minimum_reports = {survey.minimum_reports} withholds answers from few reports; it hides no report. "
+        "Whoever sees the answers before and after a report learns from their difference what that report says. A "
+        "report is protected by epsilon alone, as well as the guarantee says."
+    ]
 
 
 def amplified(survey: Survey, reports: int, delta: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
@@ -245,6 +245,16 @@ class Registry:
         deleted += sum(int(self.client.unlink(key)) for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*"))
         self.client.hdel(keys.surveys(self.prefix), name)
         return deleted
+
+    def rewrite_log(self) -> bool:
+        """Ask the server to rewrite its append-only file, which holds all that was deleted; False: it does not."""
+        try:
+            if not self.client.info("persistence").get("aof_enabled"):
+                return True  # there is none
+            self.client.bgrewriteaof()
+        except ResponseError as error:  # without the right to, or busy with another one
+            return "in progress" in str(error)
+        return True
 
     def places(self, name: str) -> tuple[str, ...]:
         """Where estimators have written files of a survey, as `host:directory`."""

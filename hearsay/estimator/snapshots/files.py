@@ -32,7 +32,7 @@ from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.checks import check_arrays, history, refusing_impossible_counts
 from hearsay.estimator.snapshots.content import FORMAT, Content
 from hearsay.mechanisms import State
-from hearsay.mechanisms.errors import MechanismError
+from hearsay.mechanisms.errors import ImpossibleCounts, MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer
 
@@ -160,6 +160,10 @@ def load(directory: str | Path) -> Snapshot:
     except (*_DAMAGED, CollectorError, MechanismError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
     check_arrays(directory, state, shapes)
+    try:
+        survey.mechanism.check_state(state)
+    except ImpossibleCounts as error:
+        raise SnapshotError(f"{directory}: {error}") from None
     reports = survey.mechanism.reports(state)
     if reports != metadata["reports"]:
         raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
@@ -231,8 +235,13 @@ def remove_window(root: str | Path, survey: str, window: str) -> None:
 
 
 def remove_survey(root: str | Path, survey: str) -> None:
-    """Remove every snapshot of a survey."""
-    folder = Path(root) / survey
+    """Remove every snapshot of a survey; where its folder is a link, what it leads to, and the link."""
+    link = Path(root) / survey
+    folder = link.resolve()
+    if link.is_symlink():
+        if not (folder / GENERATIONS).is_dir():
+            return  # nothing of ours
+        link.unlink()
     if (folder / GENERATIONS).is_dir():
         with _locked(folder / GENERATIONS):  # an estimator may be about to swap one in
             shutil.rmtree(folder, ignore_errors=True)

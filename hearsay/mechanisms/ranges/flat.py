@@ -146,6 +146,13 @@ class Flat(CellMechanism, OnOracle):
     def canonical_options(self) -> dict[str, Any]:
         return {"oracle": self._oracle}
 
+    def advice(self, postprocess: str = "none") -> list[str]:
+        return [
+            "A range is the sum of its cells, and the estimated cells do not sum to exactly 1: range A LAST differs "
+            "from 1 - prefix (A - 1) by the error of that sum. Of a range of more than half of the domain more is "
+            "known by 1 less the rest."
+        ]
+
     @property
     def guarantee(self) -> Guarantee:
         return self.oracle.guarantee

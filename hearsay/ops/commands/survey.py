@@ -176,7 +176,13 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
     keys = registry.delete(name)
     jobs += delete_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
     left = remove_snapshots(name, settings.snapshots_dir, directories, Owner(registry.deployment, birth))
+    rewritten = registry.rewrite_log()
     click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
+    if not rewritten:
+        click.echo(
+            "its past is still in the server's append-only file, which the server refused to rewrite: run BGREWRITEAOF",
+            err=True,
+        )
     if left:
         raise CheckFailed(
             f"snapshots of {name} could not be reached and are left in {', '.join(left)}; an estimator that runs there "
