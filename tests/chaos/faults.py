@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -39,6 +40,7 @@ class Storm(Pipeline):
         super().__init__(server, directory)
         self.plugins = "tests.identity,tests.chaos.turns"
         self.choice, self.faults = choice, Counter[str]()
+        self.ports, self.senders = [free_port(), free_port()], dict[str, tuple[str, ...]]()
         self.orphans, self.stubborn, self.taken_back = set[int](), list[str](), 0
         self.offset = directory / "clock"
         self.offset.write_text("+0\n")
@@ -50,6 +52,7 @@ class Storm(Pipeline):
             (self.kill_process, 14), (self.kill_server, 3), (self.lose_tail, 2), (self.freeze, 2),
             (self.flush_queue, 2), (self.turn_clock, 2), (self.fill_memory, 1), (self.kill_between_rounds, 1),
             (self.kill_supervisor, 1), (self.terminate, 3), (self.restart_server, 1),
+            (self.kill_sender, 2),
         ]  # fmt: skip
         self._kinds, self._weights = zip(*often, strict=True)
         self._first = self.choice.sample(self._kinds, len(self._kinds))  # each at least once
@@ -62,9 +65,39 @@ class Storm(Pipeline):
             "workers-2": ("work", "--workers", "1"),
             "estimator": ("estimate", "--port", str(free_port())),
             "estimator-2": ("estimate", "--port", str(free_port())),
+            # What a server loses together with a gateway that is not durable, nobody can send again.
+            "gateway": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05", "--durable"),
+            "gateway-2": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable"),
         }
         for role, words in self.services.items():
             self.start(role, *words)
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", *words[1:]] if words[0] == "python" else super().command(*words)
+
+    def start_senders(self, survey: str, senders: int, reports: int, seconds: float) -> None:
+        """Processes that send so many reports through the gateways, in about so many seconds."""
+        each = reports // senders
+        for number in range(senders):
+            outbox, pace = str(self.directory / f"outbox-{number}"), f"{seconds / each:.9f}"
+            words = (survey, outbox, str(number * each), str((number + 1) * each), pace, *map(str, self.ports))
+            self.senders[f"sender-{number}"] = ("python", "tests.chaos.sender", *words)
+        for name, command in self.senders.items():
+            self.start(name, *command)
+
+    def kill_sender(self) -> str | None:
+        name = self.choice.choice(sorted(self.senders))
+        if self.processes[name].poll() is not None:
+            return None  # it has sent everything
+        self.processes[name].kill()
+        self.processes[name].wait()
+        self.start(name, *self.senders[name])
+        return "kill -9 of a sender"
+
+    def wait_for_senders(self, seconds: float) -> list[int]:
+        """Their exit codes, once they have sent everything."""
+        deadline = time.monotonic() + seconds
+        return [self.processes.pop(name).wait(timeout=max(deadline - time.monotonic(), 1)) for name in self.senders]
 
     def start_server(self) -> None:
         """With a clock that can be turned, where there is one."""
@@ -87,7 +120,7 @@ class Storm(Pipeline):
 
     def take_back(self) -> None:
         """What an operator does with ranges that were put aside: nothing is wrong with them, only with the rest."""
-        for name in ("buckets", self.rounds.survey.name):
+        for name in ("buckets", "road", self.rounds.survey.name):
             store = self.store(name)
             for found in store.ranges():
                 if found.quarantined and store.reissue(found, LEASE_S, retry=True)[0] == "reissued":
@@ -103,7 +136,8 @@ class Storm(Pipeline):
                 os.kill(self.choice.choice(workers), signal.SIGKILL)
             return "kill -9 of a worker"
         self._kill(role)
-        return f"kill -9 of {'an estimator' if role.startswith('estimator') else 'a collector'}"
+        kind = role.partition("-")[0]
+        return f"kill -9 of {'an' if kind == 'estimator' else 'a'} {kind}"
 
     def _kill(self, *roles: str) -> None:
         for role in roles:

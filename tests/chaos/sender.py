@@ -1,7 +1,7 @@
 """Devices behind gateways: a process that sends every value once, keeps an outbox, and may be killed at any moment.
 
-`python -m tests.chaos.sender OUTBOX START STOP PORT...` sends the values START..STOP-1 of the survey `buckets`. The
-outbox has a line for each request before it is first sent, and another one when it is answered. Whoever starts it again
+`python -m tests.chaos.sender SURVEY OUTBOX START STOP PACE PORT...` sends the values START..STOP-1, one in about PACE
+seconds. The outbox has a line for each request before it is first sent, and another one when it is answered. Whoever starts it again
 goes on where it was: what was not answered is sent again, with the same id and the same bytes.
 """
 
@@ -70,8 +70,9 @@ class Outbox:
 class Device(threading.Thread):
     """Sends one request after the other, to any of the gateways."""
 
-    def __init__(self, outbox: Outbox, ports: list[int], pace_s: float) -> None:
+    def __init__(self, survey: str, outbox: Outbox, ports: list[int], pace_s: float) -> None:
         super().__init__()
+        self._path = f"/v1/surveys/{survey}/reports"
         self._outbox, self._ports, self._pace_s, self._choice = outbox, ports, pace_s, random.Random()
         self._connection: http.client.HTTPConnection | None = None
         self.failure: BaseException | None = None
@@ -101,7 +102,7 @@ class Device(threading.Thread):
                 if self._connection is None:
                     port = self._choice.choice(self._ports)
                     self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-                self._connection.request("POST", "/v1/surveys/buckets/reports", body, headers)
+                self._connection.request("POST", self._path, body, headers)
                 response = self._connection.getresponse()
                 answer = json.loads(response.read())
                 if response.status == 202:
@@ -120,9 +121,9 @@ class Device(threading.Thread):
 
 def main(words: list[str]) -> int:
     """0 when every value is answered for; 1 where one never can be."""
-    path, start, stop, pace_s, *ports = words
+    survey, path, start, stop, pace_s, *ports = words
     outbox = Outbox(Path(path), int(start), int(stop))
-    devices = [Device(outbox, [int(port) for port in ports], THREADS * float(pace_s)) for _ in range(THREADS)]
+    devices = [Device(survey, outbox, [int(port) for port in ports], THREADS * float(pace_s)) for _ in range(THREADS)]
     for device in devices:
         device.start()
     for device in devices:

@@ -1,6 +1,6 @@
 """`make chaos`: every process doubled, and for minutes on end everything that can go wrong; then reports are counted.
 
-One survey without rounds and one with many short ones. Every value is reported once: 0 is a loss, 2 a double count.
+One survey without rounds, one with many short ones, and one whose reports come through two gateways. Every value is reported once: 0 is a loss, 2 a double count.
 docs/guarantees.md says what may be lost: here nothing, since the producers live until the end, but for reports of a
 round that was closed when the server had lost them, which the writer tells.
 """
@@ -30,6 +30,7 @@ from tests.identity import make_known, survey_table
 
 RATE = 2_000  # reports a second, of all producers together
 TURNS_RATE, REPORTS_A_ROUND = 200, 500
+ROAD_RATE = 500  # reports a second through the gateways
 KILLS_A_MINUTE = 20
 
 
@@ -45,6 +46,8 @@ def run(minutes: float, seed: int, directory: Path) -> int:
         storm.start_server()
         registry = Registry(connect(server.url))
         registry.add(survey)
+        sent = int(60 * minutes * ROAD_RATE)
+        registry.add(parse(survey_table("identity", sent, "road")))
         rounds = registry.add(parse(turns.survey_table(devices, REPORTS_A_ROUND)))
         storm.rounds = rounds
         crowd = turns.Crowd(rounds, devices, TURNS_RATE)
@@ -56,6 +59,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
                             f"--rate={RATE / 2}", kind)  # fmt: skip
             storm.wait_for_writers("buckets", 2)
             crowd.start()
+            storm.start_senders("road", 2, sent, 60 * minutes)
             deadline = time.monotonic() + 60 * minutes
             while time.monotonic() < deadline:
                 time.sleep(0.2 + storm.choice.random() * 0.5)
@@ -63,13 +67,15 @@ def run(minutes: float, seed: int, directory: Path) -> int:
                 with suppress(redis.exceptions.RedisError):
                     storm.take_back()
             codes = [storm.processes.pop(f"producer-{number}").wait(timeout=600) for number in range(2)]
+            codes += storm.wait_for_senders(600)
             crowd.enough.set()
             crowd.join(timeout=600)
             storm.take_back()
-            for name in ("buckets", turns.NAME):
+            for name in ("buckets", "road", turns.NAME):
                 storm.wait_until_drained(name, 300)
                 assert storm.store(name).status().quarantined == 0
-            hist, answered = storm.state("buckets")["hist"], _all_rounds(rounds)
+            hist = np.concatenate([storm.state(name)["hist"] for name in ("buckets", "road")])
+            answered = _all_rounds(rounds)
             orphans = storm.left_behind()
         finally:
             crowd.stop.set()
@@ -78,7 +84,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
     failed = sum(map(bool, codes)) + (crowd.failure is not None or crowd.is_alive())
     if crowd.failure is not None:
         print(f"the devices of {turns.NAME} failed: {crowd.failure!r}")
-    return _table(storm.faults, reports + devices - len(crowd.left), seed, minutes, {
+    return _table(storm.faults, reports + sent + devices - len(crowd.left), seed, minutes, {
         "rounds": len(crowd.asked),
         "ranges put aside after five attempts, and taken back by command": storm.taken_back,
         "reports too late for their round, and told so": len(crowd.refused),

@@ -7,7 +7,6 @@ request is answered with 202.
 import os
 import random
 import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from hearsay.collector.heartbeats import roles
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from hearsay.ops.server.embedded import EmbeddedServer
 from tests.chaos.faults import Storm
 from tests.chaos.processes import children
 from tests.identity import make_known, survey_table
@@ -36,26 +35,12 @@ class Road(Storm):
 
     def __init__(self, server: EmbeddedServer, directory: Path, choice: random.Random) -> None:
         super().__init__(server, directory, choice)
-        self.ports = [free_port(), free_port()]
         self.services = {
             "collector": ("collect",),
             "workers": ("work",),
             "gateway-0": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05"),
             "gateway-1": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable"),
         }
-        self.senders: dict[str, tuple[str, ...]] = {}
-
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", *words[1:]] if words[0] == "python" else super().command(*words)
-
-    def start_senders(self, reports: int, seconds: float) -> None:
-        each = reports // SENDERS
-        for number in range(SENDERS):
-            outbox, pace_s = self.directory / f"outbox-{number}", seconds / each
-            words = (str(outbox), str(number * each), str((number + 1) * each), f"{pace_s:.9f}", *map(str, self.ports))
-            self.senders[f"sender-{number}"] = ("python", "tests.chaos.sender", *words)
-        for name, words in self.senders.items():
-            self.start(name, *words)
 
     def wait_for_gateways(self) -> None:
         self.store("buckets")
@@ -76,15 +61,6 @@ class Road(Storm):
         self.start(role, *self.services[role])
         return "SIGTERM of a gateway"
 
-    def kill_sender(self) -> str | None:
-        name = self.choice.choice(sorted(self.senders))
-        if self.processes[name].poll() is not None:
-            return None  # it has sent everything
-        self.processes[name].kill()
-        self.processes[name].wait()
-        self.start(name, *self.senders[name])
-        return "kill -9 of a sender"
-
     def kill_worker(self) -> str | None:
         for pid in children(self.processes["workers"].pid)[:1]:
             with suppress(ProcessLookupError):
@@ -97,13 +73,6 @@ class Road(Storm):
         outcome = self.lose_tail()
         time.sleep(REPAIRED_S)
         return outcome
-
-    def finish(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        for name in self.senders:
-            process = self.processes.pop(name)
-            assert process.wait(timeout=max(deadline - time.monotonic(), 1)) == 0, self.log(name)
-        self.wait_until_drained("buckets", max(deadline - time.monotonic(), 60))
 
     def sent(self) -> tuple[int, int]:
         """How many frames were published, and how many requests are remembered."""
@@ -131,7 +100,7 @@ def run_under_fire(
         for role, words in road.services.items():
             road.start(role, *words)
         road.wait_for_gateways()
-        road.start_senders(reports, seconds)
+        road.start_senders("buckets", SENDERS, reports, seconds)
         road.wait_for_writers("buckets", 2)
         for fault in choice.sample(faults, len(faults)):
             action: Callable[[], str | None] = getattr(road, fault)
@@ -140,7 +109,8 @@ def run_under_fire(
                 road.faults[happened] += 1
             time.sleep(0.2 + 0.6 * choice.random())
         road.offset.write_text("+0\n")
-        road.finish(300)
+        assert road.wait_for_senders(300) == [0] * SENDERS, road.log("sender-0") + road.log("sender-1")
+        road.wait_until_drained("buckets", 60)
         hist = road.state("buckets")["hist"]
         frames, requests = road.sent()
     finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import redis
 
-from tests.fuzz import requests, rows, snapshots, surveys, wire
+from tests.fuzz import gateway, requests, rows, snapshots, surveys, wire
 from tests.fuzz.tally import Tally, undisturbed
 
 
@@ -23,6 +23,7 @@ Runner = Callable[[Tally, int, int, Around], None]
 TARGETS: dict[str, Runner] = {
     "wire: entries": lambda tally, seed, cases, around: wire.run(tally, seed, cases),
     "wire: offers": lambda tally, seed, cases, around: wire.run_offers(tally, seed, cases),
+    "gateway": lambda tally, seed, cases, around: gateway.run(tally, seed, cases),
     "survey files": lambda tally, seed, cases, around: surveys.run(tally, seed, cases, around.folder),
     "snapshots": lambda tally, seed, cases, around: snapshots.run(tally, seed, cases, around.folder),
     "CSV values": lambda tally, seed, cases, around: rows.run(tally, seed, cases, around.folder),
@@ -35,6 +36,7 @@ PLAN = {
     "survey files": (25_000, 4),
     "wire: entries": (165_000, 4),
     "wire: offers": (50_000, 1),
+    "gateway": (50_000, 1),
     "CSV values": (40_000, 2),
 }
 PARTS = [(target, cases, part) for target, (cases, parts) in PLAN.items() for part in range(parts)]
@@ -44,6 +46,7 @@ QUICK = {
     "survey files": 800,
     "wire: entries": 5_000,
     "wire: offers": 300,
+    "gateway": 1_000,
     "CSV values": 800,
 }
 

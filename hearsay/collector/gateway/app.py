@@ -18,7 +18,7 @@ from hearsay.collector.gateway.counts import Counts
 from hearsay.collector.gateway.keys import Keys
 from hearsay.collector.gateway.rates import Rates
 from hearsay.collector.gateway.refusals import Refusal
-from hearsay.collector.gateway.surveys import Surveys, has_rounds
+from hearsay.collector.gateway.surveys import Surveys
 from hearsay.collector.http.problems import BUG, problem
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.processes.gateway_counts import ACCEPTED, REQUESTS
@@ -91,10 +91,18 @@ class Gateway:
         if kind != CONTENT_TYPE and kind.partition(b";")[0].strip().lower() != CONTENT_TYPE:
             raise Refusal("content-type", f"the header Content-Type must be {CONTENT_TYPE.decode()}")
         identity = ids.parse(headers.get(b"idempotency-key"), time.time() * 1_000)
-        registered = await self.surveys.get(name)
-        round_number = _round(scope["query_string"], has_rounds(registered))
+        await self.surveys.get(name)  # before the body: nobody reads that of a survey that there is not
         body = await _body(headers.get(b"content-length"), receive)
         count = bodies.claimed(body)
+        answer = await self._hold(name, scope["query_string"], identity, body, count)
+        if isinstance(answer, Refusal) and answer.code == "unknown-survey":
+            self.surveys.forget(name)  # it may be registered anew, with another definition
+            answer = await self._hold(name, scope["query_string"], identity, body, count)
+        return answer
+
+    async def _hold(self, name: str, query: bytes, identity: ids.RequestId, body: bytes, count: int) -> Answer:
+        registered = await self.surveys.get(name)
+        round_number = _round(query, registered.survey.windows.in_rounds)
         lane = await self.surveys.lane(registered, identity.shard(registered.shards), round_number)
         return await lane.add(identity, body, count)
 

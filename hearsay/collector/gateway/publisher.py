@@ -49,6 +49,7 @@ class Publisher:
         self._random = random or secure()
         self._lock = threading.Lock()
         self._stored: deque[tuple[float, Batch, Codec]] = deque()  # within the last seconds
+        self._birth: str | None = None  # of the survey as it was first seen
         self.lost = 0  # requests that were answered as stored, lost by the server, and refused when sent again
         self._begin_anew()
 
@@ -123,6 +124,7 @@ class Publisher:
         while True:
             try:
                 if self._seen_ms is None:
+                    self._birth = self._birth or self.shard.look().birth
                     self._seen_ms = self.shard.publish(self._name, 0, [], 0).observed_ms
                 answer = self.shard.publish(
                     self._name, self._number + 1, entries, batch.count, batch.round_number, self._seen_ms, ids
@@ -145,6 +147,8 @@ class Publisher:
 
     def _send_again(self, deadline: float) -> bool:
         """Store again what a server may have lost; False where it takes nothing now."""
+        if self._is_another():
+            self._stored.clear()
         self._in_doubt = False
         again, self._stored = self._stored, deque()
         while again:
@@ -160,6 +164,15 @@ class Publisher:
                 self.lost += lost
                 _LOG.error("requests that were stored are lost with the server's last second", extra={"requests": lost})
         return True
+
+    def _is_another(self) -> bool:
+        """Whether the survey was deleted and registered again meanwhile: what was stored before is not for this one."""
+        try:
+            birth = self.shard.look().birth
+        except redis.exceptions.RedisError:
+            return False  # sending will meet the same trouble
+        before, self._birth = self._birth, birth
+        return birth != before
 
     def _refusal(self, answer: Published) -> Refusal:
         name = self.shard.survey.name

@@ -13,6 +13,7 @@ from hearsay.collector.gateway.refusals import Refusal
 from hearsay.collector.store.registry import Registered, Registry
 
 FRESH_S = 1.0  # how long a survey, or that there is none of a name, is believed without asking
+OLD_S = 10.0  # a survey not asked for since is not believed while it is being read anew
 MOST_NAMES = 10_000
 MOST_LANES = 1_000
 
@@ -38,11 +39,15 @@ class Surveys:
             task = self._refreshing.get(name)
             if task is None:
                 task = self._refreshing[name] = asyncio.get_running_loop().create_task(self._refresh(name))
-            if registered is None:
+            if registered is None or time.monotonic() - asked >= OLD_S:
                 registered = await asyncio.shield(task)
         if registered is None:
             raise Refusal("unknown-survey", "no survey of this name is registered")
         return registered
+
+    def forget(self, name: str) -> None:
+        """Read the survey anew before it is believed again."""
+        self._known.pop(name, None)
 
     async def _refresh(self, name: str) -> Registered | None:
         known, _ = self._known.get(name, (None, 0.0))
@@ -109,8 +114,3 @@ class Surveys:
         loop = asyncio.get_running_loop()
         for publisher in self._publishers.values():
             await loop.run_in_executor(self._executor, publisher.close)
-
-
-def has_rounds(registered: Registered) -> bool:
-    """Whether its reports must say their round."""
-    return registered.survey.windows.in_rounds

@@ -10,6 +10,7 @@ import redis
 from hearsay.collector import limits
 from hearsay.collector.gateway.batch import Batch
 from hearsay.collector.gateway.publisher import Publisher
+from hearsay.collector.store.look import Look
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.survey.survey import parse
@@ -66,6 +67,9 @@ class Troubled:
 
     def leave(self, name: str) -> None:
         self._shard.leave(name)
+
+    def look(self) -> Look:
+        return self._shard.look()
 
 
 def troubled(store: Shard, **more: Any) -> tuple[Publisher, Troubled]:
@@ -243,3 +247,15 @@ def test_durable_waits_for_the_disk(store: Shard, monkeypatch: pytest.MonkeyPatc
     assert codes(publisher, {2: 2}) == ["server"]  # it may be stored; the same request again will tell
     assert codes(Publisher(store), {2: 2}) == [None]
     assert counted(store) == [1, 2]
+
+
+def test_reports_of_a_deleted_survey_do_not_come_back(client: redis.Redis, prefix: str) -> None:
+    """The same definition registered anew has an empty ledger: that is no server which lost its last second."""
+    store = buckets(client, prefix, 60).store(0)
+    publisher = Publisher(store)
+    assert codes(publisher, {1: 1}) == [None]
+    Registry(client, prefix).delete("buckets")
+    store = buckets(client, prefix, 60).store(0)
+    publisher.check()
+    assert codes(publisher, {2: 2}) == [None]
+    assert counted(store) == [2]

@@ -16,6 +16,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.layout import length_of
 from tests.collector.gateway.running import Sender, gateway, identity, reports_of
+from tests.identity import survey_table
 from tests.pipeline import buckets, fold_all, state_of
 from tests.rounds import rounds_table, two_rounds_known
 
@@ -252,6 +253,13 @@ def test_a_survey_that_comes_later_and_goes_again(sender: Sender, client: redis.
         time.sleep(0.1)
     registry.delete("later")
     assert sender.code(reports_of(later.survey, [1]), "later") == "unknown-survey"
+    later = registry.add(parse(survey_table("identity", 70, "later")))
+    while sender.code(reports_of(later.survey, [1]), "later") == "unknown-survey":  # believed for a second
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    registry.delete("later")
+    other = registry.add(parse(survey_table("identity", 90, "later")))
+    assert sender.send_reports(reports_of(other.survey, [80]), "later").json() == {"accepted": 1, "rejected": 0}
 
 
 def test_nothing_beside_a_payload_says_whose_it_is(sender: Sender, asked: Registered, client: redis.Redis) -> None:
