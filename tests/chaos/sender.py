@@ -1,8 +1,8 @@
 """Devices behind gateways: a process that sends every value once, keeps an outbox, and may be killed at any moment.
 
 `python -m tests.chaos.sender SURVEY OUTBOX START STOP PACE PORT...` sends the values START..STOP-1, one in about PACE
-seconds. The outbox has a line for each request before it is first sent, and another one when it is answered. Whoever starts it again
-goes on where it was: what was not answered is sent again, with the same id and the same bytes.
+seconds. The outbox has a line for each request before it is first sent, and another one when it is answered. Whoever
+starts it again goes on where it was: what was not answered is sent again, with the same id and the same bytes.
 """
 
 import http.client

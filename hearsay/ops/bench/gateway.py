@@ -7,6 +7,7 @@ serving process, which travels better than rates.
 
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ TARGET = 5_000.0
 LEAST = {1: 0.6, 100: 0.55}  # of the echo's speed, by reports in a request
 IDS, IDS_AT_ONCE = 400_000, 4_000
 ID_US, ID_BYTES = 3.0, 50.0
+START_S = 30.0
 
 
 def rows() -> Iterator[Row]:
@@ -90,7 +92,8 @@ def _cost(module: list[str], settings: dict[str, str], reports: int) -> float:
     command = [sys.executable, "-m", *module, str(port)]
     serving = subprocess.Popen(command, env={**os.environ, **settings}, stderr=subprocess.DEVNULL)
     try:
-        _answered(port, reports, 500)  # until it is up and warm
+        _wait_for(port)
+        _answered(port, reports, 500)  # until it is warm
         before = processor_s(serving.pid)
         _answered(port, reports, REQUESTS)
         return (processor_s(serving.pid) - before) / REQUESTS * 1e6
@@ -99,16 +102,21 @@ def _cost(module: list[str], settings: dict[str, str], reports: int) -> float:
         serving.wait(10)
 
 
-def _answered(port: int, reports: int, count: int) -> None:
-    deadline = time.monotonic() + 20
+def _wait_for(port: int) -> None:
+    """Until somebody listens."""
+    deadline = time.monotonic() + START_S
     while True:
         try:
-            statuses = send(prepared(reports, count), "127.0.0.1", port, CONNECTIONS)
-            break
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
         except OSError:
             if time.monotonic() > deadline:
                 raise OperationError("the server to be measured did not start") from None
             time.sleep(0.1)
+
+
+def _answered(port: int, reports: int, count: int) -> None:
+    statuses = send(prepared(reports, count), "127.0.0.1", port, CONNECTIONS)
     if statuses != {"202": count}:
         raise OperationError(f"every request must be answered with 202, got {statuses}")
 
