@@ -97,7 +97,7 @@ class BlockHadamardResponse(PositionCoin):
         alone = self.sizes[block_of] == 1
         c = self.correlation
         f = np.where(alone, share, spectrum[self.starts[block_of] + np.where(alone, 0, row_of)] / c)
-        # A block that nobody is in, and a value that is alone in its block, are known: no error at all.
+        # An empty block, and a value alone in its block, are known without error.
         known = alone | (share == 0)
         spread = Spread(np.where(known, 0.0, share / c**2), np.where(known, 0.0, -1.0))
         return scored_cells(self.domain, n, f, (spread,), np.where(known, 0.0, 2 / c), share)

@@ -95,7 +95,8 @@ class HighLowHadamardResponse(PositionCoin):
         cells = self.domain.flatten(values)
         hidden, position = self.positions_of_values
         own, secret = position[cells], hidden[cells]
-        # All is drawn for every value and then chosen from: a device's time must not tell whether it has a secret.
+        # Everything is drawn for every value, then one draw is used: the time must not reveal whether a value is
+        # sensitive.
         output = random.below(self.positions, cells.size).astype(np.int64)
         rows = np.where(secret, own, 1).astype(np.uint64)
         answer = respond(rows, self.positions, self.keep, random).astype(np.int64)

@@ -35,7 +35,7 @@ class Bins:
 
     @property
     def distinct(self) -> bool:
-        """Whether doubles tell the edges apart."""
+        """Whether all edges are different as doubles."""
         return 4 * ulp(max(abs(self.low), abs(self.high))) < self.width < float("inf")
 
     @cached_property
@@ -65,7 +65,7 @@ class Bins:
         return self.low + index * self.width
 
     def outside(self, numbers: NDArray[np.float64], precision: type[np.floating] = np.float64) -> NDArray[np.bool_]:
-        """Which numbers are in none of the bins; what is no number is in none."""
+        """Which numbers lie outside all bins; NaN does."""
         slack = EDGE_SLACK * self.width
         least, largest = float(precision(self.low)), float(precision(self.high))
         return ~((numbers >= least - slack) & (numbers <= largest + slack))

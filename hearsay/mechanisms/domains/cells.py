@@ -23,7 +23,7 @@ Name = tuple[Any, dict[str, Any] | None]
 class Cells(AxesDomain):
     """A finite list of cells; row-major where there are several axes."""
 
-    # What a categorical survey says about its values: which of them hide each other, and which need protection.
+    # Of categorical surveys: blocks of values that are indistinguishable within a block, and sensitive values.
     blocks: tuple[tuple[int, ...], ...] | None = None
     sensitive: tuple[int, ...] | None = None
 
@@ -35,7 +35,7 @@ class Cells(AxesDomain):
 
     @property
     def is_line(self) -> bool:
-        """Whether its cells stand in one order, so that prefixes and quantiles mean something."""
+        """Whether its cells have one order, so that prefixes and quantiles are defined."""
         return self.ORDERED and len(self.axes) == 1
 
     def flatten(self, values: NDArray[Any] | Sequence[Any]) -> Indices:

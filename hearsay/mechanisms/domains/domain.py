@@ -92,7 +92,8 @@ class Domain(ABC):
         raise SpecificationError(f"people of a domain of kind {self.kind} cannot be simulated; give a file of values")
 
     def calls_for(self) -> tuple[str, str] | None:
-        """The mechanism made for what the survey says of its values, and why; None: any that predicts least error."""
+        """The mechanism that this domain requires under `auto`, and the reason; None: the one with the least predicted
+        error."""
         return None
 
     def join(self, parts: Sequence[Any]) -> Any:
@@ -105,21 +106,21 @@ def _refuse_several(kind: str, sizes: Sequence[int]) -> Sequence[int]:
 
 
 def only(table: Mapping[str, Any], allowed: set[str], where: str = "domain") -> None:
-    """Refuse keys that nobody reads."""
+    """Refuse unknown keys."""
     for key in table:
         if key not in allowed:
             raise SpecificationError(f"{where} has the unknown key {key!r}; allowed: {one_of(sorted(allowed), key)}")
 
 
 def check_columns(columns: Mapping[str, Any], needed: Sequence[str]) -> None:
-    """Refuse columns of which one is missing."""
+    """Refuse a file in which a needed column is missing."""
     for name in needed:
         if name not in columns:
             raise ValueOutsideDomain(f"missing column {name!r}; needed: {', '.join(needed)}")
 
 
 def checked_indices(values: Any, shape: Sequence[int], rows: bool) -> Indices:
-    """Cells below the sizes of some axes: one index a device or, with `rows`, a row of them. Integers only."""
+    """Cells below the sizes of some axes: one index per device or, with `rows`, one row per device. Integers only."""
     indices = np.asarray(values)
     expected = (len(indices), len(shape)) if rows else (len(indices),)
     if indices.size == 0:

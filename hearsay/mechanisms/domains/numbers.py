@@ -16,7 +16,7 @@ _LAST_ASCII = 127
 
 
 def number(text: Any) -> float:
-    """One number; not a number where it is none."""
+    """One number, or NaN if the text is not a plain number."""
     if isinstance(text, bytes):
         text = text.decode("latin-1")
     if isinstance(text, complex | np.complexfloating):
@@ -32,7 +32,7 @@ def number(text: Any) -> float:
 def numbers(values: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], type[np.floating]]:
     """Values as doubles, and the precision they came in: 35.3 of four bytes is another number than 35.3 of eight.
 
-    What is no number is not a number here either, so that no range holds it.
+    A value that is not a number becomes NaN, which lies in no range.
     """
     try:
         given = np.ascontiguousarray(values)
@@ -58,6 +58,6 @@ def read_matrix(text: str) -> list[list[Any]]:
 
 
 def plain_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
-    """One double for each value; not a number where it is none."""
+    """One double for each value; NaN for a value that is not a number."""
     parsed, _ = numbers(values)
     return parsed if parsed.ndim == 1 else np.full(len(parsed), nan)

@@ -13,7 +13,7 @@ from hearsay.mechanisms.means.queries import OneMean
 
 @dataclass(frozen=True)
 class MeanEstimate(Estimate, OneMean):
-    """In the domain's own units; not a number without reports."""
+    """The mean in the domain's own units; NaN without reports."""
 
     domain: Number
     reports: int

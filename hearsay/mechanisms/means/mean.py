@@ -153,7 +153,8 @@ class MeanMechanism(Mechanism):
         return value, width * float(interval.stderr[0]), (low, high)
 
     def _of_few(self, value: float, half: float, most: float, n: int) -> tuple[float, float]:
-        """Fewer than ten reports have no normal error: Bernstein's inequality with the largest variance there is."""
+        """The error of fewer than ten reports is not normal: use Bernstein's inequality with the largest possible
+        variance."""
         apart = float(np.ptp(self.table.values))
         away = half * (sqrt(2 * _BERNSTEIN * most / n) + 2 * _BERNSTEIN * apart / (3 * n))
         return value - away, value + away

@@ -80,7 +80,7 @@ class Table:
 
     @cached_property
     def values(self) -> Floats:
-        """What every output says."""
+        """The number that every output stands for, on -1..1 or beyond."""
         return np.array([float(output * self.scale) for output in self.outputs])
 
     @cached_property

@@ -25,7 +25,7 @@ def bucket_chances(keep: int, buckets: int) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True)
 class BucketCoin(Mechanism):
-    """A mechanism whose bucket is told with such a coin."""
+    """A mechanism that sends a bucket through such a coin."""
 
     @property
     @abstractmethod

@@ -63,7 +63,7 @@ class CoveringOLH(OLH):
 
     @classmethod
     def over(cls, size: int, epsilon: float, **options: Any) -> Self:
-        """As a part of other mechanisms: the plain form, as it always was, where their surveys do not name t."""
+        """The oracle inside other mechanisms: the plain form unless their survey sets t."""
         return super().over(size, epsilon, **options) if options else OLH.over(size, epsilon)  # type: ignore[return-value]
 
     @classmethod
