@@ -105,7 +105,7 @@ class Widths:
         widths = np.sort(self._surveys(shape, played, SURVEYS)) * shrunk
         if not np.isfinite(widths[SURVEYS // 2]):
             return Width(inf, inf)
-        return Width(float(np.median(widths)), float(np.quantile(widths, 0.9)))
+        return Width(float(np.median(widths)), float(np.quantile(widths, 0.9, method="weibull")))
 
     def _relative_spread(self, shape: str, users: int) -> float:
         """Standard deviation of the width over its mean; it falls with the root of users."""

@@ -88,7 +88,7 @@ class Top(Query):
     HELP = "the K most frequent values, by their raw shares"
     NEEDS, WORDS, MANY, METHODS = Points, (1, 1), True, _METHODS
     EXAMPLES = (Example(LINE, ON_A_LINE, "top 2", [1 / 2, 1 / 3]),)
-    PREDICTED = "point"
+    PREDICTED, VARIES = "point", True
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

@@ -19,6 +19,7 @@ EXPERIMENTS = {
         "hearsay.ops.experiments.context_aware.command",
         "What block-structured privacy buys over plain LDP.",
     ),
+    "planning": ("hearsay.ops.experiments.planning.command", "The planner's predictions against simulated surveys."),
     "calibration": ("hearsay.ops.experiments.calibration.command", "How often intervals hold, at every edge."),
     "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
 }
