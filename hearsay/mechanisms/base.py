@@ -53,6 +53,8 @@ class Mechanism(ABC):
     PROMISE: ClassVar[str] = "pure"
     # Why the planner has no row for it unless it is named; an error floor is such a reason too. Empty for most.
     PLANNED_WHEN_NAMED: ClassVar[str] = ""
+    # A report tells about one of many parts, drawn at random: much of the error stays however large epsilon is.
+    SAMPLES: ClassVar[bool] = False
     # What its estimate is, and so what can be asked, is known before any report.
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
@@ -199,6 +201,14 @@ class Mechanism(ABC):
 
     def listed_values(self) -> Any | None:
         """The values that the channel's rows stand for, where these are not the domain's cells; None: not listed."""
+        return None
+
+    def planned_width(self, verb: str, users: int) -> float | None:
+        """The half width of a question's 95% interval, where a formula is exact enough; None: it is simulated."""
+        return None
+
+    def planned_detection(self, verb: str, users: int) -> float | None:
+        """What so many users detect, where that is something else than a difference between two halves of them."""
         return None
 
     def warnings(self, state: State) -> list[str]:

@@ -89,6 +89,14 @@ for _family in FAMILIES:
     add(f"{PACKAGE}.{_family}")
 
 
+def outside() -> list[str]:
+    """The modules of families that are not of this distribution."""
+    homes = (*DOMAINS.values(), *(home for homes in QUERIES.values() for home in homes))
+    listed = (each.package for forms in MECHANISMS.values() for each in forms)
+    packages = dict.fromkeys((*(home.package for home in homes), *listed))
+    return [package for package in packages if not package.startswith(f"{PACKAGE}.")]
+
+
 def methods() -> tuple[str, ...]:
     """Every post-processing method, none first."""
     known = (method for verb in QUERIES for query in queries(verb) for method in sorted(query.METHODS))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import redis
 
+from hearsay.collector.survey.toml import dump
 from hearsay.ops.cli import run
-from hearsay.ops.terminal.toml import dump
 from tests.identity import survey_table
 from tests.plugged import plugged
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,6 +15,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.sizes import single_bytes
 from hearsay.mechanisms import Mechanism, catalogue, secure
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.errors import SpecificationError, one_of
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.plan import Prediction, Target
@@ -22,6 +23,7 @@ from hearsay.mechanisms.planning.plan import plan as predict
 from hearsay.mechanisms.planning.solve import EPSILON_HIGH
 
 _TIMED_REPORTS, _TIMED_TURNS = 8, 3
+_ONE_PERCENT = 0.01
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,15 @@ def asked_of(source: Any, query: str, shape: str | None, values: Any, mechanisms
     return Asked.of(chosen.domain, query, mechanisms, {chosen.ID: options}, shape, values, chosen.ID)
 
 
+def domain_from(kind: str, sizes: Sequence[int], keys: Mapping[str, Any]) -> Domain:
+    """A domain by its kind, how many values there are (of several axes one number each), and further keys."""
+    if kind not in catalogue.DOMAINS:
+        raise SpecificationError(f"kind must be one of {one_of(catalogue.DOMAINS, kind)}, got {kind!r}")
+    sized: dict[str, Any] = catalogue.DOMAINS[kind].load().of_size(sizes) if sizes else {}
+    domain: Domain = catalogue.parse_domain({"kind": kind, **sized, **keys})
+    return domain
+
+
 def described(asked: Asked, target: Target) -> Plan:
     """Predictions with bytes, memory, time and words."""
     predictions = predict(asked, target)
@@ -168,6 +179,14 @@ def _words(asked: Asked, predictions: list[Prediction]) -> Iterator[str]:
     yield best.built.guarantee.words()
     if isinstance(best.built.guarantee, PureLDP):
         yield risk_words(best.built.epsilon)
+    if best.reached and _unit(asked, best) != "domain" and best.users is not None and best.within is not None:
+        needed = ceil(best.users * (best.within / _ONE_PERCENT) ** 2)
+        yield f"About {needed:,} users make it +-1% at epsilon {best.epsilon:g}."
+    if best.built.SAMPLES:
+        yield (
+            f"{best.name} samples: a third to a half of its error at epsilon 1 stays however large epsilon is. "
+            "More users help, a larger epsilon hardly does."
+        )
     if best.in_ranks:
         yield "Without a shape a quantile is planned in ranks: the share of users between the answer and the truth."
     elif asked.shape is None and asked.values is None:

@@ -10,6 +10,7 @@
 /api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1&format=csv
 /api/surveys/{name}/series?q=range+3+9&windows=20
 /api/overview  /api/events
+/api/plan?kind=ordinal&size=1024&query=range+3+9&users=10000&epsilon=1&curve=haar
 /  /surveys/{name}
 """
 
@@ -41,6 +42,7 @@ from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.guard import Guard
 from hearsay.estimator.serving.page.site import page_routes
 from hearsay.estimator.serving.page.truth import Truth
+from hearsay.estimator.serving.planning import Planner
 from hearsay.mechanisms.exact.randomness import secure
 
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
@@ -75,6 +77,7 @@ def create_app(
         f"{survey}/series": answers.series,
         "/api/overview": lambda request: tagged(overview.document(), request),
         "/api/events": feed.respond,
+        "/api/plan": Planner().respond,
     }
     return Starlette(
         routes=[

@@ -76,6 +76,7 @@ class HadamardResponse(PositionCoin, FrequencyOracle):
     """One position of the value's row."""
 
     ID = "hr"
+    SAMPLES = True
     OUTPUT = "position"
     SUMMARY = "Hadamard response: one position of the value's row of a Hadamard matrix; log D bits, any domain size"
     EXAMPLES = (

@@ -277,6 +277,7 @@ class HRR(LinearHashing):
     """Hadamard randomised response: one character, one bit."""
 
     ID = "hrr"
+    SAMPLES = True
     SUMMARY = "Hadamard randomised response: a few bits per report, any domain size"
     OPTIONS = (
         integer("t", 1, 1, MAXIMUM_T, "characters that generate a report's hash; 1 is the classical form"),

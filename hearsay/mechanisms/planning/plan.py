@@ -52,6 +52,7 @@ class Prediction:
     worst: float | None
     shape: str
     in_ranks: bool
+    verb: str
     built: Mechanism  # at this epsilon, or at the largest one where none is enough
     recommended: bool = False
     reason: str = ""
@@ -66,7 +67,10 @@ class Prediction:
 
         A half has root 2 times the standard error, the difference of two halves root 2 times that.
         """
-        return None if self.within is None else _VISIBLE * sqrt(2) * (sqrt(2) * self.within / Z95)
+        if self.within is None or self.users is None:
+            return None
+        other = self.built.planned_detection(self.verb, self.users)
+        return _VISIBLE * sqrt(2) * (sqrt(2) * self.within / Z95) if other is None else other
 
 
 def plan(asked: Asked, target: Target) -> list[Prediction]:
@@ -146,7 +150,7 @@ def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
     built = asked.build(name, at[1])
     return Prediction(
         name, users, epsilon, _known(found.within), _known(found.within_90), None, shape,
-        asked.widths(name, at[1]).in_ranks, built,
+        asked.widths(name, at[1]).in_ranks, asked.question.verb, built,
     )  # fmt: skip
 
 

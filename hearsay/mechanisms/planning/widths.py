@@ -77,6 +77,9 @@ class Widths:
 
     def at(self, shape: str, users: int) -> Width:
         """Median and 90% point, for so many users of a shape."""
+        known = self.mechanism.planned_width(self.question.verb, users)
+        if known is not None:
+            return Width(known, known)
         if self.varies and not self.in_ranks:
             return self._drawn(shape, users)
         within = self.expected(shape, users)
@@ -86,6 +89,9 @@ class Widths:
 
     def expected(self, shape: str, users: int) -> float:
         """The half width at the expected state."""
+        known = self.mechanism.planned_width(self.question.verb, users)
+        if known is not None:
+            return known
         if (shape, users) not in self._expected:
             self._expected[shape, users] = self._at_expected_state(shape, users)
         return self._expected[shape, users]

@@ -30,6 +30,7 @@ class Text(Domain):
     alphabet: tuple[str, ...] | None = None
     overlong: str = "outside"
     KIND: ClassVar[str] = "text"
+    SIZE_KEY: ClassVar[str] = "length"
     KEYS: ClassVar[str] = '`length`; and, if wanted, `alphabet` ("bytes"), `overlong` ("outside")'
     VALUE: ClassVar[str] = "a text; one that is too long or has other symbols counts as outside"
     UNLISTED: ClassVar[str] = "nobody listed the texts; ask top 10"

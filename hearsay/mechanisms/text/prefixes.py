@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.estimate import Z95
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Variant, by_parts, smallest_unsigned
@@ -209,6 +210,13 @@ class Prefixes(Mechanism):
         return smallest_share_told(
             self.rare_variance / self.questions, slope, self.questions, int(self.options["texts"]), reports
         )
+
+    def planned_width(self, verb: str, users: int) -> float | None:
+        return Z95 * self.predicted_stderr(users)["point"]
+
+    def planned_detection(self, verb: str, users: int) -> float | None:
+        """The smallest share told."""
+        return self.smallest_share_told(users)
 
     def facts(self) -> dict[str, list[str]]:
         shares = map(self.smallest_share_told, _EXAMPLE_REPORTS)

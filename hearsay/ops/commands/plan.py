@@ -1,17 +1,20 @@
 """`hearsay plan`: which mechanism, which epsilon, how many users."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hearsay.collector.describe.planned import Plan, PlanRow, plan
+from hearsay.collector.describe.plan_file import DEFAULT_NAME, survey_text
+from hearsay.collector.describe.planned import Plan, PlanRow, domain_from, plan
+from hearsay.collector.describe.risk import lifetime_words
+from hearsay.collector.describe.several import plan_several
 from hearsay.collector.survey.survey import Survey, load
-from hearsay.mechanisms import catalogue
+from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.errors import one_of
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.terminal.options import NumberRange, json_option, uses
@@ -53,6 +56,12 @@ _COLUMNS = (
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Values of real people instead of a shape.")  # fmt: skip
 @click.option("--mechanism", "mechanisms", metavar="ID", multiple=True, help="Only this mechanism; may be repeated.")
+@click.option("--every", metavar="1h", help="With --for: how often a device reports; says what it spends in all.")
+@click.option("--for", "lifetime", metavar="30d", help="With --every: for how long.")
+@click.option("--budget", type=NumberRange(0, min_open=True),
+              help="With several survey files: what a user may spend on all of them together.")  # fmt: skip
+@click.option("--write", "target_file", metavar="FILE.toml", type=click.Path(path_type=Path),
+              help="Write the recommended survey as a commented file.")  # fmt: skip
 @json_option
 @uses("plugins")
 def command(
@@ -72,6 +81,10 @@ def command(
     shape: str | None,
     values_file: Path | None,
     mechanisms: tuple[str, ...],
+    every: str | None,
+    lifetime: str | None,
+    budget: float | None,
+    target_file: Path | None,
     as_json: bool,
 ) -> None:
     """Choose mechanism, epsilon and number of users before there are any.
@@ -80,8 +93,14 @@ def command(
     same kind of promise, best first. `within` is the median half width of the 95% interval in the answer's own unit
     (without a shape, a quantile's is in ranks); nine surveys in ten are narrower than `within_90`; `worst` is the
     largest over all shapes; `detects` is the least difference between two halves of the users that four of five tries
-    find. Exit code 1: no mechanism reaches what was asked for.
+    find. Several files with --users and --budget: each survey's width where every user's budget is split among all
+    surveys, and where the users are split among them. Exit code 1: no mechanism reaches what was asked for.
     """
+    if budget is not None or len(survey_files) > 1:
+        _several(survey_files, users, budget, query, as_json)
+        return
+    if (every is None) != (lifetime is None):
+        raise click.UsageError("--every and --for go together")
     if query is None:
         raise click.UsageError('say what will be asked, such as --query "range 0 99"')
     flags = {"low": low, "high": high, "bins": bins, "order": order}
@@ -91,12 +110,50 @@ def command(
     made = plan(
         source, query, users=users, epsilon=epsilon, within=within, shape=shape, values=people, mechanisms=mechanisms
     )
+    best = made.recommended
+    if target_file is not None and best is not None:
+        target_file.write_text(survey_text(_domain(source), best, made.query, _name(target_file)), encoding="utf-8")
     if as_json:
         print_json([row.table() for row in made])
     else:
         _print(made)
+        if every is not None and lifetime is not None and best is not None and best.epsilon is not None:
+            reports = max(1, _seconds(lifetime, "--for") // _seconds(every, "--every"))
+            click.echo(lifetime_words(best.epsilon, reports, every, lifetime))
+        if target_file is not None and best is not None:
+            click.echo(f"survey in {target_file}; register it: hearsay survey add {target_file}")
     if not made.reached:
         raise CheckFailed(f"no mechanism reaches what was asked for; {made[0].mechanism}: {made[0].reason}")
+
+
+def _several(
+    files: tuple[Path, ...], users: int | None, budget: float | None, query: str | None, as_json: bool
+) -> None:
+    if budget is None or users is None or len(files) < 2:
+        raise click.UsageError("several survey files go with --users and --budget")
+    rows = plan_several([load(file) for file in files], users, budget, query)
+    if as_json:
+        print_json([row.table() for row in rows])
+        return
+    columns = ("survey", "query", "mechanism", "alone", "split_budget", "split_users")
+    print_table(
+        f"half widths with {users:,} users and epsilon {budget:g} for {len(files)} surveys together",
+        [column.replace("_", " ") for column in columns],
+        [[getattr(row, name) for name in columns] for row in rows],
+    )
+    click.echo(f"recommended: {rows[0].recommended}; {rows[0].reason}")
+
+
+def _seconds(text: str, flag: str) -> int:
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise click.UsageError(f"{flag} {error}") from None
+
+
+def _name(path: Path) -> str:
+    """A survey's name from a file's: what is no letter or digit becomes a hyphen."""
+    return re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or DEFAULT_NAME
 
 
 def _source(
@@ -108,11 +165,7 @@ def _source(
         if size or keys:
             raise click.UsageError("--size and the other keys of a domain go with --kind")
         return load(files[0])
-    if kind not in catalogue.DOMAINS:
-        raise click.UsageError(f"--kind must be one of {one_of(catalogue.DOMAINS, kind)}, got {kind!r}")
-    sized: dict[str, Any] = catalogue.DOMAINS[kind].load().of_size(size) if size else {}
-    domain: Domain = catalogue.parse_domain({"kind": kind, **sized, **keys})
-    return domain
+    return domain_from(kind, size, keys)
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -8,6 +8,7 @@ import click
 from hearsay.collector.describe.describe import FRAME_REPORTS, amplified, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
+from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots.owner import Owner
@@ -18,7 +19,6 @@ from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.ops.operate.jobs import delete_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.server.connection import open_registry
-from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, counted, print_json, print_table

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgpack
 
+from hearsay.collector.survey.toml import dump
 from hearsay.collector.wire.codec import Codec, codec
 from hearsay.collector.wire.variant import VariantCodec
 from hearsay.mechanisms import Mechanism, build, catalogue
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.layout import Variant
-from hearsay.ops.terminal.toml import dump
 
 DOCS = Path(__file__).parents[3] / "docs"
 START, END = "<!-- written by `make docs` -->", "<!-- end -->"

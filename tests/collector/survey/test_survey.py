@@ -10,10 +10,10 @@ import pytest
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.file import TABLES, File
 from hearsay.collector.survey.survey import load, parse
+from hearsay.collector.survey.toml import dump
 from hearsay.collector.survey.windows import Every
 from hearsay.mechanisms.catalogue import DOMAINS
 from hearsay.mechanisms.errors import ValueOutsideDomain
-from hearsay.ops.terminal.toml import dump
 from tests.collector.tables import BINNED, COMPLETE, SIZED, changed, complete
 from tests.mechanisms.shared import LISTED_CASES, Case
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hearsay.collector.survey.survey import load
 from hearsay.ops import cli
 
 FIELDS = [
@@ -97,7 +98,7 @@ def test_out_of_reach_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None
     [
         ((), "say what will be asked"),
         (("--query", "point 1", "--users", "5", "--epsilon", "1"), "give a survey file or --kind, and not both"),
-        (("--kind", "cake", "--query", "point 1"), "--kind must be one of categorical"),
+        (("--kind", "cake", "--query", "point 1"), "kind must be one of categorical"),
         ((*LABELS, "--query", "point 1", "--users", "5"), "two of users, epsilon and within"),
         ((*LABELS, "--query", "mean", "--users", "5", "--epsilon", "1"), "ask one of point V"),
         ((*LABELS, "--size", "5", "--query", "point 1"), "size must be given once"),
@@ -111,3 +112,48 @@ def test_bad_input_is_one_line(words: tuple[str, ...], refusal: str, capsys: pyt
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 1
     assert refusal in shown.err
+
+
+def test_the_written_survey_is_what_was_planned(
+    capsys: pytest.CaptureFixture[str], survey: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "My Fruit.toml"
+    given = ("--query", "point pear", "--users", "2000", "--within", "0.05", "--shape", "uniform")
+    found = rows(capsys, survey, *given, "--write", str(target))
+    (best,) = (row for row in found if row["recommended"])
+    written = load(target)
+    assert (written.name, written.mechanism.ID, written.epsilon) == ("my-fruit", best["mechanism"], best["epsilon"])
+    assert written.mechanism.domain == load(survey).mechanism.domain
+    assert "# Planned for: point pear" in target.read_text()
+    stderr = written.mechanism.predicted_stderr(2_000)["point"]  # what `survey show` says
+    assert 1.96 * stderr == pytest.approx(best["within"], rel=0.05)
+
+
+def test_the_lifetime_in_words(capsys: pytest.CaptureFixture[str], survey: str) -> None:
+    given = (survey, "--query", "point pear", "--users", "500", "--epsilon", "0.5", "--mechanism", "grr")
+    assert run(*given, "--every", "1h", "--for", "2d") == 0
+    assert "is 48 reports, which spend epsilon 24 in all" in capsys.readouterr().out
+    assert run(*given, "--every", "1h") == 2
+    assert run(*given, "--every", "1h", "--for", "later") == 2
+    assert "--for must be a number above 0" in capsys.readouterr().err
+
+
+def test_several_surveys(capsys: pytest.CaptureFixture[str], survey: str, tmp_path: Path) -> None:
+    other = tmp_path / "minutes.toml"
+    other.write_text('name = "minutes"\nmechanism = "haar"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 16\n')
+    found = rows(capsys, survey, str(other), "--users", "4000", "--budget", "1")
+    assert [row["survey"] for row in found] == ["fruit", "minutes"]
+    for row in found:
+        assert row["alone"] < row["split_users"] < row["split_budget"]  # at a small epsilon
+        assert row["split_users"] == pytest.approx(row["alone"] * 2**0.5, rel=0.1)
+    assert {row["recommended"] for row in found} == {"split the users"}
+    high = rows(capsys, str(other), str(other), "--users", "4000", "--budget", "8")
+    assert {row["recommended"] for row in high} == {"split the budget"}  # haar samples: a large epsilon is wasted on it
+    assert run(survey, str(other), "--users", "4000") == 2
+
+
+def test_texts_detect_the_smallest_share_told(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--kind", "text", "--size", "16", "--query", "top 10", "--users", "1000000", "--epsilon", "2")
+    (row,) = rows(capsys, *given)
+    assert row["mechanism"] == "prefixes"
+    assert row["detects"] == pytest.approx(0.0190, rel=0.05)  # derived and simulated: 1.90%

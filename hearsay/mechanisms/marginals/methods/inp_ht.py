@@ -47,6 +47,7 @@ class InpHT(AttributeMechanism, BucketCoin):
     """One machine word per value, a public list of subspaces, one histogram."""
 
     ID = "inp-ht"
+    SAMPLES = True
     ESTIMATE = CharacterEstimate
     SUMMARY = "marginals from random characters of all attributes: the least error for few attributes out of many"
     OPTIONS = (

@@ -52,6 +52,7 @@ class HaarGrid(FlippedSign):
 
     ESTIMATE: ClassVar[type[CellEstimate]] = HaarGridEstimate
     ID = "haar"
+    SAMPLES = True
     SUMMARY = "ranges on a grid: a tuple of Haar levels a device"
     EXAMPLES = ({"epsilon": 1.2, "domain": {"kind": "grid", "sizes": [3, 4]}},)
 

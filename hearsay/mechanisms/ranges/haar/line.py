@@ -44,6 +44,7 @@ class Haar(FlippedSign):
 
     ESTIMATE: ClassVar[type[CellEstimate]] = HaarEstimate
     ID = "haar"
+    SAMPLES = True
     SUMMARY = "ranges and quantiles: Haar wavelet, a few bytes a report"
     EXAMPLES = (
         {"epsilon": 1.1, "domain": {"kind": "ordinal", "size": 8}},

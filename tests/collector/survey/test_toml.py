@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hearsay.ops.terminal.toml import dump
+from hearsay.collector.survey.toml import dump
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,107 @@
+"""What `GET /api/plan` answers: rows, words, curves, one simulated survey, and a survey file to copy."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hearsay.collector.describe.plan_file import survey_text
+from hearsay.collector.describe.planned import described, domain_from
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.planning.asked import Asked
+from hearsay.mechanisms.planning.curves import curve
+from hearsay.mechanisms.planning.drawn_states import play
+from hearsay.mechanisms.planning.plan import Target
+from hearsay.mechanisms.questions import answer
+
+PARAMETERS = (
+    *("kind", "size", "low", "high", "bins", "order", "domain", "query", "users", "epsilon", "within"),
+    *("shape", "mechanism", "curve"),
+)
+_KEYS = ("low", "high", "bins", "order")
+CURVE_SECONDS = 10.0
+_EXAMPLE_USERS, _EXAMPLE_ANSWERS = 200_000, 1_024
+_EXAMPLE_SEED = 7
+
+
+def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The answer to the parameters of an address, each a list of texts."""
+    unknown = [name for name in parameters if name not in PARAMETERS]
+    if unknown:
+        raise SpecificationError(f"parameter must be one of {', '.join(PARAMETERS)}, got {unknown[0]!r}")
+    asked = Asked.of(_domain(parameters), _one(parameters, "query") or "", parameters.get("mechanism", ()),
+                     shape=_one(parameters, "shape"))  # fmt: skip
+    target = Target(_number(parameters, "users", int), _number(parameters, "epsilon"), _number(parameters, "within"))
+    made = described(asked, target)
+    best = made.recommended or made[0]
+    users = best.users or target.users or 10_000
+    curves = {name: curve(asked, name, users, _shape_of(made, name, best.shape), CURVE_SECONDS)
+              for name in parameters.get("curve", ())}  # fmt: skip
+    return {
+        "query": made.query,
+        "rows": [row.table() for row in made],
+        "words": list(made.words),
+        "left_out": dict(made.left_out),
+        "users": users,
+        "curves": {name: [list(point) for point in points] for name, points in curves.items()},
+        "example": _example(asked, best.mechanism, best.epsilon, users, best.shape),
+        "survey": survey_text(asked.domain, best, made.query) if made.recommended else None,
+    }
+
+
+def _domain(parameters: Mapping[str, Sequence[str]]) -> Any:
+    keys: dict[str, Any] = {name: value for name in _KEYS if (value := _number(parameters, name)) is not None}
+    keys |= {name: int(keys[name]) for name in ("bins", "order") if name in keys}
+    text = _one(parameters, "domain")
+    if text is not None:
+        try:
+            table = json.loads(text)
+        except (ValueError, RecursionError):
+            raise SpecificationError("domain must be a table written as JSON") from None
+        if not isinstance(table, dict):
+            raise SpecificationError("domain must be a table written as JSON")
+        return domain_from(str(table.pop("kind", "")), (), table)
+    sizes = [_whole(text, "size") for text in parameters.get("size", ())]
+    return domain_from(_one(parameters, "kind") or "", sizes, keys)
+
+
+def _one(parameters: Mapping[str, Sequence[str]], name: str) -> str | None:
+    values = parameters.get(name, ())
+    if len(values) > 1:
+        raise SpecificationError(f"{name} must be given once, got {len(values)} times")
+    return values[0] if values and values[0] else None
+
+
+def _number(parameters: Mapping[str, Sequence[str]], name: str, kind: type = float) -> Any:
+    text = _one(parameters, name)
+    if text is None:
+        return None
+    if kind is int:
+        return _whole(text, name)
+    try:
+        return float(text)
+    except ValueError:
+        raise SpecificationError(f"{name} must be a number, got {text[:40]!r}") from None
+
+
+def _whole(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise SpecificationError(f"{name} must be a whole number, got {text[:40]!r}")
+    return int(text)
+
+
+def _shape_of(rows: Iterable[Any], name: str, otherwise: str) -> str:
+    return next((row.shape for row in rows if row.mechanism == name), otherwise)
+
+
+def _example(asked: Asked, name: str, epsilon: float | None, users: int, shape: str) -> list[dict[str, Any]]:
+    """One simulated survey beside the truth: what such an answer looks like."""
+    if epsilon is None:
+        return []
+    people = asked.domain.simulated(shape, min(users, _EXAMPLE_USERS), np.random.default_rng(_EXAMPLE_SEED))
+    mechanism, state = play(asked.build(name, epsilon), people, np.random.default_rng(_EXAMPLE_SEED))
+    answers = answer(asked.question, mechanism.estimate(state))[:_EXAMPLE_ANSWERS]
+    truth = answer(asked.question, mechanism.exact(people))[: len(answers)]
+    same = len(truth) == len(answers)
+    return [{**each.table(), "truth": truth[number].value if same else None} for number, each in enumerate(answers)]

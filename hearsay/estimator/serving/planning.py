@@ -1,0 +1,90 @@
+"""`GET /api/plan`: planning for viewers, in a process of its own, so that the estimator is never held up.
+
+One question is planned at a time, for at most 20 s. Answers are kept by question. Whoever asks what is being planned
+waits for it; whoever asks something else meanwhile is told to come back.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections import OrderedDict
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearsay.collector.http.problems import Problem
+from hearsay.mechanisms import catalogue
+
+LONGEST_S = 20.0
+RETRY_S = 2.0
+KEPT = 256  # answers, of at most some hundred kilobytes
+_LONGEST_QUESTION = 4_096
+_WORKER = "hearsay.estimator.serving.plan_worker"
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Planner:
+    """Hands questions to the process, one at a time, and keeps the answers."""
+
+    def __init__(self, longest_s: float = LONGEST_S) -> None:
+        self._longest_s = longest_s
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._running: tuple[str, asyncio.Task[bytes]] | None = None
+
+    async def respond(self, request: Request) -> Response:
+        """The answer to the address's parameters."""
+        parameters: dict[str, list[str]] = {}
+        for name, value in request.query_params.multi_items():
+            parameters.setdefault(name, []).append(value)
+        question = json.dumps({name: parameters[name] for name in sorted(parameters)})
+        if len(question) > _LONGEST_QUESTION:
+            raise Problem(400, "too-large", f"a question must have at most {_LONGEST_QUESTION} characters")
+        answer = self._kept.get(question)
+        if answer is None:
+            answer = await self._planned(question)
+        else:
+            self._kept.move_to_end(question)
+        return Response(answer, media_type="application/json")
+
+    async def _planned(self, question: str) -> bytes:
+        if self._running is None:
+            task = asyncio.create_task(self._run(question))
+            self._running = (question, task)
+        elif self._running[0] == question:
+            task = self._running[1]
+        else:
+            raise Problem(503, "busy", "another question is being planned; ask again", retry_after_s=RETRY_S)
+        return await asyncio.shield(task)  # a viewer who leaves does not take the answer from the others
+
+    async def _run(self, question: str) -> bytes:
+        try:
+            answer = await self._asked(question)
+        finally:
+            self._running = None
+        self._kept[question] = answer
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return answer
+
+    async def _asked(self, question: str) -> bytes:
+        safe = ["-P"] if sys.flags.safe_path else []
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *safe, "-m", _WORKER,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env={**os.environ, **_ONE_THREAD},
+        )  # fmt: skip
+        given = json.dumps({"plugins": ",".join(catalogue.outside()), "parameters": json.loads(question)}).encode()
+        try:
+            output, _ = await asyncio.wait_for(process.communicate(given), self._longest_s)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            error = f"planning took over {self._longest_s:g} s; name one mechanism, or a smaller domain"
+            raise Problem(503, "too-long", error, retry_after_s=RETRY_S) from None
+        if process.returncode != 0:
+            raise Problem(500, "internal", "the planning process failed; its log line has the details")
+        result: dict[str, Any] = json.loads(output)
+        if "answer" not in result:
+            raise Problem(400, result["code"], result["error"])
+        return json.dumps(result["answer"]).encode()

@@ -1,0 +1,87 @@
+"""`GET /api/plan`: in a process of its own, one question at a time, kept by question."""
+
+import asyncio
+import json
+import tomllib
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from hearsay.collector.http.problems import handlers
+from hearsay.collector.survey.survey import parse
+from hearsay.estimator.serving import planning
+from hearsay.estimator.serving.planning import Planner
+
+QUESTION = {"kind": "binary", "query": "point 1", "users": "1000", "epsilon": "1", "mechanism": "grr", "shape": "zipf"}
+
+
+def ask(planner: Planner, *questions: dict[str, Any]) -> list[httpx.Response]:
+    """All at once."""
+    app = Starlette(routes=[Route("/api/plan", planner.respond)], exception_handlers=handlers())
+
+    async def run() -> list[httpx.Response]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            return await asyncio.gather(*(client.get("/api/plan", params=question) for question in questions))
+
+    return asyncio.run(run())
+
+
+def test_an_answer_has_rows_curves_an_example_and_a_survey_to_copy() -> None:
+    (response,) = ask(Planner(), {**QUESTION, "curve": "grr"})
+    assert response.status_code == 200, response.text
+    document = response.json()
+    (row,) = document["rows"]
+    assert (row["mechanism"], row["users"], row["recommended"]) == ("grr", 1000, True)
+    points = document["curves"]["grr"]
+    assert len(points) == 17
+    assert [point[0] for point in points] == pytest.approx([10 ** (step / 8 - 1) for step in range(17)])
+    assert all(one[1] > other[1] for one, other in pairwise(points))
+    assert points[8][1] == pytest.approx(row["within"], rel=1e-6)
+    assert document["example"][0]["truth"] == pytest.approx(1 / 3, abs=0.05)
+    assert parse(tomllib.loads(document["survey"])).mechanism.ID == "grr"
+
+
+def test_answers_are_kept_and_the_same_question_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    planner, runs = Planner(), []
+    real = planner._asked
+
+    async def counted(question: str) -> bytes:
+        runs.append(json.loads(question))
+        return await real(question)
+
+    monkeypatch.setattr(planner, "_asked", counted)
+    first, second = ask(planner, QUESTION, QUESTION)
+    (third,) = ask(planner, dict(reversed(QUESTION.items())))
+    assert first.content == second.content == third.content
+    assert len(runs) == 1
+
+
+def test_another_question_meanwhile_is_busy() -> None:
+    first, second = ask(Planner(), QUESTION, {**QUESTION, "users": "2000"})
+    assert first.status_code == 200
+    assert (second.status_code, second.json()["code"], second.headers["retry-after"]) == (503, "busy", "2")
+
+
+def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "RETRY_S", 3.0)
+    (response,) = ask(Planner(longest_s=0.01), QUESTION)
+    assert (response.status_code, response.json()["code"], response.headers["retry-after"]) == (503, "too-long", "3")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"query": "range 1 2"}, "has no answer on a domain of kind binary"),
+        ({"users": "many"}, "users must be a whole number, got 'many'"),
+        ({"colour": "red"}, "parameter must be one of kind, size"),
+    ],
+)
+def test_a_bad_question_is_a_problem_document(change: dict[str, str], words: str) -> None:
+    (response,) = ask(Planner(), {**QUESTION, **change})
+    assert response.status_code == 400
+    assert words in response.json()["error"]
+    assert response.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,35 @@
+"""The quick form of `hearsay experiment planning`: every mechanism once, few surveys, wide bounds."""
+
+import pytest
+
+from hearsay.ops.experiments.planning.cases import EPSILONS, SHAPES, USERS, cases, every_mechanism
+from hearsay.ops.experiments.planning.command import compared
+
+SLOW = {"rappor", "channel", "laplace-histogram", "matrix", "lp", "wm", "hierarchical", "privkvm", "privkvm+"}
+
+
+def test_every_mechanism_has_a_case_with_all_that_it_answers() -> None:
+    assert {"grr", "haar", "hierarchical", "inp-ht", "privkvm", "mean", "block-hr", "channel"} <= set(every_mechanism())
+    (haar, _) = cases("haar")
+    assert {question.split()[0] for question in haar.questions} >= {
+        "point",
+        "range",
+        "prefix",
+        "quantile",
+        "cdf",
+        "top",
+    }
+    assert (len(SHAPES), len(USERS), len(EPSILONS)) == (3, 3, 3)
+
+
+def test_predictions_hold_in_the_quick_form() -> None:
+    result = compared([name for name in every_mechanism() if name not in SLOW], 12, False, True, 24)
+    off = [row for row in result.rows if not 0.85 <= float(row[3]) <= float(row[4]) <= 1.15]
+    # Twelve surveys give a median of widths that vary by a third to a tenth.
+    assert [row for row in off if not 0.7 <= float(row[3]) <= float(row[4]) <= 1.4] == []
+    assert len(off) <= len(result.rows) // 20, off
+
+
+@pytest.mark.slow
+def test_predictions_hold() -> None:
+    assert compared(["haar", "grr", "privkv", "marg-ps"], 200, False, False, 24).failures == []
