@@ -56,7 +56,9 @@ _COLUMNS = (
 @click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="Values of real people instead of a shape.")  # fmt: skip
 @click.option("--mechanism", "mechanisms", metavar="ID", multiple=True, help="Only this mechanism; may be repeated.")
-@click.option("--every", metavar="1h", help="With --for: how often a device reports; says what it spends in all.")
+@click.option(
+    "--every", "period", metavar="1h", help="With --for: how often a device reports; says what it spends in all."
+)
 @click.option("--for", "lifetime", metavar="30d", help="With --every: for how long.")
 @click.option("--budget", type=NumberRange(0, min_open=True),
               help="With several survey files: what a user may spend on all of them together.")  # fmt: skip
@@ -81,7 +83,7 @@ def command(
     shape: str | None,
     values_file: Path | None,
     mechanisms: tuple[str, ...],
-    every: str | None,
+    period: str | None,
     lifetime: str | None,
     budget: float | None,
     target_file: Path | None,
@@ -99,7 +101,7 @@ def command(
     if budget is not None or len(survey_files) > 1:
         _several(survey_files, users, budget, query, as_json)
         return
-    if (every is None) != (lifetime is None):
+    if (period is None) != (lifetime is None):
         raise click.UsageError("--every and --for go together")
     if query is None:
         raise click.UsageError('say what will be asked, such as --query "range 0 99"')
@@ -117,9 +119,9 @@ def command(
         print_json([row.table() for row in made])
     else:
         _print(made)
-        if every is not None and lifetime is not None and best is not None and best.epsilon is not None:
-            reports = max(1, _seconds(lifetime, "--for") // _seconds(every, "--every"))
-            click.echo(lifetime_words(best.epsilon, reports, every, lifetime))
+        if period is not None and lifetime is not None and best is not None and best.epsilon is not None:
+            reports = max(1, _seconds(lifetime, "--for") // _seconds(period, "--every"))
+            click.echo(lifetime_words(best.epsilon, reports, period, lifetime))
         if target_file is not None and best is not None:
             click.echo(f"survey in {target_file}; register it: hearsay survey add {target_file}")
     if not made.reached:
