@@ -42,3 +42,14 @@ def deliver(
         store.client.xadd(store.keys.stream, {"f": frame}, id=f"{at_ms}-*")
     fold_all(store)
     return reports
+
+
+def deliver_values(registered: Registered, values: Any, seed: int = 1, frame: int = 4_096) -> None:
+    """Let one device per value report, in frames, and fold all of them."""
+    mechanism, store = registered.survey.mechanism, registered.store(0)
+    for number, start in enumerate(range(0, len(values), frame), start=1):
+        part = values[start : start + frame]
+        reports = mechanism.perturb(part, seeded(seed + number))
+        encoded = codec(mechanism).encode_frame(reports)
+        assert store.publish(f"writer-{seed}-{len(values)}", number, [(b"f", encoded)], len(part)).status == "ok"
+    fold_all(store)

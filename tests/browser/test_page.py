@@ -1,0 +1,220 @@
+"""What a person sees and does: every view, a dragged range, a rectangle, the keyboard, questions in the address."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import load, parse
+from hearsay.estimator.readings import live
+from hearsay.mechanisms.questions import answer, parse_text
+from hearsay.ops.demo.scene import SURVEYS
+from tests.browser.chromium import Browser, Tab, browser, program
+from tests.estimator.running import estimator
+from tests.estimator.surveys import deliver_values
+
+pytestmark = [
+    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+EXAMPLES = (
+    "session-minutes",
+    "meeting-place",
+    "home-town",
+    "daily-habits",
+    "film-stars",
+    "sleep-hours",
+    "doctor-visits",
+)
+CHARTS = {
+    "session-minutes": {"histogram", "cdf"},
+    "meeting-place": {"map"},
+    "home-town": {"bars"},
+    "daily-habits": {"tree", "table"},
+    "film-stars": {"keys"},
+    "sleep-hours": {"table"},
+    "doctor-visits": {"histogram", "cdf", "table"},
+}
+EXAMPLES = tuple(CHARTS)
+ODD = ["<img src=x onerror=alert(1)>", "x" * 64, "עברית", "   ", "a\"b'c & d"]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def tab(running: Browser) -> Iterator[Tab]:
+    opened = running.tab()
+    opened.look()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def address(registry: Registry, tmp_path: Path) -> Iterator[str]:
+    """An estimator with one survey of every kind."""
+    for name in EXAMPLES:
+        survey = load(SURVEYS / f"{name}.toml")
+        domain = survey.mechanism.domain
+        people = domain.simulated(domain.shapes()[0], 20_000, np.random.default_rng(1))
+        deliver_values(registry.add(survey), people)
+    with estimator(registry, tmp_path) as http:
+        yield str(http.base_url).rstrip("/") + "/"
+
+
+def wanted(registry: Registry, name: str, question: str) -> dict[str, str]:
+    """The answer of `hearsay query`, as the page must say it."""
+    (found,) = answer(parse_text(question), live(registry.get(name)).estimate())
+    parts = {"query": found.query, "value": found.value, "low": found.low, "high": found.high}
+    return {key: value if key == "query" else json.dumps(value) for key, value in parts.items()}  # type: ignore[misc]
+
+
+def said(tab: Tab) -> dict[str, str]:
+    tab.wait("document.querySelector('[data-answer]')")
+    shown = tab.answer()
+    assert shown is not None
+    numbers = {key: json.dumps(float(shown[key])) for key in ("value", "low", "high")}
+    return {"query": shown["query"], **numbers}
+
+
+def ask(tab: Tab, question: str) -> None:
+    """Write into the box and press Enter."""
+    tab.run(f"document.querySelector('input[name=q]').value = {json.dumps(question)}")
+    tab.run("document.querySelector('input[name=q]').form.requestSubmit()")
+
+
+def unharmed(tab: Tab, address: str) -> None:
+    """No error on the console, and no request to anywhere else."""
+    assert tab.errors == []
+    assert all(url.startswith((address, "about:", "blob:", "data:")) for url in tab.requests), tab.requests
+
+
+def test_every_view_draws_its_charts(tab: Tab, address: str, tmp_path: Path) -> None:
+    tab.open(address)
+    assert tab.run("document.querySelectorAll('table.surveys tbody tr').length") == len(EXAMPLES)
+    for name, kinds in CHARTS.items():
+        tab.open(f"{address}surveys/{name}")
+        drawn = set(tab.run("[...document.querySelectorAll('.gallery [data-chart]')].map((e) => e.dataset.chart)"))
+        assert drawn == kinds, name
+        assert tab.run("document.querySelector('main').dataset.state") == "live"
+        assert tab.run("document.querySelector('main').dataset.reports") == "20000"
+        assert "What is promised" in tab.run("document.querySelector('.promise').textContent")
+    unharmed(tab, address)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1000, True)])
+def test_nothing_scrolls_sideways(tab: Tab, address: str, width: int, dark: bool) -> None:
+    tab.look(width, 900, dark)
+    for name in ("", *(f"surveys/{each}" for each in EXAMPLES)):
+        tab.open(f"{address}{name}")
+        assert tab.run("document.documentElement.scrollWidth") <= width, name
+
+
+def test_a_dragged_range_gives_the_answer_of_the_command_line(tab: Tab, address: str, registry: Registry) -> None:
+    tab.open(f"{address}surveys/session-minutes")
+    left, top, width, height = tab.box("[data-chart=histogram] > svg")
+    tab.drag((left + 0.3 * width, top + height / 2), (left + 0.6 * width, top + height / 2))
+    shown = said(tab)
+    assert shown["query"].startswith("range ")
+    assert shown == wanted(registry, "session-minutes", shown["query"])
+    assert "q=range" in tab.run("location.search")
+    unharmed(tab, address)
+
+
+def test_a_drawn_rectangle(tab: Tab, address: str, registry: Registry) -> None:
+    tab.open(f"{address}surveys/meeting-place")
+    left, top, width, height = tab.box("[data-chart=map] > svg")
+    tab.drag((left + 0.2 * width, top + 0.2 * height), (left + 0.7 * width, top + 0.7 * height))
+    shown = said(tab)
+    assert shown == wanted(registry, "meeting-place", shown["query"])
+
+
+def test_a_range_by_keyboard_alone(tab: Tab, address: str, registry: Registry) -> None:
+    tab.open(f"{address}surveys/session-minutes")
+    tab.run("document.querySelector('[data-chart=histogram] input[type=range]').focus()")
+    tab.press("ArrowRight")
+    tab.press("Tab")
+    tab.press("PageDown")
+    tab.press("Tab")
+    assert tab.run("document.activeElement.textContent") == "Ask this range"
+    tab.run("document.activeElement.click()")
+    shown = said(tab)
+    assert shown == wanted(registry, "session-minutes", shown["query"])
+    first, last = shown["query"].split()[1:]
+    assert (first, last) != ("0", "1023")
+
+
+def test_a_question_in_the_address_and_back(tab: Tab, address: str, registry: Registry) -> None:
+    tab.open(f"{address}surveys/session-minutes?q=range+300+500")
+    assert said(tab) == wanted(registry, "session-minutes", "range 300 500")
+    ask(tab, "prefix 511")
+    tab.wait("(document.querySelector('[data-answer]') || {dataset: {}}).dataset.query === 'prefix 511'")
+    tab.run("history.back()")
+    tab.wait("(document.querySelector('[data-answer]') || {dataset: {}}).dataset.query === 'range 300 500'")
+    ask(tab, "topp")
+    tab.wait("document.querySelector('.answer').textContent.includes('query must be')")
+    assert tab.run("document.querySelector('[data-answer]')") is None
+    unharmed_but_refusals = [error for error in tab.errors if "400" not in error]
+    assert unharmed_but_refusals == []
+
+
+def test_labels_are_only_ever_text(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    domain = {"kind": "categorical", "categories": ODD}
+    survey = parse({"name": "odd", "mechanism": "grr", "epsilon": 3.0, "domain": domain})
+    deliver_values(registry.add(survey), np.arange(5_000) % len(ODD))
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/surveys/odd")
+        shown = tab.run("[...document.querySelectorAll('table.bars button.label')].map((e) => e.textContent)")
+        assert shown == ODD
+        assert tab.run("document.querySelectorAll('img').length") == 0
+        for row, label in enumerate(ODD):
+            tab.run(f"document.querySelectorAll('table.bars button.label')[{row}].click()")
+            tab.wait("document.querySelector('[data-answer]')")
+            tab.wait(f"document.querySelector('[data-answer]').dataset.query.includes({json.dumps(label.strip()[:3])})")
+        assert tab.errors == []
+
+
+def test_changes_come_by_themselves_and_no_element_is_replaced(tab: Tab, address: str, registry: Registry) -> None:
+    tab.open(f"{address}surveys/session-minutes?q=range+300+500")
+    tab.run(
+        "window.removed = 0; new MutationObserver((all) => all.forEach((m) => window.removed += m.removedNodes.length))"
+        ".observe(document.querySelector('[data-chart=histogram] .bars'), {childList: true, subtree: true})"
+    )
+    tab.run("document.querySelector('input[name=q]').focus()")
+    registered = registry.get("session-minutes")
+    deliver_values(registered, np.arange(1_000) % 1024)
+    tab.wait("document.querySelector('main').dataset.reports === '21000'")
+    assert tab.run("window.removed") == 0
+    assert tab.run("document.activeElement.name") == "q"
+
+
+def test_states_none_unknown_and_gone(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    survey = load(SURVEYS / "session-minutes.toml")
+    registry.add(survey)
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/surveys/session-minutes")
+        assert tab.run("document.querySelector('main').dataset.state") == "none"
+        assert "hearsay produce session-minutes" in tab.run("document.querySelector('main').textContent")
+        tab.open(f"{http.base_url}/surveys/nowhere")
+        assert "session-minutes" in tab.run("document.querySelector('main').textContent")
+        assert "not registered" in tab.run("document.querySelector('#banner').textContent")
+        tab.open(f"{http.base_url}/surveys/session-minutes")
+    tab.wait("document.querySelector('main').dataset.state === 'gone'")
+    assert "has not answered since" in tab.run("document.querySelector('#banner').textContent")
+
+
+def test_many_tabs_share_the_connections_of_a_browser(running: Browser, address: str) -> None:
+    """A browser has six connections to a host: tabs that are not looked at must give theirs back."""
+    tabs = [running.tab() for _ in range(8)]
+    try:
+        for each in tabs:
+            each.open(f"{address}surveys/session-minutes")
+    finally:
+        for each in tabs:
+            each.close()
