@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hearsay.estimator.asking import ask
 
 from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.live import Sum
 from hearsay.estimator.snapshots.content import compose

@@ -270,13 +270,11 @@ class Collision(Mechanism):
 def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:
     """At most so many pairs of every device: where it has more, a run of them from a random place on, around the end.
 
-    Every pair is kept equally often, which is all that answers hang on. One word per device, also where nothing is cut.
+    Every pair is kept equally often, which is all that answers hang on. The same steps also where nothing is cut.
     """
     sizes = pairs.sizes
     first = random.below_each(np.maximum(sizes, 1))
-    if not (sizes > most).any():
-        return pairs
     owners = pairs.owners
     after = np.arange(len(owners)) - pairs.starts[owners] - first[owners]
-    kept = after % sizes[owners] < most
+    kept = after % sizes[owners] < most  # of every device all, where it has no more
     return Pairs.grouped(owners[kept], pairs.keys[kept], pairs.values[kept], len(pairs))

@@ -7,6 +7,7 @@ a device holds at most, where that is known: methods that pad sets need it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, Values, as_list, check_columns, only
+from hearsay.mechanisms.domains.numbers import number as as_number
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.key_value.pairs import Pairs
@@ -24,6 +26,7 @@ from hearsay.mechanisms.key_value.simulated.laws import LAWS, SPREAD, PairLaw
 DEVICE = "device"
 _PEOPLE_PAIRS = 4  # simulated people draw so many keys; those drawn twice count once
 _VALUE_STEPS = 201
+_CAPACITY = 64  # pairs that a device is read as having where the survey does not say how many there may be
 _MOST_SETS = 1024
 
 
@@ -164,25 +167,61 @@ class KeyValue(Domain):
         else:
             wanted = "a mapping from key to value" if self.values else "a collection of keys"
             raise ValueOutsideDomain(f"a device's pairs must be {wanted}, got {type(value).__name__}")
-        columns: dict[str, list[Any]] = {DEVICE: ["self"] * max(len(keys), 1)}
-        for axes, wholes in ((self.keys, keys), (self.values, numbers)):
-            names = [axis.name for axis in axes]
-            parts = [_parts(whole, names) for whole in wholes]
-            columns |= {name: [part[part_number] for part in parts] or [""] for part_number, name in enumerate(names)}
-        pairs = self.read(columns)
-        if len(pairs.keys) < len(keys):  # the keys of a device that has pairs are not empty
-            raise ValueOutsideDomain(f"{self.keys[0].name} must not be empty", None, self.keys[0].name)
-        return Pairs(pairs.starts, pairs.keys, pairs.values)  # without a name: the next one is another device
+        return self._one_device(keys, numbers)
+
+    def _one_device(self, keys: list[Any], numbers: list[Any]) -> Pairs:
+        """The pairs of one device, read in as many steps as the most that a device may hold would take.
+
+        How long it takes must not tell how many pairs a device holds. Rows of filling are read like the others and left
+        out. Where a set is larger than is expected of anybody, its size shows to within a factor of two.
+        """
+        capacity = self.capacity
+        while capacity < len(keys):
+            capacity *= 2
+        filling = capacity - len(keys)
+        parts = [_parts(key, [axis.name for axis in self.keys]) for key in keys + [self._some_key] * filling]
+        given = numbers + [self._some_value] * filling if self.values else []
+        rows = [_parts(value, [axis.name for axis in self.values]) for value in given]
+        # As texts and as doubles, whatever they were: reading integers beside texts takes another way.
+        indices = [axis.encode([str(part[place]) for part in parts]) for place, axis in enumerate(self.keys)]
+        columns = [axis.scale([as_number(row[place]) for row in rows]) for place, axis in enumerate(self.values)]
+        table = np.stack(columns, axis=1) if columns else np.zeros((capacity, 0))
+        is_filling = np.arange(capacity) >= len(keys)
+        order = np.lexsort((self._flat(indices), is_filling))
+        sorted_keys = self._flat(indices)[order]
+        again = (sorted_keys[1:] == sorted_keys[:-1]) & ~is_filling[1:]
+        if again.any():
+            position = int(order[1:][np.argmax(again)])
+            raise ValueOutsideDomain("key must differ from the device's other keys", position, self.keys[0].name)
+        starts = np.array([0, len(keys)], dtype=np.int64)
+        return Pairs(starts, sorted_keys[: len(keys)], table[order][: len(keys)], capacity=capacity)
+
+    @property
+    def capacity(self) -> int:
+        """How many pairs a device is read as having at least: the most that it may hold, where that is not many."""
+        return self.pairs or min(self.size, _CAPACITY)
+
+    @cached_property
+    def _some_key(self) -> Any:
+        """A key in its own units."""
+        parts = tuple(str(axis.item(0)) for axis in self.keys)
+        return parts[0] if len(parts) == 1 else parts
+
+    @cached_property
+    def _some_value(self) -> Any:
+        """A value in its own units."""
+        parts = tuple(axis.low for axis in self.values)
+        return parts[0] if len(parts) == 1 else parts
 
     def check(self, values: Any) -> Pairs:
         """The pairs as a device gives them to a mechanism, refused where they are outside."""
         if not isinstance(values, Pairs):
             raise ValueOutsideDomain(f"values must be pairs of a key-value domain, got {type(values).__name__}")
-        if values.keys.size and (values.keys.min() < 0 or values.keys.max() >= self.size):
+        if values.keys.min(initial=0) < 0 or values.keys.max(initial=-1) >= self.size:
             raise ValueOutsideDomain(f"keys must be in 0..{self.size - 1}")
         if values.values.shape != (len(values.keys), self.dimensions):
             raise ValueOutsideDomain(f"pairs must have {self.dimensions} values each, got another number")
-        if values.values.size and not (np.abs(values.values) <= 1.0).all():
+        if not (np.abs(values.values) <= 1.0).all():
             raise ValueOutsideDomain("values must be inside the domain")
         return values
 

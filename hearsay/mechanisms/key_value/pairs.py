@@ -27,6 +27,7 @@ class Pairs:
     keys: NDArray[np.int64]
     values: NDArray[np.float64]
     names: NDArray[Any] | None = None
+    capacity: int | None = None  # of one device: as many pairs as the steps of a search are made for
 
     @classmethod
     def grouped(cls, device: NDArray[np.int64], keys: NDArray[np.int64], values: NDArray[Any], devices: int) -> Self:
@@ -68,7 +69,8 @@ class Pairs:
             first, last, _ = chosen.indices(len(self))
             last = max(first, last)
             part = slice(int(self.starts[first]), int(self.starts[last]))
-            return type(self)(self.starts[first : last + 1] - self.starts[first], self.keys[part], self.values[part])
+            starts = self.starts[first : last + 1] - self.starts[first]
+            return type(self)(starts, self.keys[part], self.values[part], capacity=self.capacity)
         devices = np.arange(len(self))[chosen]
         sizes = self.sizes[devices]
         starts = np.zeros(len(devices) + 1, dtype=np.int64)
@@ -89,14 +91,13 @@ class Pairs:
     def find(self, keys: NDArray[Any]) -> Places:
         """Where each device's pair with its given key stands; -1 where it holds none. Bisects all devices at once."""
         low, high = self.starts[:-1].copy(), self.starts[1:].copy()
-        if not self.keys.size:
-            return np.full(len(self), -1, dtype=np.int64)
-        last = len(self.keys) - 1
-        for _ in range(int(self.sizes.max(initial=0)).bit_length()):
+        listed = np.append(self.keys, -1)  # behind the last pair, and where there is none
+        most = int(self.sizes.max(initial=0)) if self.capacity is None else self.capacity
+        for _ in range(most.bit_length()):
             middle = (low + high) >> 1
-            right = (low < high) & (self.keys[np.minimum(middle, last)] < keys)
+            right = (low < high) & (listed[middle] < keys)
             low, high = np.where(right, middle + 1, low), np.where(right | (low >= high), high, middle)
-        has_key = (low < self.starts[1:]) & (self.keys[np.minimum(low, last)] == keys)
+        has_key = (low < self.starts[1:]) & (listed[low] == keys)
         return np.where(has_key, low, -1)
 
 
