@@ -9,6 +9,7 @@ from hearsay.mechanisms import Mechanism, build, catalogue
 from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.audit.audit import CONFIDENCE, DRAWS, MAXIMUM_CELLS, Audit, audit, smaller
+from hearsay.ops.audit.timing import timing
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import NumberRange, json_option, seed_option, uses
@@ -18,21 +19,24 @@ COLUMNS = ("mechanism", "values", "claimed", "exact", "audited", "fit", "microse
 
 
 @click.command()
-@click.argument("subject", metavar="MECHANISM|SURVEY.toml")
+@click.argument("subject", metavar="MECHANISM|SURVEY.toml", required=False)
 @click.option("--draws", type=click.IntRange(1_000, 10_000_000), default=DRAWS, show_default=True,
               help="Reports of each value.")  # fmt: skip
 @click.option("--confidence", type=NumberRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True,
               help="How sure all bounds together are.")  # fmt: skip
 @click.option("--all-pairs", is_flag=True, help="Show every pair of values that was attacked, not only the worst.")
+@click.option("--timing", "timed", is_flag=True,
+              help="Instead: how long reports take by value, of a mechanism or of all.")  # fmt: skip
 @seed_option
 @json_option
 @uses("plugins")
 def command(
     settings: Settings,
-    subject: str,
+    subject: str | None,
     draws: int,
     confidence: float,
     all_pairs: bool,
+    timed: bool,
     seed: int | None,
     as_json: bool,
 ) -> None:
@@ -41,6 +45,12 @@ def command(
     MECHANISM audits each example of that mechanism, SURVEY.toml that survey (above 1024 cells, on the first cells of
     every axis). Exits with 1 if the audit proves a greater loss than claimed.
     """
+    if timed:
+        names = catalogue.shipped() if subject is None else [subject]
+        _print_times([named for name in names for named in _subjects(name)], as_json)
+        return
+    if subject is None:
+        raise click.UsageError("Missing argument 'MECHANISM|SURVEY.toml'.")
     random = secure() if seed is None else seeded(seed)
     audits = []
     for name, mechanism in _subjects(subject):
@@ -53,6 +63,21 @@ def command(
     broken = [f"{name}: {_words(result)}" for name, result in audits if not result.holds]
     if broken:
         raise CheckFailed("; ".join(broken))
+
+
+def _print_times(subjects: list[tuple[str, Mechanism]], as_json: bool) -> None:
+    """The table of times: for every subject the two values whose times differ most."""
+    found = [(name, timing(mechanism)) for name, mechanism in subjects]
+    columns = ("mechanism", "values", "microseconds", "difference", "standard errors", "meaning")
+    rows = [
+        [name, f"{each.values[0]} and {each.values[1]}", each.microseconds, each.share, each.errors, each.words]
+        for name, each in found
+        if each is not None
+    ]
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        print_table("times", columns, rows, "processor time of a report, and the two values that differ most")
 
 
 def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
