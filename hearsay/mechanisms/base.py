@@ -19,6 +19,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import ImpossibleCounts, SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.postprocess import NEEDED_FOR_SMOOTH, SMOOTH
 from hearsay.mechanisms.exact.possible_counts import impossible
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
@@ -125,6 +126,10 @@ class Mechanism(ABC):
     def advice(self, postprocess: str = "none") -> list[str]:
         """Sentences for whoever designs the survey; `postprocess` is the method that the survey asks for."""
         return []
+
+    def lacks(self, method: str) -> str | None:
+        """Why a survey with this mechanism cannot ask for a post-processing method; None: it can."""
+        return NEEDED_FOR_SMOOTH if method == SMOOTH else None
 
     def facts(self) -> dict[str, list[str]]:
         """What `survey show` says of the mechanism itself, by name; lines under `warnings` are shown as warnings."""

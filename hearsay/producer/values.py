@@ -34,13 +34,24 @@ def read(path: str | Path, domain: Domain) -> Any:
     except OSError as error:
         raise ValuesError(f"{path}: {error.strerror or 'cannot be read'}") from None
     except UnicodeDecodeError:
-        raise ValuesError(f"{path} must be UTF-8 text") from None
+        raise ValuesError(_not_utf8(path)) from None
     if not blocks:
         raise ValuesError(f"{path} has a header but no values")
     try:
         return domain.join(blocks)
     except ValueOutsideDomain as error:  # between rows that are far apart
         raise ValuesError(f"{path}: {error}") from None
+
+
+def _not_utf8(path: str | Path) -> str:
+    """Where the first byte stands that is no UTF-8."""
+    for number, line in enumerate(Path(path).read_bytes().split(b"\n"), start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            column = line[: error.start].count(b",") + 1
+            return f"{path}: line {number}, column {column}: must be UTF-8 text"
+    return f"{path} must be UTF-8 text"
 
 
 class Rows:

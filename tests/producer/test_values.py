@@ -96,5 +96,5 @@ def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(ValuesError, match="No such file"):
         values.read(tmp_path / "none.csv", MINUTES)
     (tmp_path / "binary.csv").write_bytes(b"value\n\xff\xfe\n")
-    with pytest.raises(ValuesError, match="must be UTF-8 text"):
+    with pytest.raises(ValuesError, match="line 2, column 1: must be UTF-8 text"):
         values.read(tmp_path / "binary.csv", MINUTES)

@@ -137,7 +137,7 @@ def parse(table: dict[str, Any]) -> Survey:
     domain = mechanism.domain
     if file.answers.postprocess == ISOTONIC and not (isinstance(domain, Cells) and domain.is_line):
         raise SurveyError(f"answers.postprocess isotonic needs an ordinal domain, got {domain.kind!r}")
-    reason_against = unsuited(file.answers.postprocess, domain)
+    reason_against = unsuited(file.answers.postprocess, domain) or mechanism.lacks(file.answers.postprocess)
     if reason_against is not None:
         raise SurveyError(f"answers.postprocess {reason_against}")
     if file.rounds is not None and mechanism.rounds == 1:

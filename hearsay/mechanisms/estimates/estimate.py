@@ -19,7 +19,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.inversion import Inversion, Quantiles, sampled_cells
-from hearsay.mechanisms.estimates.postprocess import Processed, isotonic, unsuited
+from hearsay.mechanisms.estimates.postprocess import NEEDED_FOR_SMOOTH, SMOOTH, Processed, isotonic, unsuited
 
 Z95 = 1.96  # two-sided 95% point of the normal distribution
 Floats = NDArray[np.float64]
@@ -135,6 +135,8 @@ class Estimate(ABC):
 
     def lacks(self, method: str) -> str | None:
         """Why a post-processing method cannot be used here, beyond the kind of query; None: it can."""
+        if method == SMOOTH:
+            return f"postprocess {NEEDED_FOR_SMOOTH}"
         reason = unsuited(method, self.domain)
         return None if reason is None else f"postprocess {reason}"
 

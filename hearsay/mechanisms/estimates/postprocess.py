@@ -8,6 +8,7 @@ norm-sub  the same amount taken off every share, what falls below zero set to ze
           (Wang et al. 2020)
 simplex   the nearest point with shares >= 0 and sum one, in squared error
 isotonic  for cumulative shares: the nearest ones, in squared error, that never fall and stay in 0..1
+smooth    for cumulative shares of `hierarchical`: a smooth density through all levels, with a band of its own
 
 norm-sub's common amount is the projection's Lagrange multiplier: both names give the same point. They are kept apart
 because people ask for either.
@@ -25,8 +26,10 @@ Floats = NDArray[np.float64]
 
 METHODS = ("none", "clip", "norm-sub", "simplex")  # of the shares of cells
 ISOTONIC = "isotonic"
+SMOOTH = "smooth"
 SUM_TO_ONE = ("norm-sub", "simplex")  # methods that make them so
 NAMES = (*METHODS, ISOTONIC)
+NEEDED_FOR_SMOOTH = "smooth needs mechanism hierarchical, with consistency, on an ordinal domain of 32..65536 cells"
 _OWN_UP_TO = 1 << 16
 _MANY_FALLS = 50  # runs are pooled together while one in so many neighbours falls
 

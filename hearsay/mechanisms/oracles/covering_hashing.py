@@ -245,7 +245,7 @@ class CoveringOLH(OLH):
     def shares(self, state: State, own_counts: bool = True) -> Floats:
         if not self.counts_values:
             return super().shares(state, own_counts)
-        p, q = self._hit_chances()
+        p, q = self.hit_chances()
         shares: Floats = (state["named"][: self.domain.size] / max(self.reports(state), 1) - q) / (p - q)
         return shares
 
@@ -253,7 +253,8 @@ class CoveringOLH(OLH):
         """Values that are counted have no characters with counts of their own."""
         return not self.counts_values and super().has_own_counts(reports)
 
-    def _hit_chances(self) -> tuple[float, float]:
+    def hit_chances(self) -> tuple[float, float]:
+        """That a report names its own value, and that it names a given other one."""
         K, g, w = self.characters, self.buckets, self.named
         p = float(probability(self.keep))
         same = (K / g - 1) / (K - 1)
@@ -271,7 +272,7 @@ class CoveringOLH(OLH):
     @property
     def step(self) -> float:
         """How far apart the scores of a cell that is named and of one that is not lie."""
-        p, q = self._hit_chances()
+        p, q = self.hit_chances()
         return super().step if self.named == 1 else 1 / (p - q)
 
     def channel(self) -> NDArray[np.float64]:

@@ -16,7 +16,8 @@ class Answer:
     quantile has `band`, its asymmetric 95% band in the domain's units, `rank_stderr`, the standard error of the share
     at the value, and where there is a theorem its `rank_bound` on the error in rank. With `postprocess` the value went
     through that method and `raw` is the unbiased one, to which standard error and intervals belong. `simultaneous` are
-    the ends of the interval that holds at 95% for all cells at once, where it was asked for.
+    the ends of the interval that holds at 95% for all cells at once, where it was asked for. Answers after
+    `smooth` have a band of their own as interval. `note` says why an answer is another one than was asked for.
     """
 
     query: str
@@ -31,6 +32,7 @@ class Answer:
     raw: float | None = None
     interval: tuple[float | None, float | None] | None = None
     simultaneous: tuple[float | None, float | None] | None = None
+    note: str | None = None
 
     @property
     def unbiased(self) -> float | None:
@@ -72,6 +74,8 @@ class Answer:
             table |= {"band": list(self.band), "rank_stderr": self.rank_stderr}
         if self.rank_bound is not None:
             table["rank_bound"] = self.rank_bound
+        if self.note is not None:
+            table["note"] = self.note
         return table
 
 

@@ -2,7 +2,7 @@
 
 Post-processing: `clip` cuts every share; `norm-sub` and `simplex` are about single cells. Not about sums: the bias of
 the cells adds up, where ranges were measured much better (haar, 1024 cells, 100,000 reports, epsilon 1.1: the sums'
-error is 6.6 times the raw cdf's).
+error is 6.1 times the raw cdf's, the mean of 40 runs).
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Ranges
-from hearsay.mechanisms.estimates.postprocess import ISOTONIC
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC, SMOOTH
 from hearsay.mechanisms.queries.answer import Answer, known
 from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
@@ -27,7 +27,7 @@ class Quantile(Query):
 
     NAME, GRAMMAR = "quantile", "quantile Q..."
     HELP = "the values below which shares Q of the reports lie, in the domain's units"
-    NEEDS, WORDS, METHODS = Ranges, (1, None), frozenset({ISOTONIC})
+    NEEDS, WORDS, METHODS = Ranges, (1, None), frozenset({ISOTONIC, SMOOTH})
     PREDICTED, RANKED, VARIES = "range", True, True
     OWN_UNIT = "whose values are in the domain's units"
     EXAMPLES = (Example(LINE, ON_A_LINE, "quantile 0.5 0.9", [1.0, 3.0]),)
@@ -53,9 +53,28 @@ class Quantile(Query):
         ]
         if view.method == "none":
             return answers
+        view = view.after_guard(estimate)
+        if view.method == SMOOTH:
+            smooth = zip(self.ranks, *estimate.smooth.quantiles(numbers), answers, strict=True)
+            return [
+                replace(
+                    _answer(axis, text, int(cell), (int(first), int(last)), float(error)),
+                    postprocess=SMOOTH,
+                    raw=raw.value,
+                    stderr=raw.stderr,
+                )
+                for text, cell, first, last, error, raw in smooth
+            ]
         cells = np.searchsorted(estimate.rising, numbers).clip(max=axis.size - 1)
         return [
-            replace(raw, value=_value(axis, cell), item=axis.item(cell), postprocess=view.method, raw=raw.value)
+            replace(
+                raw,
+                value=_value(axis, cell),
+                item=axis.item(cell),
+                postprocess=view.method,
+                raw=raw.value,
+                note=view.note,
+            )
             for raw, cell in zip(answers, cells.tolist(), strict=True)
         ]
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.cells import Cells, Ends
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
-from hearsay.mechanisms.estimates.postprocess import ISOTONIC, process
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC, SMOOTH, process
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import cut_points, whole_number
 from hearsay.mechanisms.queries.view import View
 
-_METHODS = frozenset({"clip", ISOTONIC})
+_METHODS = frozenset({"clip", ISOTONIC, SMOOTH})
 
 
 def unordered(name: str, domain: Domain) -> str | None:
@@ -73,6 +73,10 @@ class Range(Query):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         low, high = arrays(self.ends)
         raw = estimate.ranges(low, high)
+        view = view.after_guard(estimate)
+        if view.method == SMOOTH:
+            smooth = estimate.smooth.ranges(low[:, 0], high[:, 0] + 1)
+            return view.show_smooth(raw, smooth, [estimate.domain.covered(self.ends)])
         return view.show(raw, [estimate.domain.covered(self.ends)], self._processed(estimate, view, raw))
 
     def _processed(self, estimate: Any, view: View, raw: Measured) -> Floats | None:
@@ -130,6 +134,10 @@ class Cdf(Query):
         # The item is the inclusive upper end: the integer or label itself, or the upper end of the bin.
         items = (axis.units(i + 1) if axis.continuous else axis.item(i) for i in last.tolist())
         raw = estimate.cdf() if self.points is None else estimate.prefixes(last)
+        view = view.after_guard(estimate)
+        if view.method == SMOOTH:
+            smooth = estimate.smooth.ranges(np.zeros_like(last), last + 1)
+            return view.show_smooth(raw, smooth, ((item, None) for item in items))
         rising = estimate.rising[last] if view.method == ISOTONIC else _cut(raw, view.method)
         return view.show(raw, ((item, None) for item in items), rising)
 

@@ -1,7 +1,7 @@
 """What a survey of ranges over many cells should consider."""
 
 from hearsay.mechanisms.domains.cells import Cells
-from hearsay.mechanisms.estimates.postprocess import ISOTONIC
+from hearsay.mechanisms.estimates.postprocess import ISOTONIC, SMOOTH
 
 _MANY_CELLS = 64
 _ISOTONIC = (
@@ -13,4 +13,6 @@ _ISOTONIC = (
 
 def isotonic_advice(domain: Cells, postprocess: str) -> list[str]:
     """That cumulative shares may be made to rise, where there are many cells and the survey does not ask for it."""
-    return [_ISOTONIC] if domain.is_line and domain.size >= _MANY_CELLS and postprocess != ISOTONIC else []
+    return (
+        [_ISOTONIC] if domain.is_line and domain.size >= _MANY_CELLS and postprocess not in (ISOTONIC, SMOOTH) else []
+    )

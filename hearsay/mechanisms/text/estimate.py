@@ -23,8 +23,7 @@ class TextEstimate(Estimate, Texts):
     domain: Text
     reports: int
     whole: WholeTexts
-    codes: Octets  # of the list
-    squares: float  # the sum of squared shares, as far as the list shows it
+    codes: Octets  # of the list, the most likely ones first
 
     HEADLINE: ClassVar[tuple[str, ...]] = ("told", "outside")
 
@@ -34,9 +33,7 @@ class TextEstimate(Estimate, Texts):
 
     @classmethod
     def of(cls, domain: Text, whole: WholeTexts, codes: Octets) -> "TextEstimate":
-        seen = whole.measured(np.concatenate([codes, domain.code.outside[None]]), 0.0)
-        squares = float(np.maximum(seen.value**2 - seen.stderr**2, 0.0).sum()) if whole.asked else 0.0
-        return cls(domain, whole.reports, whole, codes, min(squares, 1.0))
+        return cls(domain, whole.reports, whole, codes)
 
     @property
     def cost(self) -> int:
@@ -48,13 +45,24 @@ class TextEstimate(Estimate, Texts):
         return {"estimate": listed.value, "stderr": listed.stderr, "codes": self.codes.astype(np.int64), "told": told}
 
     def shares(self, codes: Octets) -> Measured:
-        return self.whole.measured(codes, self.squares)
+        return self.whole.measured(codes, self._collisions(codes))
+
+    def _collisions(self, codes: Octets) -> Floats:
+        """The variance of what other texts add to each bucket: of listed ones it is known where they are."""
+        listed = np.concatenate([self.codes, self.domain.code.outside[None]])
+        same = self.whole.hash(codes)[:, None] == self.whole.hash(listed)
+        same &= (codes[:, None, :] != listed).any(axis=2)
+        known: Floats = same @ np.clip(self.whole.values(listed), 0.0, 1.0) ** 2
+        return known + self.whole.unlisted_variance
 
     @cached_property
     def _told(self) -> NDArray[np.intp]:
-        """Which of the list are told, by falling share."""
-        z = critical_value(len(self.codes))
-        chosen = np.flatnonzero(self.whole.above_zero(self.codes, self.squares, z))
+        """Which of the list are told, by falling share; of those in one bucket only the most likely one may be."""
+        _, first = np.unique(self.whole.hash(self.codes), return_index=True)
+        alone = self.codes[first]
+        collisions = np.full(len(alone), self.whole.unlisted_variance)
+        above = self.whole.above_zero(alone, collisions, critical_value(len(self.codes)))
+        chosen = first[above]
         return chosen[np.argsort(-self.whole.values(self.codes[chosen]), kind="stable")]
 
     @property

@@ -13,7 +13,7 @@ Variance  n Var = (G+1)(V + f(1-f)) - f(1-f) + n S/K0, V that of the oracle, f(1
 Prefixes as in PEM (Wang, Li and Jha 2021) and TreeHist (Bassily et al. 2017), in one shot, with intervals.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.estimates.estimate import Z95
+from hearsay.mechanisms.estimates.estimate import Z95, Floats
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Variant, by_parts, smallest_unsigned
@@ -172,12 +172,17 @@ class Prefixes(Mechanism):
         return sum(int(state[f"{question}/n"][0]) for question in range(self.questions))
 
     def estimate(self, state: State) -> TextEstimate:
-        whole = WholeTexts.of(self.oracles[0], self.part(state, 0), self.hashes[0], self.reports(state))
-        levels = (
-            Level(self.hashes[level], self.oracles[1].shares(part), self.oracles[1].reports(part))
-            for level in range(1, self.questions)
-            if (part := self.part(state, level))
+        parts = [self.part(state, question) for question in range(self.questions)]
+        answers = zip(map(self.oracle, range(self.questions)), parts, strict=True)
+        return self.estimate_from((oracle.shares(part), oracle.reports(part)) for oracle, part in answers)
+
+    def estimate_from(self, answers: Iterable[tuple[Floats, int]]) -> TextEstimate:
+        """From the estimated share of every bucket and the number of reports, question by question from 0 on."""
+        (buckets, asked), *others = answers
+        whole = WholeTexts.of(
+            self.oracles[0], buckets, asked, self.hashes[0], asked + sum(count for _, count in others)
         )
+        levels = [Level(hashed, *answer) for hashed, answer in zip(self.hashes[1:], others, strict=True)]
         codes = frequent_codes(self.domain.code, levels, self.oracles[1], int(self.options["texts"]))
         return TextEstimate.of(self.domain, whole, codes)
 

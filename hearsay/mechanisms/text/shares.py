@@ -6,12 +6,13 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.intervals import Spread, between, score
 from hearsay.mechanisms.text.bucket_oracle import BucketOracle
 from hearsay.mechanisms.text.code import Octets
 from hearsay.mechanisms.text.hashing import LevelHash
+
+_LISTED_FROM = 5.5  # standard errors
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class WholeTexts:
     skew: float  # of a rare text's share
 
     @classmethod
-    def of(cls, oracle: BucketOracle, state: State, hashed: LevelHash, reports: int) -> "WholeTexts":
-        asked, K = oracle.reports(state), oracle.domain.size
+    def of(cls, oracle: BucketOracle, buckets: Floats, asked: int, hashed: LevelHash, reports: int) -> "WholeTexts":
+        """From the estimated share of every bucket, by `asked` reports."""
+        K = oracle.domain.size
         most = K / (K - 1)
         part = reports / asked if asked else inf  # about G + 1
         constant, after = oracle.moments.variance(np.array([0.0, 1.0])).tolist()
@@ -40,7 +42,7 @@ class WholeTexts:
         score_step = most * oracle.step
         return cls(
             hashed,
-            oracle.shares(state),
+            buckets,
             asked,
             reports,
             spread,
@@ -53,31 +55,42 @@ class WholeTexts:
         K = self.hash.buckets
         return (self.buckets[self.hash(codes)] - 1 / K) * (K / (K - 1))
 
-    def measured(self, codes: Octets, squares: float) -> Measured:
-        """Shares with intervals; `squares` is the sum of all texts' squared shares, as far as it is known."""
+    def measured(self, codes: Octets, collisions: Floats) -> Measured:
+        """Shares with intervals; `collisions` is the variance of what other texts may add to each bucket."""
         value = self.values(codes)
         if not self.asked:
             return Measured(np.zeros(len(value)), np.full(len(value), inf), np.zeros(len(value)), np.ones(len(value)))
-        spread = self._with_collisions(value, squares)
+        spread = self._with(collisions)
         stderr = np.sqrt(spread(np.clip(value, 0.0, 1.0)) / self.reports)
         return between(value, stderr, *score(value, [spread], self.reports, self.step))
 
-    def above_zero(self, codes: Octets, squares: float, z: float) -> NDArray[np.bool_]:
+    def above_zero(self, codes: Octets, collisions: Floats, z: float) -> NDArray[np.bool_]:
         """Which texts' score intervals of z standard errors lie above 0.
 
-        Where a bucket of nobody is named by few reports, its share is skewed: the limit is that of Cornish and Fisher.
+        Where a bucket of nobody is named by few reports, its share is skewed: the limit is that of Cornish and Fisher
+        (1938).
         """
         value = self.values(codes)
         if not self.asked:
             return np.zeros(len(value), dtype=bool)
         limit = z + (z**2 - 1) * self.skew / 6
-        spread = self._with_collisions(value, squares)
-        return np.asarray(value - self.step / (2 * self.reports) > limit * np.sqrt(spread(0.0) / self.reports))
+        nobody = np.sqrt(self._with(collisions)(0.0) / self.reports)
+        return np.asarray(value - self.step / (2 * self.reports) > limit * nobody)
 
-    def _with_collisions(self, value: Floats, squares: float) -> Spread:
-        others = np.maximum(squares - np.clip(value, 0.0, 1.0) ** 2, 0.0)
+    @property
+    def unlisted_variance(self) -> float:
+        """At most, of what texts that are not listed add to a bucket: the sum of their squared shares over K.
+
+        Texts of more than 5.5 standard errors are listed nearly always, and all shares sum to one.
+        """
+        if not self.asked:
+            return 1.0
+        largest = _LISTED_FROM * sqrt(float(self.spread(0.0)) / self.reports)
+        return min(largest, 1.0) / (self.hash.buckets - 1)
+
+    def _with(self, collisions: Floats) -> Spread:
         constant, linear, square = self.spread
-        return Spread(constant + others * (self.reports / (self.hash.buckets - 1)), linear, square)
+        return Spread(constant + self.reports * collisions, linear, square)
 
 
 def _skewness(variance: float, step: float, reports: int) -> float:

@@ -54,7 +54,8 @@ class Act:
 
     def ask(self, estimate: Estimate) -> list[Answer]:
         """An estimate's answers to the questions."""
-        return [each for question in self.questions for each in answer(parse_text(question), estimate)]
+        asked = [parse_text(question) for question in self.questions]
+        return [each for question in asked for each in answer(question, estimate, default=self.survey.postprocess)]
 
     def start(self, connect: Callable[[], Registry], stop: threading.Event) -> threading.Thread:
         """Let the devices report, in a thread with a connection of its own."""
@@ -108,6 +109,7 @@ def acts() -> list[Act]:
             ),
         ),
         _act("app-use", "power-law", 200_000, ("mean camera", "point camera", "mean games", "point games")),
+        _act("page-load", "normal", 300_000, ("range 2 4", "prefix 5", "quantile 0.5 0.9")),
         _act("new-words", "zipf", 400_000, ("point baba", "point babu", "point bado", "point zuzu")),
         _act("commute-minutes", "normal", 200_000, ("std", "mean")),
         _habits(400_000),

@@ -49,6 +49,8 @@ def print_answers(title: str, answers: list[Answer]) -> None:
     table = [_columns(each) for each in answers]
     names = list(dict.fromkeys(name for columns in table for name in columns))
     print_table(title, names, [[columns.get(name) for name in names] for columns in table])
+    for note in dict.fromkeys(each.note for each in answers if each.note is not None):
+        console().print(Text(f"note: {note}"))
 
 
 def _columns(each: Answer) -> dict[str, Any]:

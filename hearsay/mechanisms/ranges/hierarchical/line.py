@@ -20,6 +20,7 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.postprocess import SMOOTH
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges, standard_error
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.oracles.oracle import oracle_over
@@ -29,6 +30,14 @@ from hearsay.mechanisms.ranges.hierarchical.even_tree import EvenTreeVariance
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
 from hearsay.mechanisms.ranges.hierarchical.level_plan import DEFAULT_ORACLE, equal, optimise, tree_options
 from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan, PlannedLevel
+from hearsay.mechanisms.ranges.hierarchical.smooth import (
+    LEAST_CELLS,
+    MOST_CELLS,
+    RawLevel,
+    SmoothFit,
+    looks,
+    misfit_limit,
+)
 from hearsay.mechanisms.ranges.hierarchical.tree import Tree
 from hearsay.mechanisms.ranges.hierarchical.tree_parts import PartsEstimate
 from hearsay.mechanisms.ranges.hierarchical.tree_variance import TreeVariance
@@ -46,6 +55,31 @@ class TreeEstimate(RangeEstimate):
     """Consistent shares with the exact variance of every range."""
 
     uncertainty: TreeVariance
+    levels: tuple[RawLevel, ...] = ()  # what `smooth` is fitted to; none where the domain has too few or too many cells
+
+    def lacks(self, method: str) -> str | None:
+        return None if method == SMOOTH and self.levels else super().lacks(method)
+
+    @cached_property
+    def smooth(self) -> SmoothFit:
+        """A smooth density through all levels."""
+        with in_one_thread():
+            return SmoothFit.of(self.domain.size, self.levels)
+
+    @cached_property
+    def not_smooth(self) -> str | None:
+        """Why smooth answers would mislead: what the data say that no smooth density does; None: nothing."""
+        first, end = looks(self.domain.size)
+        raw = self.ranges(first[:, None], end[:, None] - 1)
+        smooth = self.smooth.ranges(first, end).value
+        misfit = float(np.abs((raw.value - smooth) / raw.stderr).max())
+        limit = misfit_limit(self.domain.size)
+        if misfit <= limit:
+            return None
+        return (
+            f"the data are not smooth: a stretch lies {misfit:.1f} standard errors off the smooth fit, and chance "
+            f"explains {limit:.1f}; this is the isotonic answer"
+        )
 
     def answer(self, x: Ends, y: Ends) -> tuple[Floats, Floats]:
         cumulative = self.uncertainty.cumulative
@@ -177,7 +211,18 @@ class Hierarchical(LevelMechanism):
         top = CrownVariance(inference.crown, noise[:in_crown], units, spectra, of_units)
         uncertainty = TreeVariance(inference, top, noise[in_crown:], sum(counts), cumulative, pairs)
         stderr = standard_error(uncertainty.cells(), sum(counts))
-        return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty)
+        return TreeEstimate(self.domain, sum(counts), leaves, stderr, uncertainty, self._raw_levels(raw, variances))
+
+    def _raw_levels(self, raw: list[Floats], variances: list[float]) -> tuple[RawLevel, ...]:
+        if self.lacks(SMOOTH) is not None:
+            return ()
+        cells = np.arange(self.domain.size)
+        levels = enumerate(zip(raw, variances, strict=True), start=1)
+        return tuple(RawLevel(self.node(level, cells), shares, variance) for level, (shares, variance) in levels)
+
+    def lacks(self, method: str) -> str | None:
+        fits = LEAST_CELLS <= self.domain.size <= MOST_CELLS and self.options["consistency"]
+        return None if method == SMOOTH and fits else super().lacks(method)
 
     def _noise(self, counts: list[int]) -> tuple[LevelNoise, ...]:
         pairs = zip(self.levels.oracles, counts, self._own_counts, strict=True)

@@ -12,10 +12,12 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 from hearsay.ops.experiments.ranges.figures import LENGTH_SIZES, by_epsilon, by_length
 from hearsay.ops.experiments.ranges.grids import grids
 from hearsay.ops.experiments.ranges.optimised import optimised
+from hearsay.ops.experiments.ranges.projection import projection
 from hearsay.ops.experiments.ranges.quantiles import deciles
+from hearsay.ops.experiments.ranges.smooth import smooth
 from hearsay.ops.experiments.ranges.tables import tables
 
-PARTS = ("tables", "levels", "figures", "quantiles", "grids")
+PARTS = ("tables", "levels", "figures", "quantiles", "grids", "smooth", "projection")
 
 
 @click.command()
@@ -45,6 +47,10 @@ def _results(part: str, runs: int, quick: bool, seed: int) -> Iterator[Result]:
         for size in LENGTH_SIZES:
             yield by_length(size, runs, generator)
         yield by_epsilon(1 << 16)
+    elif part == "smooth":
+        yield smooth(runs if quick else max(runs, 20), generator)
+    elif part == "projection":
+        yield projection(runs if quick else max(runs, 40), generator)
     elif part == "grids":
         yield grids(runs if quick else 4 * runs, generator)
     else:

@@ -1,0 +1,116 @@
+"""`--postprocess smooth` against `isotonic`: the error of ranges, the width of bands, and when the guard speaks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hearsay.mechanisms import build
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.ranges import sampled_ranges
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.experiments.output import Result
+
+CELLS, DEVICES, EPSILON = 1024, 100_000, 1.0
+_PLACE = (np.arange(CELLS) + 0.5) / CELLS
+_YEAR = 20  # cells
+MOST_ERROR = {"normal": 0.80, "lognormal": 0.90, "ages": 0.80}  # as a part of isotonic's
+MOST_WIDTH, HOLD, SILENT, SPEAKS = 0.65, (0.92, 0.98), 0.92, 0.95
+
+
+def _shares(weights: Floats) -> Floats:
+    shares: Floats = weights / weights.sum()
+    return shares
+
+
+def _normal() -> Floats:
+    return _shares(np.exp(-0.5 * ((_PLACE - 0.5) / 0.2) ** 2))
+
+
+def _lognormal() -> Floats:
+    return _shares(np.exp(-0.5 * ((np.log(10 * _PLACE) - 0.5) / 0.6) ** 2) / _PLACE)
+
+
+def _ages() -> Floats:
+    """Of adults from 18 on, in twentieths of a year."""
+    years = np.arange(CELLS) / _YEAR + 0.5
+    return _shares(years**1.5 * np.exp(-years / 9))
+
+
+def _two_bumps() -> Floats:
+    near, far = (np.exp(-0.5 * ((_PLACE - at) / width) ** 2) / width for at, width in ((0.3, 0.04), (0.7, 0.08)))
+    return _shares(0.6 * near + 0.4 * far)
+
+
+def _whole_years() -> Floats:
+    """The same ages, told in whole years."""
+    starts = np.arange(0, CELLS, _YEAR)
+    shares = np.zeros(CELLS)
+    shares[starts] = np.add.reduceat(_ages(), starts)
+    return shares
+
+
+def _spikes() -> Floats:
+    shares = 0.7 * _normal()
+    shares[[100, 250, 400, 600, 800]] += 0.06
+    return shares
+
+
+def _heaps() -> Floats:
+    """Numbers of which two in five are rounded to the next fifty."""
+    starts = np.arange(0, CELLS, 50)
+    rounded = np.zeros(CELLS)
+    rounded[starts] = np.add.reduceat(_lognormal(), starts)
+    return 0.6 * _lognormal() + 0.4 * rounded
+
+
+SMOOTH_DATA: dict[str, Callable[[], Floats]] = {
+    "normal": _normal, "lognormal": _lognormal, "ages": _ages, "two bumps": _two_bumps,
+}  # fmt: skip
+ROUGH_DATA: dict[str, Callable[[], Floats]] = {"whole years": _whole_years, "spikes": _spikes, "heaps": _heaps}
+
+
+def smooth(runs: int, generator: np.random.Generator) -> Result:
+    """Ranges by smooth fits, on data that are smooth and on data that are not."""
+    result = Result(
+        "smooth",
+        f"postprocess smooth, {CELLS:,} cells, {DEVICES:,} reports, epsilon {EPSILON:g}",
+        ["data", "error against isotonic", "band against raw", "hold", "guard speaks"],
+        [],
+        f"{runs} runs; error and band: root mean square and mean width over ranges, as if the guard were not there",
+    )
+    mechanism: Any = build(
+        {"mechanism": "hierarchical", "epsilon": EPSILON, "domain": {"kind": "ordinal", "size": CELLS}}
+    )
+    first, end = sampled_ranges(CELLS)
+    for name, shares in {**SMOOTH_DATA, **ROUGH_DATA}.items():
+        squares, widths, held, spoke = [], [], [], 0
+        for _ in range(runs):
+            people = generator.choice(CELLS, DEVICES, p=shares())
+            state = mechanism.fold(mechanism.empty(), mechanism.perturb(people, seeded(int(generator.integers(2**62)))))
+            estimate = mechanism.estimate(state)
+            before = np.concatenate([[0.0], np.cumsum(np.bincount(people, minlength=CELLS)) / DEVICES])
+            truth, rising = before[end] - before[first], np.concatenate([[0.0], estimate.rising])
+            fit, raw = estimate.smooth.ranges(first, end), estimate.ranges(first[:, None], end[:, None] - 1)
+            (low, high), (raw_low, raw_high) = fit.ends(), raw.ends()
+            by_isotonic = rising[end] - rising[first]
+            squares.append([((fit.value - truth) ** 2).mean(), ((by_isotonic - truth) ** 2).mean()])
+            widths.append((high - low).mean() / (raw_high - raw_low).mean())
+            held.append(((low <= truth) & (truth <= high)).mean())
+            spoke += estimate.not_smooth is not None
+        mine, isotonic = np.sqrt(np.mean(squares, axis=0))
+        error, width, hold = float(mine / isotonic), float(np.mean(widths)), float(np.mean(held))
+        result.rows.append([name, f"{error:.2f}", f"{width:.2f}", f"{hold:.1%}", f"{spoke / runs:.0%}"])
+        _judge(result, name, (error, width, hold), spoke / runs)
+    return result
+
+
+def _judge(result: Result, name: str, measured: tuple[float, float, float], spoke: float) -> None:
+    if name in ROUGH_DATA:
+        result.expect(spoke >= SPEAKS, f"{name}: the guard speaks in {spoke:.0%} of the runs only")
+        return
+    error, width, hold = measured
+    result.expect(error <= MOST_ERROR.get(name, 1.0), f"{name}: the error is {error:.2f} of isotonic's")
+    result.expect(width <= MOST_WIDTH, f"{name}: the band is {width:.2f} as wide as the raw interval")
+    result.expect(HOLD[0] <= hold <= HOLD[1] or name not in MOST_ERROR, f"{name}: the band holds {hold:.1%}")
+    result.expect(spoke <= 1 - SILENT or name not in MOST_ERROR, f"{name}: the guard speaks in {spoke:.0%} of the runs")

@@ -1,0 +1,92 @@
+"""Surveys of texts, drawn: who holds what, and what the questions would say without playing every device.
+
+Given the devices that are asked, the reports that name a bucket are two binomials: of those whose text is there, and of
+the others. Different buckets of one question are nearly independent. Where many reports name a bucket its count is
+drawn from the normal distribution with the same mean and variance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.mechanisms import build
+from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.text.code import Octets
+from hearsay.mechanisms.text.estimate import TextEstimate
+from hearsay.mechanisms.text.prefixes import Prefixes
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MANY = 400  # reports that name a bucket: normal from there on
+
+
+@dataclass(frozen=True)
+class People:
+    """Texts as codes, and how many devices hold each."""
+
+    codes: Octets
+    counts: NDArray[np.int64]
+
+    @property
+    def shares(self) -> Floats:
+        shares: Floats = self.counts / self.counts.sum()
+        return shares
+
+
+def survey(epsilon: float, length: int, alphabet: Any = "bytes", **options: Any) -> Prefixes:
+    """The mechanism of a survey of texts."""
+    domain = {"kind": "text", "length": length, "alphabet": alphabet}
+    table = {"mechanism": "prefixes", "epsilon": epsilon, "domain": domain, "options": options}
+    mechanism: Prefixes = build(table)  # type: ignore[assignment]
+    return mechanism
+
+
+def planted(
+    mechanism: Prefixes, share: float, others: int, devices: int, texts: int, generator: np.random.Generator
+) -> People:
+    """`texts` random texts with a share each, first, and the rest of the devices on many others."""
+    words = random_words(texts + others, mechanism.domain.length, generator)
+    heavy = round(share * devices)
+    rest = generator.multinomial(devices - texts * heavy, np.full(len(words) - texts, 1 / (len(words) - texts)))
+    return People(mechanism.domain.code.encode(words), np.concatenate([np.full(texts, heavy), rest]))
+
+
+def random_words(count: int, longest: int, generator: np.random.Generator) -> list[str]:
+    """Different words of random letters, four at least and at most as long as is allowed."""
+    lengths = generator.integers(4, longest + 1, 2 * count)
+    letters = generator.integers(0, len(LETTERS), (2 * count, longest))
+    words = (
+        "".join(LETTERS[letter] for letter in row[:end]) for row, end in zip(letters.tolist(), lengths, strict=True)
+    )
+    return list(dict.fromkeys(words))[:count]
+
+
+def played(mechanism: Prefixes, people: People, seed: int) -> TextEstimate:
+    """By real reports."""
+    values = np.repeat(people.codes, people.counts, axis=0)
+    return mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(seed))))
+
+
+def drawn(mechanism: Prefixes, people: People, generator: np.random.Generator) -> TextEstimate:
+    """By drawn counts."""
+    return mechanism.estimate_from(_answers(mechanism, people, generator))
+
+
+def _answers(mechanism: Prefixes, people: People, generator: np.random.Generator) -> Iterator[tuple[Floats, int]]:
+    questions = mechanism.questions
+    asked = generator.multinomial(people.counts, np.full(questions, 1 / questions))
+    for question in range(questions):
+        oracle, hashed = mechanism.oracle(question), mechanism.hashes[question]
+        holders = np.bincount(hashed(people.codes), weights=asked[:, question], minlength=oracle.domain.size)
+        n = int(holders.sum())
+        p, q = oracle.hit_chances()
+        if n * q >= _MANY:
+            spread = holders * p * (1 - p) + (n - holders) * q * (1 - q)
+            hits = holders * p + (n - holders) * q + np.sqrt(spread) * generator.standard_normal(holders.size)
+        else:
+            own = holders.astype(np.int64)
+            hits = (generator.binomial(own, p) + generator.binomial(n - own, q)).astype(np.float64)
+        yield (hits / max(n, 1) - q) / (p - q), n
