@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -50,8 +51,13 @@ def test_examples_in_docstrings(name: str, names: dict[str, object]) -> None:
     assert failed == 0
 
 
-def test_examples_on_the_page(names: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pandas", ["with pandas", "without pandas"])
+def test_examples_on_the_page(
+    pandas: str, names: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
+    if pandas == "without pandas":
+        monkeypatch.setitem(sys.modules, "pandas", None)
     text = PAGE.read_text(encoding="utf-8")
     (survey,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     Path("session-minutes.toml").write_text(survey, encoding="utf-8")

@@ -11,11 +11,11 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
+from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots.files import Snapshot
 from hearsay.mechanisms.exact.randomness import secure
-from hearsay.mechanisms.queries.answer import Answer
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,13 @@ class OpenSurvey:
         """What a window (its name, `all`, or `last:N`) holds at this moment, as `load_snapshot` would give it."""
         return Snapshot.of(self._readings.live(self.registered, window).content())
 
-    def ask(self, question: str, window: str = ALL, **how: Any) -> list[Answer]:
+    def ask(self, question: str, window: str = ALL, **how: Any) -> Answers:
         """The answers at this moment; `how` as in `Snapshot.ask`. Only what is new since the last one is fetched."""
         current = self._readings.live(self.registered, window)
-        return ask(current.survey, current.sum.reports, current.estimate, question, **how)
+        return Answers(ask(current.survey, current.sum.reports, current.estimate, question, **how))
+
+    def __repr__(self) -> str:
+        return f"Open {self.survey!r}"
 
     def close(self) -> None:
         """Let the connection go."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from math import ceil, prod
 from pathlib import Path
 from typing import Any, overload
@@ -10,11 +11,13 @@ from typing import Any, overload
 import numpy as np
 
 from hearsay.collector.describe.risk import risk_words
+from hearsay.collector.showing import Rows
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.sizes import single_bytes
 from hearsay.mechanisms import Mechanism, catalogue, secure
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.given import values_of
 from hearsay.mechanisms.errors import SpecificationError, one_of
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.planning.asked import Asked
@@ -72,6 +75,17 @@ class Plan(Sequence[PlanRow]):
     def __iter__(self) -> Iterator[PlanRow]:
         return iter(self.rows)
 
+    def __repr__(self) -> str:
+        rows = "\n".join(repr(Rows(self.rows[:5])).splitlines())
+        return f"Plan for {self.query}\n{rows}" + (f"\n... {len(self) - 5} more" if len(self) > 5 else "")
+
+    def _repr_html_(self) -> str:
+        return Rows(self.rows)._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in self.words)
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return Rows(self.rows).to_pandas()
+
     @property
     def recommended(self) -> PlanRow | None:
         """The row to take; None where no mechanism reaches what was asked for."""
@@ -104,7 +118,9 @@ def plan(
     >>> found.recommended.mechanism, found.recommended.epsilon < 3
     ('olh', True)
     """
-    asked = asked_of(source, query, shape, values, mechanisms)
+    asked = asked_of(source, query, shape, None, mechanisms)
+    if values is not None:
+        asked = asked_of(source, query, shape, values_of(asked.domain, values), mechanisms)
     return described(asked, Target(users, epsilon, within))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hearsay.collector.errors import SurveyError
+from hearsay.collector.showing import ten_lines
 from hearsay.collector.survey.windows import Every, Rounds, Whole, Windows, seconds
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
@@ -56,6 +57,18 @@ class Survey:
         if not isinstance(source, Survey):
             raise SurveyError(f"survey must be a table, the path of a file or a Survey, got {type(source).__name__}")
         return source
+
+    def __repr__(self) -> str:
+        domain = self.mechanism.domain
+        return ten_lines(
+            f"Survey {self.name}",
+            [
+                ("domain", f"{domain.kind}, {domain.size:,} {'value' if domain.size == 1 else 'values'}"),
+                ("mechanism", f"{self.mechanism.ID}, epsilon {self.epsilon:g}"),
+                ("promise", self.mechanism.guarantee.words()),
+                ("tag", self.tag8),
+            ],
+        )
 
     @property
     def epsilon(self) -> float:

@@ -27,14 +27,15 @@ from numpy.typing import NDArray
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.survey.file import printable
 from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.checks import check_arrays, history, refusing_impossible_counts
 from hearsay.estimator.snapshots.content import FORMAT, Content
+from hearsay.estimator.snapshots.summary import summary
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import ImpossibleCounts, MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.queries.answer import Answer
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
 GENERATIONS = ".generations"
@@ -74,11 +75,14 @@ class Snapshot:
 
     def ask(
         self, question: str, *, count: bool = False, postprocess: str | None = None, simultaneous: bool = False
-    ) -> list[Answer]:
+    ) -> Answers:
         """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
         how = {"count": count, "simultaneous": simultaneous}
         with refusing_impossible_counts():
-            return ask(self.survey, self.reports, self.estimate, question, postprocess=postprocess, **how)
+            return Answers(ask(self.survey, self.reports, self.estimate, question, postprocess=postprocess, **how))
+
+    def __repr__(self) -> str:
+        return summary(self.survey, self.metadata)
 
 
 def write(directory: str | Path, content: Content) -> Path:

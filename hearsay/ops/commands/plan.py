@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from hearsay.collector.describe.plan_file import DEFAULT_NAME, survey_text
-from hearsay.collector.describe.planned import Plan, PlanRow, domain_from, plan
+from hearsay.collector.describe.planned import Plan, PlanRow, asked_of, described, domain_from
 from hearsay.collector.describe.risk import lifetime_words
 from hearsay.collector.describe.several import plan_several
 from hearsay.collector.survey.survey import Survey, load
 from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.planning.plan import Target
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.terminal.options import NumberRange, json_option, uses
@@ -109,9 +110,8 @@ def command(
     keys = {name: value for name, value in flags.items() if value is not None} | dict(map(_pair, more))
     source = _source(survey_files, kind, size, keys)
     people = None if values_file is None else values.read(values_file, _domain(source))
-    made = plan(
-        source, query, users=users, epsilon=epsilon, within=within, shape=shape, values=people, mechanisms=mechanisms
-    )
+    asked = asked_of(source, query, shape, people, mechanisms)
+    made = described(asked, Target(users, epsilon, within))
     best = made.recommended
     if target_file is not None and best is not None:
         target_file.write_text(survey_text(_domain(source), best, made.query, _name(target_file)), encoding="utf-8")

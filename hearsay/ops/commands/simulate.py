@@ -1,60 +1,172 @@
 """`hearsay simulate`: the whole path in one process."""
 
+import secrets
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
 from hearsay.collector.survey.survey import Survey, load
 from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots.content import Content
 from hearsay.mechanisms.domains.domain import Values
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.metric.collector_modes import MODES
+from hearsay.mechanisms.questions import answer, check_reports, parse_text
 from hearsay.ops.config import Settings
+from hearsay.ops.simulate.comparing import Compared, compare, repeat
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
 from hearsay.ops.terminal.options import json_option, seed_option, uses
-from hearsay.ops.terminal.present import counted, notes, print_answers, print_json
+from hearsay.ops.terminal.pictures import save_answers
+from hearsay.ops.terminal.present import counted, notes, print_answers, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.producer import values
+from hearsay.producer.populations import Population
 
 
 @click.command()
 @click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
-@click.option("--values", "values_file", metavar="FILE.csv", required=True, type=click.Path(path_type=Path),
+@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
               help="One row per device; columns by header name, as the domain names them.")  # fmt: skip
+@click.option("--distribution", metavar="SHAPE", help="Simulated values instead, as `produce` has them.")
+@click.option("--devices", type=click.IntRange(1), help="With --distribution: how many devices report.")
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Where the snapshot goes.")
+@click.option("--ask", metavar="QUERY", multiple=True,
+              help="What is asked, in quotes; may be repeated.  [default: the headline's questions]")  # fmt: skip
+@click.option("--truth", is_flag=True, help="Show every answer beside the truth, and whether its interval holds.")
+@click.option("--repeat", "runs", metavar="R", type=click.IntRange(1, 100_000),
+              help="So many surveys of the same devices: how often intervals hold, how wide they are.")  # fmt: skip
+@click.option("--picture", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Draw the answers, with --truth beside the truth, into a file (png, svg, pdf).")  # fmt: skip
 @click.option("--mode", type=click.Choice(MODES), help="Answer --ask the way a collector of this kind does.")
-@click.option("--ask", metavar="QUERY", help="With --mode: a range or a prefix, in quotes.")
 @seed_option
 @json_option
 @uses("plugins")
 def command(
     settings: Settings,
     survey_file: Path,
-    values_file: Path,
+    values_file: Path | None,
+    distribution: str | None,
+    devices: int | None,
     out: Path | None,
+    ask: tuple[str, ...],
+    truth: bool,
+    runs: int | None,
+    picture: Path | None,
     mode: str | None,
-    ask: str | None,
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Run a survey on a CSV of values in one process, without a server.
+    """Run a survey on values in one process, without a server.
 
-    Perturbs, encodes, decodes, folds and estimates with the code of the pipeline, and writes a snapshot (window `all`)
-    that `hearsay query --snapshot DIR` can be asked about.
+    Perturbs, encodes, decodes, folds and estimates with the code of the pipeline. With --out it writes a snapshot
+    (window `all`) that `hearsay query --snapshot DIR` can be asked about; the devices' values never go into it.
 
-    With --mode and --ask instead of --out, a survey under metric-l1 is collected in one of three ways, and the answer
-    comes with the memory and the time it took: prefix-sums is the pipeline's way, single-frequencies keeps a share per
-    cell, on-the-fly keeps every report.
+    With --truth every answer stands beside what is true of the devices: `holds` says whether the interval contains it,
+    `z` by how many standard errors the value is off. With --repeat many surveys are drawn as reports would make them:
+    `coverage` is the share of intervals that hold, `within` the median half width, `predicted` the planner's.
+
+    With --mode and --ask instead, a survey under metric-l1 is collected in one of three ways, and the answer comes with
+    the memory and the time it took: prefix-sums is the pipeline's way, single-frequencies keeps a share per cell,
+    on-the-fly keeps every report.
     """
-    if (mode is None) == (out is None) or (mode is None) != (ask is None):
-        raise click.UsageError("give --out DIR, or --mode and --ask")
+    wanted = out is not None or truth or runs is not None or picture is not None
+    if (mode is None and not wanted and not ask) or (mode is not None and (wanted or len(ask) != 1)):
+        raise click.UsageError("give --out DIR, or --mode and --ask, or some of --ask, --truth, --repeat, --picture")
     survey = load(survey_file)
-    cells = values.read(values_file, survey.mechanism.domain)
-    if mode is not None and ask is not None:
-        _by_mode(answer_by_mode(survey, cells, _random(seed), mode, ask), survey.name, as_json)
-    elif out is not None:
-        _whole_path(survey, cells, _random(seed), out, as_json)
+    people = _people(survey, values_file, distribution, devices, seed)
+    if mode is not None:
+        _by_mode(answer_by_mode(survey, people, _random(seed), mode, ask[0]), survey.name, as_json)
+    elif runs is not None:
+        _repeated(survey, people, ask, runs, seed, as_json)
+    elif out is not None and not (truth or ask or picture is not None):
+        _whole_path(survey, people, _random(seed), out, as_json)
+    else:
+        with reports_bar("simulating", len(people)) as bar:
+            content = simulate(survey, people, _random(seed), bar.advance)
+        if out is not None:
+            snapshot.write(out, content)
+        _compared(content, people, ask, truth, picture, as_json)
+
+
+def _people(
+    survey: Survey, values_file: Path | None, distribution: str | None, devices: int | None, seed: int | None
+) -> Values:
+    if (values_file is None) == (distribution is None):
+        raise click.UsageError("give --values FILE.csv, or --distribution SHAPE and --devices N")
+    if (distribution is None) != (devices is None):
+        raise click.UsageError("--distribution and --devices go together")
+    domain = survey.mechanism.domain
+    if values_file is not None:
+        read: Values = values.read(values_file, domain)
+        return read
+    taken: Values = Population(str(distribution), domain, np.random.default_rng(seed)).take(devices or 0)
+    return taken
+
+
+def _repeated(survey: Survey, people: Values, ask: tuple[str, ...], runs: int, seed: int | None, as_json: bool) -> None:
+    questions = ask or _headline(simulate(survey, people, _random(seed)))
+    rows = repeat(survey, people, questions, runs, secrets.randbits(62) if seed is None else seed)
+    if as_json:
+        print_json([row.table() for row in rows])
+        return
+    columns = ("query", "runs", "coverage", "rmse", "within", "predicted")
+    print_table(
+        f"{survey.name}: {runs:,} surveys of {counted(len(people), 'device')}, {survey.mechanism.ID}",
+        columns,
+        [[getattr(row, name) for name in columns] for row in rows],
+    )
+
+
+def _compared(
+    content: Content, people: Values, ask: tuple[str, ...], truth: bool, picture: Path | None, as_json: bool
+) -> None:
+    """The answers, with `truth` beside what is true."""
+    survey, estimate = content.survey, content.estimate
+    check_reports(content.reports, survey.minimum_reports)
+    questions = ask or _headline(content)
+    assert estimate is not None
+    exact = survey.mechanism.exact(people)
+    rows = [row for text in questions for row in compare(text, estimate, exact, survey.postprocess)]
+    if picture is not None:
+        save_answers([row.answer for row in rows], [row.truth for row in rows] if truth else None, picture)
+    title = f"{survey.name}: {counted(content.reports, 'report')}"
+    if as_json:
+        print_json([row.table() if truth else row.answer.table() for row in rows])
+    elif truth:
+        columns = ("query", "about", "truth", "value", "stderr", "low", "high", "holds", "z")
+        print_table(title, columns, [_shown(row) for row in rows])
+    else:
+        print_answers(title, [row.answer for row in rows])
+    if truth:
+        known = [row.holds for row in rows if row.holds is not None]
+        notes().print(f"{sum(known)} of {counted(len(known), 'interval')} contain the truth; 95% are meant to")
+
+
+def _headline(content: Content) -> tuple[str, ...]:
+    """The headline's questions that have answers."""
+    if content.estimate is None:
+        raise QueryError("answers are withheld: there are too few reports")
+    return tuple(dict.fromkeys(text for text in content.estimate.headline() if _answered(text, content.estimate)))
+
+
+def _answered(text: str, estimate: Estimate) -> bool:
+    try:
+        return bool(answer(parse_text(text), estimate))
+    except QueryError:
+        return False
+
+
+def _shown(row: Compared) -> list[Any]:
+    table = row.table()
+    about = table.get("item", table.get("cell", ""))
+    holds = {True: "yes", False: "no", None: "-"}[row.holds]
+    figures = [table[name] for name in ("truth", "value", "stderr", "low", "high")]
+    return [table["query"], str(about), *figures, holds, row.z]
 
 
 def _random(seed: int | None) -> Random:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hearsay.estimator.answer_table import draw
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops.errors import OperationError
 
@@ -15,8 +16,25 @@ def drawable() -> tuple[str, ...]:
     return tuple(_DRAWN)
 
 
+def save_answers(answers: Sequence[Answer], truth: Sequence[float | None] | None, path: Path) -> None:
+    """Draw answers of any query, one chart for each, into a file; `truth` beside them."""
+    verbs = list(dict.fromkeys(each.query.split()[0] for each in answers))
+
+    def paint(figure: Any) -> None:
+        for number, verb in enumerate(verbs, start=1):
+            chosen = [index for index, each in enumerate(answers) if each.query.split()[0] == verb]
+            true = None if truth is None else [truth[index] for index in chosen]
+            draw(figure.add_subplot(len(verbs), 1, number), [answers[index] for index in chosen], true)
+
+    _save(paint, path)
+
+
 def save_picture(verb: str, answers: Sequence[Answer], path: Path) -> None:
     """Draw the answers of a query into a file; its extension is the format (png, svg, pdf)."""
+    _save(lambda figure: _DRAWN[verb](figure, answers), path)
+
+
+def _save(paint: Callable[[Any], None], path: Path) -> None:
     try:
         import matplotlib as mpl
     except ImportError:
@@ -25,7 +43,7 @@ def save_picture(verb: str, answers: Sequence[Answer], path: Path) -> None:
     from matplotlib import pyplot
 
     figure = pyplot.figure(figsize=(8, 6), layout="constrained")
-    _DRAWN[verb](figure, answers)
+    paint(figure)
     try:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:

@@ -1,0 +1,148 @@
+"""What notebooks see: short reprs, tables, frames in and out, with and without the libraries."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import hearsay
+from hearsay.collector.showing import MissingLibrary
+from hearsay.estimator.answer_table import Answers
+from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.mechanisms.queries.answer import Answer
+
+FRUIT = {"kind": "categorical", "categories": ["apple", "pear"]}
+SURVEY = {"name": "fruit", "mechanism": "grr", "epsilon": 3.0, "domain": FRUIT}
+GRID = {"name": "places", "mechanism": "haar", "epsilon": 3.0, "domain": {"kind": "grid", "sizes": [4, 4]}}
+PEOPLE = ["apple"] * 600 + ["pear"] * 400
+
+
+class Column:
+    """A column as polars has it."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def to_list(self) -> list[Any]:
+        return self._values
+
+
+class Frame:
+    """A frame as far as it is used: column names, and columns by name."""
+
+    def __init__(self, **columns: list[Any]) -> None:
+        self._columns = columns
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._columns)
+
+    def __getitem__(self, name: str) -> Column:
+        return Column(self._columns[name])
+
+
+@pytest.fixture
+def fruit() -> Any:
+    return hearsay.simulate(SURVEY, PEOPLE, seed=1)
+
+
+def test_answers_are_a_list_and_a_table(fruit: Any) -> None:
+    answers = fruit.ask("frequencies")
+    assert isinstance(answers, list)
+    assert answers == list(answers)
+    assert repr(answers).splitlines()[0].split() == ["query", "item", "value", "stderr", "low", "high"]
+    html = answers._repr_html_()
+    assert "<th>low</th>" in html
+    assert html.count("<tr>") == 3
+    assert isinstance(answers[:1], Answers)
+
+
+def test_nothing_is_lost_in_columns() -> None:
+    answers = Answers(
+        [Answer("histogram 2", 0.5, 0.1, item=[0.0, 1.0]), Answer("x", 0.5, 0.1, cell={"a": "b", "c": 1})]
+    )
+    columns = answers.columns()
+    assert set(columns) == {"query", "item_from", "item_to", "a", "c", "value", "stderr", "low", "high"}
+    assert columns["item_to"] == [1.0, None]
+    assert columns["a"] == [None, "b"]
+    assert columns["low"][0] == pytest.approx(0.304)
+
+
+def test_markup_in_labels_is_text() -> None:
+    assert "<b>" not in Answers([Answer("point", 0.5, 0.1, item="<b>")])._repr_html_()
+
+
+def test_to_pandas(fruit: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = fruit.ask("frequencies").to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == ["query", "item", "value", "stderr", "low", "high"]
+    assert (frame["low"] < frame["high"]).all()
+    assert len(hearsay.plan(FRUIT, "point pear", users=100, epsilon=1, mechanisms=["grr"]).to_pandas()) == 1
+
+
+def test_a_pandas_frame_is_taken_by_column_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"other": range(1000), "value": PEOPLE})
+    assert hearsay.simulate(SURVEY, frame, seed=1).ask("point pear") == hearsay.simulate(SURVEY, PEOPLE, seed=1).ask(
+        "point pear"
+    )
+    frame.loc[7, "value"] = None
+    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'value' is empty"):
+        hearsay.simulate(SURVEY, frame)
+
+
+@pytest.mark.parametrize(
+    ("library", "method"), [("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")]
+)
+def test_without_the_library_one_line_says_what_to_install(
+    library: str, method: str, fruit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingLibrary, match=f"this needs {library}: pip install {library}"):
+        getattr(fruit.ask("frequencies"), method)()
+
+
+def test_other_libraries_get_the_columns(fruit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for library, name, method in (("polars", "DataFrame", "to_polars"), ("pyarrow", "table", "to_arrow")):
+        module = ModuleType(library)
+        setattr(module, name, lambda columns, **_: columns)
+        monkeypatch.setitem(sys.modules, library, module)
+        assert set(getattr(fruit.ask("point pear"), method)()) >= {"value", "low", "high"}
+
+
+def test_frames_are_taken_by_column_name() -> None:
+    frame = Frame(axis2=[1, 2, 3] * 100, axis1=[0] * 300)
+    found = hearsay.simulate(GRID, frame, seed=2)
+    assert found.reports == 300
+    assert found.truth("point 0 1") == [pytest.approx(1 / 3)]
+    with pytest.raises(ValueOutsideDomain, match=r"no column 'axis2'; it has axis1, age. Rename the column."):
+        hearsay.simulate(GRID, Frame(axis1=[0], age=[1]))
+    with pytest.raises(ValueOutsideDomain, match="row 1 of column 'axis1' is empty"):
+        hearsay.simulate(GRID, Frame(axis1=[0, None], axis2=[0, 0]))
+
+
+def test_truth_and_comparison(fruit: Any) -> None:
+    assert fruit.truth("point pear") == [0.4]
+    (row,) = fruit.compare("point pear")
+    assert (row.truth, row.holds) == (0.4, True)
+    assert abs(row.z) < 4
+    assert "<th>holds</th>" in fruit.compare("frequencies")._repr_html_()
+
+
+def test_plot(fruit: Any) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    assert fruit.ask("frequencies").plot().get_title() == "frequencies"
+    assert fruit.compare("frequencies").plot().get_legend() is not None
+
+
+def test_everything_shows_itself_in_ten_lines(fruit: Any) -> None:
+    planned = hearsay.plan(FRUIT, "point pear", users=100, epsilon=1, mechanisms=["grr", "hrr"])
+    for shown in (fruit, fruit.survey, planned):
+        assert len(repr(shown).splitlines()) <= 10
+        assert len(repr(shown)) < 1_500
+    assert "1,000" in repr(fruit)
+    assert "promise" in repr(fruit)
+    assert "grr, epsilon 3" in repr(fruit.survey)
+    assert "recommended" in planned._repr_html_()

@@ -1,0 +1,90 @@
+"""`hearsay simulate --truth`, `--repeat`, `--ask`, `--picture`: answers beside what is true of the devices."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearsay.ops import cli
+
+SURVEY = 'name = "minutes"\nmechanism = "haar"\nepsilon = 2.0\n[domain]\nkind = "ordinal"\nsize = 16\n'
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("minutes.toml").write_text(SURVEY)
+    return "minutes.toml"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert cli.run(["simulate", *words, "--seed", "3", "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+PEOPLE = ("--distribution", "normal", "--devices", "4000")
+
+
+def test_rows_have_truth_interval_and_error(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = run(capsys, survey, *PEOPLE, "--ask", "range 4 11", "--truth")
+    assert {*row} >= {"query", "truth", "value", "stderr", "low", "high", "holds", "z"}
+    assert row["truth"] == pytest.approx(0.866, abs=0.03)  # a normal's mass within one and a half sigma
+    assert row["holds"] == (row["low"] <= row["truth"] <= row["high"])
+    assert row["z"] == pytest.approx((row["value"] - row["truth"]) / row["stderr"])
+
+
+def test_the_truth_of_a_list_is_matched_by_item(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = run(capsys, survey, *PEOPLE, "--ask", "top 5", "--ask", "frequencies", "--truth")
+    true = {row["item"]: row["truth"] for row in listed if row["query"] == "frequencies"}
+    assert all(row["truth"] == true[row["item"]] for row in listed)
+    assert len(listed) == 5 + 16
+
+
+def test_the_headline_is_asked_where_nothing_else_is(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert next(row["query"] for row in run(capsys, survey, *PEOPLE, "--truth")) == "quantile 0.1"
+    assert cli.run(["simulate", survey, *PEOPLE, "--truth", "--seed", "3"]) == 0
+    assert "contain the truth" in capsys.readouterr().err
+
+
+def test_repeated_surveys_cover_and_meet_the_prediction(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = run(capsys, survey, *PEOPLE, "--ask", "range 4 11", "--ask", "frequencies", "--repeat", "60")
+    for row in rows:
+        assert list(row) == ["query", "runs", "coverage", "rmse", "within", "predicted"]
+        assert row["runs"] == 60
+        assert 0.85 <= row["coverage"] <= 1
+        assert row["predicted"] == pytest.approx(row["within"], rel=0.05)
+        assert row["rmse"] == pytest.approx(row["within"] / 1.96, rel=0.4)
+
+
+def test_the_truth_never_goes_into_the_snapshot(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, survey, *PEOPLE, "--truth", "--out", "with")
+    assert cli.run(["simulate", survey, *PEOPLE, "--seed", "3", "--out", "without"]) == 0
+    one, other = (json.loads((Path(name) / "snapshot.json").read_text()) for name in ("with", "without"))
+    changing = {"generated_at", "checksum"}
+    assert {key: one[key] for key in one if key not in changing} == {
+        key: other[key] for key in other if key not in changing
+    }
+    assert "truth" not in (Path("with") / "snapshot.json").read_text()
+
+
+def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    run(capsys, survey, *PEOPLE, "--ask", "frequencies", "--ask", "quantile 0.5", "--truth", "--picture", "p.svg")
+    assert "<svg" in Path("p.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (PEOPLE, "give --out DIR, or --mode and --ask, or some of"),
+        (("--truth",), "give --values FILE.csv, or --distribution SHAPE and --devices N"),
+        (("--truth", "--distribution", "normal"), "--distribution and --devices go together"),
+        (("--truth", "--distribution", "cake", "--devices", "3"), "distribution must be one of"),
+        ((*PEOPLE, "--truth", "--ask", "mean"), "mean"),
+    ],
+)
+def test_bad_input(survey: str, words: tuple[str, ...], refusal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["simulate", survey, *words]) == 2
+    assert refusal in capsys.readouterr().err
