@@ -6,6 +6,7 @@ from typing import Any
 
 from hearsay.collector.gateway import bodies
 from hearsay.collector.gateway.refusals import AGAIN, STATUS
+from hearsay.collector.survey.participation import REPEATS
 
 CONTENT_TYPE = "application/vnd.hearsay.v1+msgpack"
 ABOUT = """Devices send private reports here. The gateway stores each request once, shuffles its reports with others
@@ -105,7 +106,19 @@ _SCHEMAS: dict[str, Any] = {
             "definition": {"type": "object", "description": "The survey with every default written out."},
             "tag": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
             "guarantee": {"type": "object", "required": ["words"], "properties": {"words": {"type": "string"}}},
-            "participation": {"type": "object", "required": ["repeat"], "properties": {"repeat": {"type": "string"}}},
+            "participation": {
+                "type": "object",
+                "required": ["repeat", "loss", "words"],
+                "properties": {
+                    "repeat": {"enum": list(REPEATS)},
+                    "loss": {
+                        "type": "object",
+                        "description": "Epsilon per report, per day and over a life; null: without bound.",
+                    },
+                    "words": {"type": "string"},
+                    "warning": {"type": "string"},
+                },
+            },
             "device": {"type": ["object", "null"], "description": "The form of reports as data, where there is one."},
         },
     },

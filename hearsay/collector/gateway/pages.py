@@ -39,8 +39,8 @@ def device_form(survey: Survey) -> dict[str, Any] | None:
 
 
 def participation(survey: Survey) -> dict[str, Any]:
-    """How often a device takes part."""
-    return {"repeat": "once"}
+    """How often a device takes part, and what that spends per report, per day and over a life."""
+    return survey.participation.describe(survey.epsilon, survey.windows)
 
 
 class Pages:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
 
 from hearsay.collector.errors import SurveyError
+from hearsay.collector.survey.participation import REPEATS
 from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.numbers import read_matrix
@@ -56,6 +57,26 @@ class _Answers(_Table):
         return name
 
 
+class _Participation(_Table):
+    repeat: StrictStr
+    of: StrictInt | None = Field(default=None, ge=2, le=1_000_000)
+    lifetime_epsilon: float | None = None
+
+    @field_validator("repeat")
+    @classmethod
+    def _known(cls, repeat: str) -> str:
+        if repeat not in REPEATS:
+            raise ValueError(f"must be one of {one_of(REPEATS, repeat)}, got {repeat!r}")
+        return repeat
+
+    @field_validator("lifetime_epsilon", mode="before")
+    @classmethod
+    def _number(cls, epsilon: Any) -> Any:
+        if epsilon is not None and type(epsilon) not in (int, float):
+            raise ValueError(f"must be a number, got {epsilon!r}")
+        return epsilon
+
+
 class File(_Table):
     """A survey file, its own tables checked; domain and options are the mechanism's to check."""
 
@@ -67,9 +88,15 @@ class File(_Table):
     window: _Window | None = None
     answers: _Answers = _Answers()
     rounds: _Rounds | None = None
+    participation: _Participation | None = None
 
 
-TABLES: dict[str, type[_Table]] = {"window": _Window, "answers": _Answers, "rounds": _Rounds}
+TABLES: dict[str, type[_Table]] = {
+    "window": _Window,
+    "answers": _Answers,
+    "rounds": _Rounds,
+    "participation": _Participation,
+}
 
 
 def checked(table: dict[str, Any]) -> File:

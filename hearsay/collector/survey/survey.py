@@ -15,6 +15,7 @@ from typing import Any
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.showing import ten_lines
+from hearsay.collector.survey.participation import Participation, unstated
 from hearsay.collector.survey.windows import Every, Rounds, Whole, Windows, seconds
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
@@ -42,6 +43,7 @@ class Survey:
     round_reports: int | None = None
     round_within: str | None = None
     history: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    stated_participation: Participation | None = None
 
     @classmethod
     def of(cls, source: "Survey | Mapping[str, Any] | str | Path") -> "Survey":
@@ -81,6 +83,11 @@ class Survey:
             return Rounds(self.round_reports, None if self.round_within is None else seconds(self.round_within))
         return Whole() if self.every is None else Every(seconds(self.every))
 
+    @cached_property
+    def participation(self) -> Participation:
+        """How often a device takes part: what the file says, or what its windows suggest."""
+        return self.stated_participation or unstated(self.windows)
+
     @property
     def retain_s(self) -> int | None:
         return None if self.retain is None else seconds(self.retain)
@@ -101,6 +108,7 @@ class Survey:
             "options": self.mechanism.canonical_options(),
             **({"window": window} if window else {}),
             **({"rounds": rounds} if rounds else {}),
+            **({"participation": self.participation.table()} if self.participation.stated else {}),
             "answers": {"minimum_reports": self.minimum_reports, "postprocess": self.postprocess},
         }
 
@@ -157,7 +165,7 @@ def parse(table: dict[str, Any]) -> Survey:
         raise SurveyError(f"rounds must be left out for mechanism {mechanism.ID}, which has none")
     if file.window is not None and (file.rounds is not None or mechanism.rounds > 1):
         raise SurveyError("window and rounds exclude each other: a survey with rounds has one window per round")
-    return Survey(
+    survey = Survey(
         file.name,
         mechanism,
         file.window.every if file.window else None,
@@ -167,7 +175,10 @@ def parse(table: dict[str, Any]) -> Survey:
         reason,
         file.rounds.reports if file.rounds else None,
         file.rounds.within if file.rounds else None,
+        stated_participation=None if file.participation is None else Participation(**file.participation.model_dump()),
     )
+    survey.participation.check(survey.epsilon, survey.windows)
+    return survey
 
 
 def load(path: str | Path) -> Survey:

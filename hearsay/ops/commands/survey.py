@@ -113,6 +113,10 @@ def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta
     out.print(description["guarantee"]["words"], markup=False)
     if (rounds := survey.mechanism.rounds) > 1:
         out.print(f"It holds for all that a device answers in up to {rounds} rounds together.", markup=False)
+    participation = description["participation"]
+    out.print(participation["words"], markup=False)
+    if "warning" in participation:
+        out.print(f"Warning: {participation['warning']}.", markup=False)
     if shuffled is not None:
         out.print(description["shuffled"]["words"], markup=False)
     for title, lines in description.get("protection", {}).items():

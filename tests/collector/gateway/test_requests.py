@@ -238,7 +238,8 @@ def test_what_a_survey_asks_and_promises(sender: Sender, asked: Registered) -> N
     assert answer["definition"] == asked.survey.canonical()
     assert answer["tag"] == asked.survey.tag
     assert answer["guarantee"]["words"] == asked.survey.mechanism.guarantee.words()
-    assert answer["participation"] == {"repeat": "once"}
+    assert answer["participation"]["repeat"] == asked.survey.participation.repeat
+    assert answer["participation"]["loss"]["per_report"] == asked.survey.epsilon
     assert "device" in answer
     assert sender.get("/v1/surveys/nobody").json()["code"] == "unknown-survey"
 

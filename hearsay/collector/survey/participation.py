@@ -1,0 +1,107 @@
+"""How often a device takes part in a survey, and what that costs it over its life.
+
+once          one report, or one per round where the survey has rounds
+every-window  one report per window; the losses add up, without bound unless `lifetime_epsilon` ends it
+sampled       one window of every `of`, drawn by the device, with all of epsilon
+
+A survey file that says nothing is read as `once` where it has one window, and as `every-window` where it has many. The
+table is part of the tag only where the file has it. A device's ledger keeps these rules (`hearsay.producer.budget`);
+nothing else can, since the collector does not know who sent a report.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from hearsay.collector.errors import SurveyError
+from hearsay.collector.survey.windows import Windows
+
+ONCE, EVERY_WINDOW, SAMPLED = "once", "every-window", "sampled"
+REPEATS = (ONCE, EVERY_WINDOW, SAMPLED)
+_DAY_S = 86_400
+_SLACK = 1e-12  # sums of a float round
+
+
+@dataclass(frozen=True)
+class Participation:
+    """`of` belongs to `sampled`. `lifetime_epsilon` is the most that a device spends under the survey's name.
+
+    `stated` says whether the survey file has the table.
+    """
+
+    repeat: str
+    of: int | None = None
+    lifetime_epsilon: float | None = None
+    stated: bool = True
+
+    def check(self, epsilon: float, windows: Windows) -> None:
+        """SurveyError where it does not fit the survey."""
+        if self.repeat != ONCE and not windows.every_ms:
+            raise SurveyError(f"participation.repeat must be {ONCE!r} without window.every, got {self.repeat!r}")
+        if self.repeat == SAMPLED and self.of is None:
+            raise SurveyError("participation.of is missing: one window of how many; an integer from 2 on")
+        if self.repeat != SAMPLED and self.of is not None:
+            raise SurveyError(f"participation.of must be left out with repeat {self.repeat!r}, got {self.of}")
+        limit = self.lifetime_epsilon
+        if limit is None:
+            return
+        least = self.charge(epsilon)
+        if not isfinite(limit) or not is_within(least, limit):
+            raise SurveyError(f"participation.lifetime_epsilon must be at least {least:g}, one report, got {limit!r}")
+
+    def charge(self, epsilon: float) -> float:
+        """What the first report spends."""
+        return epsilon
+
+    def table(self) -> dict[str, Any]:
+        """As the survey file has it."""
+        rest = {"of": self.of, "lifetime_epsilon": self.lifetime_epsilon}
+        return {"repeat": self.repeat, **{name: value for name, value in rest.items() if value is not None}}
+
+    def per_day(self, epsilon: float, windows: Windows) -> float:
+        """The most that any day's reports spend together, a day being as many windows as 24 hours meet."""
+        if self.repeat == ONCE:
+            return epsilon
+        reports = max(1, -(-1_000 * _DAY_S // windows.every_ms))
+        if self.of is not None:
+            reports = min(reports, -(-(reports - 1) // self.of) + 1)  # so many groups of `of` windows meet the day
+        per_day = epsilon * reports
+        return per_day if self.lifetime_epsilon is None else min(per_day, self.lifetime_epsilon)
+
+    def lifetime(self, epsilon: float) -> float | None:
+        """The most that a life of reports spends; None: there is no bound."""
+        return epsilon if self.repeat == ONCE else self.lifetime_epsilon
+
+    def describe(self, epsilon: float, windows: Windows) -> dict[str, Any]:
+        """The rules and the losses as data and in words; `warning` where a life has no bound."""
+        per_day, lifetime = self.per_day(epsilon, windows), self.lifetime(epsilon)
+        loss = {"per_report": epsilon, "per_day": per_day, "lifetime": lifetime}
+        bound = "without bound" if lifetime is None else f"at most {lifetime:g}"
+        words = (
+            f"{self._rule(windows)} Epsilon spent: {epsilon:g} per report, at most {per_day:g} per day, {bound} over a "
+            "life."
+        )
+        described = {**self.table(), "stated": self.stated, "loss": loss, "words": words}
+        if lifetime is None:
+            described["warning"] = (
+                f"a device that answers for a year spends up to {365 * per_day:g}: averaging its reports reveals its "
+                f"value. Set lifetime_epsilon, or repeat = {ONCE!r}, under [participation]"
+            )
+        return described
+
+    def _rule(self, windows: Windows) -> str:
+        if self.repeat == ONCE:
+            return "A device answers once." if not windows.in_rounds else "A device answers each round at most once."
+        if self.repeat == SAMPLED:
+            return f"A device answers in one window of every {self.of}, which it draws itself."
+        return "A device answers once in every window."
+
+
+def unstated(windows: Windows) -> Participation:
+    """What a survey file without the table means."""
+    return Participation(EVERY_WINDOW if windows.every_ms else ONCE, stated=False)
+
+
+def is_within(spent: float, limit: float) -> bool:
+    """Whether a sum stays within a limit, but for what floats round."""
+    return spent <= limit * (1 + _SLACK)
