@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -13,6 +13,7 @@ from urllib.parse import unquote_plus, urlsplit
 from hearsay.collector.roles import COLLECTOR, ESTIMATOR, ROLES, SERVER, WORKER
 from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.gateway_settings import GATEWAY_TABLE
+from hearsay.ops.server.password import read_password, with_password
 from hearsay.ops.setting import Setting, flag, integer, is_prefix, port, redis_url, seconds, text
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ TABLE = (
     Setting(
         "data_dir",
         "var",
-        "The directory for snapshots and the embedded server's files.",
+        "The directory for snapshots and the embedded server's files, among them its password.",
         Path,
-        roles=(SERVER, ESTIMATOR),
+        roles=ROLES,
     ),
     Setting(
         "workers",
@@ -177,6 +178,13 @@ class Settings:
         values["plugins"] = values["plugins"] or ""
         values["public_host"] = values["public_host"] or ""
         return cls(**values, own_server=own_server)
+
+    def with_password(self) -> Self:
+        """The same with the embedded server's password in the URLs, where its file is there by now."""
+        if self.own_server:
+            return self
+        url = with_password(self.redis_url, read_password(self.server_dir))
+        return replace(self, redis_url=url, queue_url=url if self.queue_url == self.redis_url else self.queue_url)
 
     def part(self, kind: type[Part]) -> Part:
         """A role's own settings, each taken from the setting of its name."""

@@ -72,7 +72,7 @@ def test_a_deep_snapshot(hearsay: Hearsay, tmp_path: Path) -> None:
 
 def test_a_user_without_rights(hearsay: Hearsay, server: EmbeddedServer, client: redis.Redis) -> None:
     client.acl_setuser("weak", enabled=True, nopass=True, commands=["+info"], keys=["*"])
-    url = server.url.replace("redis://", "redis://weak:any@")
+    url = server.address.replace("redis://", "redis://weak:any@")
     try:
         for words in (("status",), ("survey", "list"), ("query", "a", "cdf"), ("survey", "delete", "a", "--yes")):
             refused(hearsay, *words, "--redis-url", url)

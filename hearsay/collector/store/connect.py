@@ -47,12 +47,18 @@ def connect(url: str, timeout_s: float = 5.0, check: bool = True) -> Client:
             "redis-py knows"
         ) from None
     except redis.exceptions.AuthenticationError:
-        raise ServerError(f"Redis server at {address(url)} refused the user name or password") from None
+        raise ServerError(f"Redis server at {address(url)} {_why_refused(url)}") from None
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
         raise ServerError(f"Redis server at {address(url)} {_why_unreachable(url, error)}") from None
     except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
         raise ServerError(f"Redis server at {address(url)} cannot be used: {error}") from None
     return client
+
+
+def _why_refused(url: str) -> str:
+    if urlsplit(url).password is None:
+        return "asks for a password: name it in HEARSAY_REDIS_URL, or for an embedded server its --data-dir"
+    return "refused the user name or password"
 
 
 def _why_unreachable(url: str, error: Exception) -> str:

@@ -28,5 +28,5 @@ def command(settings: Settings) -> None:
         if registry is None:
             return
         logging.getLogger(__name__).info("collecting", extra={"settings": settings.shown()})
-        queue_connection = connect_queue(settings.queue_url)
+        queue_connection = connect_queue(settings.with_password().queue_url)
         Dispatcher(registry.client, queue_connection, settings.part(CollectorSettings)).run(stop)

@@ -165,7 +165,7 @@ def close(settings: Settings, name: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@uses(*SERVER, "queue_url", "queue", "data_dir", "plugins")
+@uses(*SERVER, "queue_url", "queue", "plugins")
 def delete(settings: Settings, name: str, yes: bool) -> None:
     """Delete a survey: its keys in Redis, its jobs, its snapshots."""
     registry = open_registry(settings)

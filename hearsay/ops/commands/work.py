@@ -26,4 +26,4 @@ def command(settings: Settings) -> None:
         if open_registry_patiently(settings, stop) is None:
             return
         logging.getLogger(__name__).info("working", extra={"settings": settings.shown()})
-        supervise(settings.part(WorkerSettings), settings.workers, stop)
+        supervise(settings.with_password().part(WorkerSettings), settings.workers, stop)

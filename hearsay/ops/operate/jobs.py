@@ -8,5 +8,5 @@ from hearsay.ops.config import Settings
 
 def delete_jobs(settings: Settings, survey: Survey) -> int:
     """Delete a survey's queued and failed jobs; returns how many."""
-    with connect_queue(settings.queue_url) as connection:
+    with connect_queue(settings.with_password().queue_url) as connection:
         return queue.delete_jobs(queue.fold_queue(connection, settings.prefix, settings.queue), survey)

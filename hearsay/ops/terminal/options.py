@@ -12,7 +12,7 @@ from hearsay.collector.roles import Role
 from hearsay.ops.config import BY_NAME, TABLE, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-SERVER = ("redis_url", "redis_port", "prefix")
+SERVER = ("redis_url", "redis_port", "data_dir", "prefix")
 
 
 def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

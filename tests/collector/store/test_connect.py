@@ -74,17 +74,23 @@ def test_nobody_at_the_door(unused_port: int) -> None:
 @pytest.fixture
 def unused_port(own_server: EmbeddedServer) -> int:
     own_server.stop()
-    return int(own_server.url.rsplit(":", 1)[1].split("/")[0])
+    return int(own_server.address.rsplit(":", 1)[1].split("/")[0])
 
 
 def test_a_wrong_password(server: EmbeddedServer) -> None:
-    url = server.url.replace("redis://", f"redis://nobody:{SECRET}@")
+    url = server.address.replace("redis://", f"redis://nobody:{SECRET}@")
     assert error_of(url) == f"Redis server at {address(url)} refused the user name or password"
+
+
+def test_no_password(server: EmbeddedServer) -> None:
+    assert "asks for a password: name it in HEARSAY_REDIS_URL, or for an embedded server its --data-dir" in error_of(
+        server.address
+    )
 
 
 def test_a_user_who_may_not_ask(server: EmbeddedServer, client: redis.Redis) -> None:
     client.acl_setuser("weak", enabled=True, passwords=[f"+{SECRET}"], commands=["+get"], keys=["*"])
-    assert "cannot be used" in error_of(server.url.replace("redis://", f"redis://weak:{SECRET}@"))
+    assert "cannot be used" in error_of(server.address.replace("redis://", f"redis://weak:{SECRET}@"))
     client.acl_deluser("weak")
 
 

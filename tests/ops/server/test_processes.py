@@ -13,8 +13,10 @@ import redis
 
 from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from hearsay.ops.server.password import read_password
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
+from tests.ops.server.test_password import is_private
 
 SURVEY = """
 name = "minutes"
@@ -108,15 +110,22 @@ def test_the_embedded_server_takes_the_commands_place(tmp_path: Path, monkeypatc
         [sys.executable, "-m", "hearsay", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
-        server = EmbeddedServer(tmp_path / "unused", port)
+        server = EmbeddedServer(tmp_path / "redis", port)
         while not server._answers(process.pid):
             assert process.poll() is None
-        with redis.Redis(port=port) as client:
+        with redis.Redis.from_url(server.url) as client:
             assert client.config_get("maxmemory") == {"maxmemory": str(64 << 20)}
+        assert cli.run(["survey", "list", "--redis-port", str(port), "--data-dir", str(tmp_path)]) == 0
+        assert cli.run(["survey", "list", "--redis-port", str(port), "--data-dir", str(tmp_path / "other")]) == 2
+        password = read_password(tmp_path / "redis")
+        assert password is not None
+        assert password.encode() not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        printed = process.communicate(timeout=20)
     assert process.returncode == 0
+    assert password.encode() not in b"".join(printed)
+    assert is_private(tmp_path / "redis")
     assert list((tmp_path / "redis" / "appendonlydir").iterdir())
 
 
