@@ -14,7 +14,7 @@ from hearsay.collector.roles import COLLECTOR, ESTIMATOR, ROLES, SERVER, WORKER
 from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.gateway_settings import GATEWAY_TABLE
 from hearsay.ops.server.password import read_password, with_password
-from hearsay.ops.setting import Setting, flag, integer, is_prefix, port, redis_url, seconds, text
+from hearsay.ops.setting import Setting, flag, integer, is_prefix, is_token, port, redis_url, seconds, text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -115,6 +115,14 @@ TABLE = (
         roles=(ESTIMATOR,),
     ),
     Setting(
+        "api_token",
+        "",
+        "The token that the estimator's API, metrics and page ask for; needed to listen beyond this machine.",
+        partial(text, "1 to 256 visible ASCII characters", is_token),
+        otherwise="none",
+        secret=True,
+    ),
+    Setting(
         "dead_letter_payload",
         "no",
         "Keep the payload of rejected entries in dead letters. A broken device may have sent its raw value.",
@@ -161,6 +169,7 @@ class Settings:
     gateway_certificate: Path | None
     gateway_private_key: Path | None
     public_host: str
+    api_token: str | None = field(repr=False)
     dead_letter_payload: bool
     log_level: str
     # Whether a server was named; then the embedded one is not started.
@@ -205,7 +214,7 @@ class Settings:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if entry.name in BY_NAME and BY_NAME[entry.name].secret:
-                value = without_password(value)
+                value = without_password(value) if BY_NAME[entry.name].parse is redis_url else value and "***"
             shown[entry.name] = str(value) if isinstance(value, Path) else value
         return shown
 

@@ -68,6 +68,11 @@ def is_prefix(text: str) -> bool:
     return 0 < len(text) <= 32 and all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in text)
 
 
+def is_token(text: str) -> bool:
+    """Whether a header can carry it."""
+    return 0 < len(text) <= 256 and all("!" <= letter <= "~" for letter in text)
+
+
 port = partial(integer, 1, 65535)
 redis_url = partial(
     text,

@@ -102,6 +102,18 @@ def test_passwords_are_never_shown(url: str, shown: str) -> None:
     assert settings.shown()["redis_url"] == shown
 
 
+def test_the_token_is_never_shown_and_has_no_flag() -> None:
+    settings = Settings.resolve({}, {"HEARSAY_API_TOKEN": "hunter2"})
+    assert settings.part(EstimatorSettings).api_token == "hunter2"
+    assert settings.shown()["api_token"] == "***"
+    assert Settings.resolve({}, {}).shown()["api_token"] is None
+    for shown in (repr(settings), str(settings.shown()), repr(settings.part(EstimatorSettings))):
+        assert "hunter2" not in shown
+    assert not any(option.name == "api_token" for option in estimate.command.params)
+    with pytest.raises(ConfigurationError, match="visible ASCII characters, got something else"):
+        Settings.resolve({}, {"HEARSAY_API_TOKEN": "hunter 2"})
+
+
 def test_a_new_setting_reaches_its_role_by_its_row_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command has the flag, and the role gets the value under the name that it asks for."""
     row = config.Setting("patience_s", "3", "How long to wait.", float, roles=(roles.COLLECTOR,))

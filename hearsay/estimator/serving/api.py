@@ -43,6 +43,7 @@ from hearsay.estimator.serving.page.guard import Guard
 from hearsay.estimator.serving.page.site import page_routes
 from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.serving.planning import Planner
+from hearsay.estimator.serving.token import TokenGuard
 from hearsay.mechanisms.exact.randomness import secure
 
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
@@ -59,6 +60,7 @@ def create_app(
     feed: Feed | None = None,
     truth: Truth | None = None,
     public_hosts: Sequence[str] = (),
+    token: str | None = None,
 ) -> Starlette:
     """The application. It looks at the server at every request; `readings` are those of the estimator's pass."""
     readings = Readings() if readings is None else readings
@@ -87,6 +89,7 @@ def create_app(
         ],
         middleware=[
             Middleware(Guard, public_hosts=public_hosts),
+            *([] if token is None else [Middleware(TokenGuard, token=token)]),
             Middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=5),
         ],
         exception_handlers=handlers(),

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
@@ -36,6 +36,7 @@ class EstimatorSettings:
     host: str
     port: int
     public_host: str = ""
+    api_token: str | None = field(default=None, repr=False)
 
 
 def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings, truth: Path | None = None) -> None:
@@ -52,6 +53,7 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
         overview=overview,
         feed=feed,
         truth=None if truth is None else Truth(truth),
+        token=settings.api_token,
         public_hosts=[name for name in settings.public_host.split(",") if name],  # "" would allow an empty Host
     )
 

@@ -70,7 +70,8 @@ def configuration_page() -> str:
     ]
     for setting in TABLE:
         default = f"`{setting.default}`" if setting.default else setting.otherwise
-        lines.append(f"| `{setting.flag}` | `{setting.environment}` | {default} | {setting.help} |")
+        flag = f"`{setting.flag}`" if setting.roles else "none: a list of processes would show it"
+        lines.append(f"| {flag} | `{setting.environment}` | {default} | {setting.help} |")
     lines += [
         "",
         "Modules that `HEARSAY_PLUGINS` names are looked for in the folder that a command is started in, then among",
