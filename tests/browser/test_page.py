@@ -1,7 +1,6 @@
 """What a person sees and does: every view, a dragged range, a rectangle, the keyboard, questions in the address."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,8 @@ from hearsay.collector.survey.survey import load, parse
 from hearsay.estimator.readings import live
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.demo.scene import SURVEYS
-from tests.browser.chromium import Browser, Tab, browser, program
+from tests.browser.chromium import Browser, Tab, program
+from tests.browser.conftest import CHARTS, EXAMPLES
 from tests.estimator.running import estimator
 from tests.estimator.surveys import deliver_values
 
@@ -20,52 +20,7 @@ pytestmark = [
     pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
     pytest.mark.xdist_group("browser"),
 ]
-EXAMPLES = (
-    "session-minutes",
-    "meeting-place",
-    "home-town",
-    "daily-habits",
-    "film-stars",
-    "sleep-hours",
-    "doctor-visits",
-)
-CHARTS = {
-    "session-minutes": {"histogram", "cdf"},
-    "meeting-place": {"map"},
-    "home-town": {"bars"},
-    "daily-habits": {"tree", "table"},
-    "film-stars": {"keys"},
-    "sleep-hours": {"table"},
-    "doctor-visits": {"histogram", "cdf", "table"},
-}
-EXAMPLES = tuple(CHARTS)
 ODD = ["<img src=x onerror=alert(1)>", "x" * 64, "עברית", "   ", "a\"b'c & d"]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture
-def tab(running: Browser) -> Iterator[Tab]:
-    opened = running.tab()
-    opened.look()
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def address(registry: Registry, tmp_path: Path) -> Iterator[str]:
-    """An estimator with one survey of every kind."""
-    for name in EXAMPLES:
-        survey = load(SURVEYS / f"{name}.toml")
-        domain = survey.mechanism.domain
-        people = domain.simulated(domain.shapes()[0], 20_000, np.random.default_rng(1))
-        deliver_values(registry.add(survey), people)
-    with estimator(registry, tmp_path) as http:
-        yield str(http.base_url).rstrip("/") + "/"
 
 
 def wanted(registry: Registry, name: str, question: str) -> dict[str, str]:
