@@ -9,7 +9,7 @@
 /api/surveys/{name}/query?q=range+3+9&window=last:2&count=1
 /api/surveys/{name}/query?q=frequencies&postprocess=simplex&simultaneous=1&format=csv
 /api/surveys/{name}/series?q=range+3+9&windows=20
-/api/overview  /api/events
+/api/overview  /api/events  /api/openapi.json
 /api/plan?kind=ordinal&size=1024&query=range+3+9&users=10000&epsilon=1&curve=haar
 /  /surveys/{name}
 """
@@ -27,6 +27,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+import hearsay
 from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import holding_all, holding_up
 from hearsay.collector.http.checks import health_routes
@@ -38,6 +39,7 @@ from hearsay.estimator.serving.answers import Answers, tagged
 from hearsay.estimator.serving.detail import Details
 from hearsay.estimator.serving.events import Feed
 from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.estimator.serving.openapi import document
 from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.guard import Guard
 from hearsay.estimator.serving.page.site import page_routes
@@ -79,6 +81,7 @@ def create_app(
         f"{survey}/series": answers.series,
         "/api/overview": lambda request: tagged(overview.document(), request),
         "/api/events": feed.respond,
+        "/api/openapi.json": lambda request: JSONResponse(document(hearsay.__version__)),
         "/api/plan": Planner().respond,
     }
     return Starlette(

@@ -12,8 +12,12 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from starlette.routing import Route
 
+from hearsay.collector.health.loop import Health
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.estimator.serving.answers import PARAMETERS
+from hearsay.estimator.serving.api import create_app
 from hearsay.estimator.serving.page.guard import Guard
 from hearsay.estimator.serving.page.site import assets
 from tests.estimator.running import estimator, wait_until
@@ -255,3 +259,18 @@ def test_the_truth_of_simulated_people_is_drawn_only_where_it_was_handed_over(
     with estimator(registry, tmp_path / "b", truth=truth) as http:
         assert http.get(url).json()["truth"] == [0.25, 0.5, 0.25]
         assert "truth" not in http.get(url + "&count=1").json()
+
+
+class TestOpenApi:
+    def test_it_lists_every_address_of_the_interface(self, http: httpx.Client, registry: Registry) -> None:
+        app = create_app(registry, Health(), {})
+        pages = {"/", "/plan", "/surveys/{name}", "/assets/{path:path}"}
+        served = {route.path for route in app.routes if isinstance(route, Route)} - pages
+        document = http.get("/api/openapi.json").json()
+        assert set(document["paths"]) == served
+        assert document["openapi"] == "3.1.0"
+
+    def test_it_lists_every_parameter_of_a_query(self, http: httpx.Client) -> None:
+        paths = http.get("/api/openapi.json").json()["paths"]
+        listed = {each["name"] for each in paths["/api/surveys/{name}/query"]["get"]["parameters"]}
+        assert listed == {"name", *PARAMETERS}

@@ -91,10 +91,18 @@ def page_routes() -> list[Route]:
     async def survey(request: Request) -> Response:
         return shell("survey", 1, "hearsay: survey").respond(request)
 
+    async def plan(request: Request) -> Response:
+        return shell("plan", 0, "hearsay: plan").respond(request)
+
     async def asset(request: Request) -> Response:
         path = request.path_params["path"]
         if path not in assets():
             raise Problem(404, "not-found", f"no file assets/{path}")
         return assets()[path].respond(request)
 
-    return [Route("/", overview), Route("/surveys/{name}", survey), Route("/assets/{path:path}", asset)]
+    return [
+        Route("/", overview),
+        Route("/plan", plan),
+        Route("/surveys/{name}", survey),
+        Route("/assets/{path:path}", asset),
+    ]

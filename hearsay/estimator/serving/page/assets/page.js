@@ -4,6 +4,7 @@ import { Refusal, Unreachable, get, remember } from "./api.js";
 import { el, set, show, text } from "./dom.js";
 import { follow } from "./live.js";
 import { overview } from "./overview.js";
+import { planner } from "./plan.js";
 import { survey } from "./survey.js";
 import { moment } from "./words.js";
 
@@ -27,6 +28,7 @@ function say(words) {
 }
 
 async function begin() {
+  if (view === "plan") return planner(main).load().catch((error) => (error instanceof Refusal && error.status === 401 ? askToken() : Promise.reject(error)));
   const shown = view === "survey" ? survey(main, say) : overview(main);
   let gone = false;
   const load = async () => {

@@ -1,0 +1,109 @@
+// The planner: the error one can live with is the first field, epsilon the answer. Everything is in the address.
+
+import { Refusal, address, get } from "./api.js";
+import { curves } from "./charts/curves.js";
+import { el, repeat, set, show, text } from "./dom.js";
+import { interval, percent, plain, whole } from "./words.js";
+
+const FIELDS = [
+  ["query", "Question", "range 300 500", "text"],
+  ["within", "Plus or minus (half of the 95% interval)", "0.02", "text"],
+  ["users", "Users", "100000", "text"],
+  ["epsilon", "Epsilon", "", "text"],
+  ["kind", "Kind of value", "ordinal", "text"],
+  ["size", "How many values", "1024", "text"],
+  ["shape", "Shape of the data (empty: the worst)", "", "text"],
+];
+const COLUMNS = ["mechanism", "epsilon", "users", "plus or minus", "finds a difference of", "bytes per report"];
+const DEFAULTS = { query: "range 300 500", within: "0.02", users: "100000", kind: "ordinal", size: "1024" };
+
+export function planner(main) {
+  const inputs = Object.fromEntries(FIELDS.map(([name, , example, type]) => [name, el("input", { name, type, placeholder: example, autocomplete: "off" })]));
+  const form = el("form", { class: "plan", onsubmit: (event) => { event.preventDefault(); go(values()); } },
+    ...FIELDS.map(([name, label]) => el("label", {}, el("span", {}, label), inputs[name])), el("button", {}, "Plan"));
+  const status = el("p", { class: "note", role: "status" });
+  const body = el("tbody");
+  const table = el("table", { class: "plans" }, el("thead", {}, el("tr", {}, ...COLUMNS.map((words) => el("th", { scope: "col" }, words)))), body);
+  const words = el("ul");
+  const example = el("p", { class: "note" });
+  const file = el("pre", { tabindex: "0" });
+  const copy = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(file.textContent) }, "Copy the survey file");
+  const chart = curves((epsilon) => go({ ...values(), epsilon: epsilon.toPrecision(3), within: "" }));
+  const result = el("section", { "aria-label": "Plan", hidden: true }, el("div", { class: "scroll" }, table), chart.node, words, example, copy, file);
+  main.append(el("h1", {}, "Plan a survey"), el("p", {}, "Give two of the three: the error you can live with, how many users answer, and epsilon. The third is computed for every mechanism."), form, status, result);
+  let asking = null;
+
+  const values = () => Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].value.trim()]).filter(([, value]) => value));
+  const parameters = () => {
+    const given = Object.fromEntries(new URLSearchParams(location.search));
+    return Object.keys(given).length ? given : DEFAULTS;
+  };
+
+  function go(next) {
+    history.pushState(null, "", address(location.pathname, next));
+    load();
+  }
+  addEventListener("popstate", () => load());
+
+  async function load() {
+    const given = parameters();
+    for (const [name] of FIELDS) inputs[name].value = given[name] ?? "";
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    text(status, "Planning: every mechanism is asked your question...");
+    try {
+      const plan = await patient(given, signal);
+      draw(plan, given);
+      set(main, { "data-ready": true, "data-reports": 0, "data-state": "live" });
+      const drawn = plan.rows.slice(0, 3).map((row) => row.mechanism);
+      const lines = {};
+      for (const mechanism of drawn) {
+        Object.assign(lines, (await patient({ ...given, curve: mechanism }, signal)).curves);
+        chart.update(lines, plan.users, plan.rows[0].unit);
+      }
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!(error instanceof Refusal)) throw error;
+      text(status, error.message);
+      show(result, false);
+      set(main, { "data-ready": true, "data-reports": 0, "data-state": "live" });
+    }
+  }
+
+  /** One question is planned at a time for all viewers: a busy server is asked again. */
+  async function patient(given, signal) {
+    for (;;) {
+      try {
+        return await get(address("api/plan", given), signal);
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.status !== 503) throw error;
+        text(status, `${error.message}; waiting`);
+        await new Promise((resolve) => setTimeout(resolve, 2000));
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  function draw(plan) {
+    const best = plan.rows.find((row) => row.recommended);
+    text(status, best ? `Recommended: ${best.mechanism} with epsilon ${plain(best.epsilon, 0.01)}.` : "No mechanism reaches this; the best there is stands first.");
+    show(result, true);
+    repeat(body, plan.rows, () => el("tr", {}, el("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => el("td"))), (row, each) => {
+      const write = each.unit === "share" ? percent : plain;
+      const cells = [each.epsilon === null ? "none up to 10" : plain(each.epsilon, 0.01), whole(each.users), write(each.within, each.within / 20),
+        each.detects === null ? "" : write(each.detects, each.detects / 20), whole(each.bytes)];
+      text(row.firstChild, each.mechanism);
+      set(row, { class: each.recommended ? "recommended" : null });
+      cells.forEach((cell, index) => text(row.children[index + 1], cell));
+    });
+    const reasons = plan.rows.filter((row) => row.reason).map((row) => (row.reason.startsWith(row.mechanism) ? row.reason : `${row.mechanism}: ${row.reason}`));
+    repeat(words, [...plan.words, ...reasons], () => el("li"), (item, line) => text(item, line));
+    const [first] = plan.example ?? [];
+    text(example, first ? `One simulated survey of this plan: ${first.query} is ${interval(first, plan.rows[0].unit)}; the truth was ${plain(first.truth, Math.abs(first.high - first.low) / 20)}.` : "");
+    text(file, plan.survey ?? "");
+    show(file, Boolean(plan.survey));
+    show(copy, Boolean(plan.survey));
+  }
+  return { load };
+}

@@ -1,0 +1,46 @@
+"""The planner on the page: a question in the address, curves that a slider reads, the file to copy."""
+
+from pathlib import Path
+
+import pytest
+
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import load
+from tests.browser.chromium import Tab, program
+from tests.estimator.running import estimator
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+QUESTION = "query=point+3&within=0.01&users=100000&kind=categorical&size=16"
+
+
+def test_a_plan(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    with estimator(registry, tmp_path / "estimator") as http:
+        tab.open(f"{http.base_url}/plan?{QUESTION}")
+        tab.wait("document.querySelector('tr.recommended')", 60)
+        tab.wait("document.querySelectorAll('[data-chart=curves] polyline').length === 3", 90)
+        before = tab.run("document.querySelector('[data-chart=curves] .note').textContent")
+        tab.run("document.querySelector('[data-chart=curves] input[type=range]').focus()")
+        tab.press("ArrowRight")
+        after = tab.run("document.querySelector('[data-chart=curves] .note').textContent")
+        assert before != after
+        assert "plus or minus" in after
+        written = tmp_path / "planned.toml"
+        written.write_text(tab.run("document.querySelector('pre').textContent"), encoding="utf-8")
+        registered = registry.add(load(written))
+        recommended = tab.run("document.querySelector('tr.recommended th').textContent")
+        assert recommended == registered.survey.mechanism.ID
+        tab.picture(tmp_path / "wide.png")
+        tab.look(390, 900, dark=True)
+        assert tab.run("document.documentElement.scrollWidth") <= 390
+        tab.picture(tmp_path / "plan.png")
+        assert tab.errors == []
+
+
+def test_a_bad_question_is_refused_in_one_line(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/plan?query=point+3&within=0.01&kind=categorical&size=16")
+        assert "two of" in tab.run("document.querySelector('main > .note').textContent")
