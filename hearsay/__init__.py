@@ -106,9 +106,6 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         return sorted({*globals(), *__all__, "__version__"})
 
     def _version() -> str:
-        from importlib.metadata import PackageNotFoundError, version
+        from hearsay.release import release
 
-        try:
-            return version("hearsay-ldp")
-        except PackageNotFoundError:  # a checkout that was never installed
-            return "unknown"
+        return release()

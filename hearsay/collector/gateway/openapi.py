@@ -1,12 +1,12 @@
 """The gateway's rules as an OpenAPI 3.1 document, written from the table of refusals."""
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from hearsay.collector.gateway import bodies
 from hearsay.collector.gateway.refusals import AGAIN, STATUS
 from hearsay.collector.survey.participation import REPEATS
+from hearsay.release import release
 
 CONTENT_TYPE = "application/vnd.hearsay.v1+msgpack"
 ABOUT = """Devices send private reports here. The gateway stores each request once, shuffles its reports with others
@@ -40,7 +40,7 @@ def document() -> dict[str, Any]:
     name = {"$ref": "#/components/parameters/name"}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "hearsay gateway", "version": _version(), "description": ABOUT, "license": _LICENSE},
+        "info": {"title": "hearsay gateway", "version": release(), "description": ABOUT, "license": _LICENSE},
         "paths": {
             "/v1/surveys/{name}": {
                 "parameters": [name],
@@ -196,10 +196,3 @@ def _problem(description: str) -> dict[str, Any]:
 def _json(description: str, schema: str) -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
     return {"description": description, "content": content}
-
-
-def _version() -> str:
-    try:
-        return version("hearsay-ldp")
-    except PackageNotFoundError:
-        return "0"

@@ -27,7 +27,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-import hearsay
 from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import holding_all, holding_up
 from hearsay.collector.http.checks import health_routes
@@ -47,6 +46,7 @@ from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.serving.planning import Planner
 from hearsay.estimator.serving.token import TokenGuard
 from hearsay.mechanisms.exact.randomness import secure
+from hearsay.release import release
 
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 COMPRESSED_BYTES = 2_048  # what is shorter is sent as it is
@@ -81,7 +81,7 @@ def create_app(
         f"{survey}/series": answers.series,
         "/api/overview": lambda request: tagged(overview.document(), request),
         "/api/events": feed.respond,
-        "/api/openapi.json": lambda request: JSONResponse(document(hearsay.__version__)),
+        "/api/openapi.json": lambda request: JSONResponse(document(release())),
         "/api/plan": Planner().respond,
     }
     return Starlette(
