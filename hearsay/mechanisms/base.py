@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells, categorical
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.errors import ImpossibleCounts, SpecificationError
+from hearsay.mechanisms.errors import ImpossibleCounts, NotPortable, SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import NEEDED_FOR_SMOOTH, SMOOTH
@@ -25,6 +25,7 @@ from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import Option, complete
+from hearsay.mechanisms.portable import Node
 
 State = dict[str, NDArray[np.int64]]
 Values = Any  # what the domain's `check` takes: an array of cells, rows, sets of pairs
@@ -166,6 +167,10 @@ class Mechanism(ABC):
     @abstractmethod
     def perturb(self, values: Values, random: Random) -> Reports:
         """Device: private reports of cell indices, one each."""
+
+    def portable(self) -> Node:
+        """How a device in any language draws a report, as data; NotPortable where the nodes cannot say it."""
+        raise NotPortable(f"{self.ID} draws what no form for other languages expresses; use Python's Device")
 
     def empty(self) -> State:
         """A state without reports."""

@@ -40,6 +40,12 @@ class ValueOutsideDomain(MechanismError):
         self.position, self.column = position, column
 
 
+class NotPortable(MechanismError):
+    """The form for devices in other languages cannot express a mechanism or its values; Python's `Device` can."""
+
+    CODE = "not-portable"
+
+
 class QueryError(MechanismError):
     """A question that this estimate cannot answer: wrong kind, empty or reversed range, outside the domain."""
 

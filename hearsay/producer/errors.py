@@ -21,6 +21,18 @@ class GatewayError(ProducerError):
     CODE = "gateway"
 
 
+class FormError(ProducerError):
+    """A gateway's form for devices that cannot be followed: of another version, damaged, or missing."""
+
+    CODE = "form"
+
+
+class ValueRefused(ProducerError):
+    """A device that follows a form was given a value outside the domain; the message never shows the value."""
+
+    CODE = "value-refused"
+
+
 class DistributionError(ProducerError):
     """A simulated population that does not exist, or does not fit the domain."""
 

@@ -101,7 +101,7 @@ _PARAMETERS = {
 _SCHEMAS: dict[str, Any] = {
     "Survey": {
         "type": "object",
-        "required": ["definition", "tag", "guarantee", "participation", "device"],
+        "required": ["definition", "tag", "guarantee", "participation", "device", "device_reason"],
         "properties": {
             "definition": {"type": "object", "description": "The survey with every default written out."},
             "tag": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -120,6 +120,7 @@ _SCHEMAS: dict[str, Any] = {
                 },
             },
             "device": {"type": ["object", "null"], "description": "The form of reports as data, where there is one."},
+            "device_reason": {"type": ["string", "null"], "description": "Why there is no form."},
         },
     },
     "Round": {

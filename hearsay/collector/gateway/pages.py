@@ -2,11 +2,13 @@
 
 GET /v1/surveys/{name}         definition, tag, guarantee, participation, and the form for devices
 GET /v1/surveys/{name}/round   the open round, as one device gets it
+GET /v1/device.js              a device for browsers
 GET /v1/openapi.json  /v1/     these rules, for programs and for people
 GET /healthz  /readyz
 """
 
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from typing import Any
 
 import redis
@@ -17,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from hearsay.collector.describe.device_form import device_form
 from hearsay.collector.errors import UnknownSurvey
 from hearsay.collector.gateway.openapi import document
 from hearsay.collector.gateway.readable import page
@@ -29,13 +32,9 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms.exact.randomness import secure
 
+DEVICE_JS = files("hearsay.collector.gateway").joinpath("device.js")
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 HEADERS = ("Content-Type", "Idempotency-Key", "Authorization")
-
-
-def device_form(survey: Survey) -> dict[str, Any] | None:
-    """What a device without this library needs to make reports, as data; None: there is no such form for it."""
-    return None
 
 
 def participation(survey: Survey) -> dict[str, Any]:
@@ -58,7 +57,7 @@ class Pages:
                 "tag": survey.tag,
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
                 "participation": participation(survey),
-                "device": device_form(survey),
+                **device_form(survey),
             },
             headers={"Cache-Control": SHARED},
         )
@@ -111,6 +110,7 @@ def create_pages(
             Route("/v1/surveys/{name}", pages.survey),
             Route("/v1/surveys/{name}/round", pages.round),
             Route("/v1/surveys/{name}/reports", _posted, methods=["POST"]),
+            Route("/v1/device.js", _device_js),
             Route("/v1/openapi.json", lambda request: JSONResponse(document())),
             Route("/v1/", lambda request: HTMLResponse(page(document()), headers=PAGE_HEADERS)),
             *health_routes(is_alive, trouble),
@@ -121,6 +121,12 @@ def create_pages(
 
 
 PAGE_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+
+
+def _device_js(request: Request) -> Response:
+    """Pages of other origins import it where they may send reports."""
+    headers = {"Cache-Control": SHARED, "X-Content-Type-Options": "nosniff"}
+    return Response(DEVICE_JS.read_bytes(), media_type="text/javascript", headers=headers)
 
 
 async def _posted(request: Request) -> Response:

@@ -20,6 +20,7 @@ from hearsay.collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
 from hearsay.collector.survey.survey import WIRE_VERSION
 from hearsay.collector.wire.variant import VariantCodec, from_big_endian
 from hearsay.mechanisms import Reports
+from hearsay.mechanisms.errors import NotPortable
 from hearsay.mechanisms.layout import Layout, Symbols, length_of, select
 from hearsay.mechanisms.roles import DeviceSide, WorkerSide
 
@@ -83,6 +84,17 @@ class Codec:
         """A single report as a msgpack integer: the shortest form, or for all reports that of the largest."""
         width = len(msgpack.packb(int(self.offsets[-1]) - 1)) if self.layout.same_length else 1
         return msgpack.packb(number) if width == 1 else bytes([_INTEGER_HEADERS[width]]) + number.to_bytes(width - 1)
+
+    def portable(self) -> dict[str, Any]:
+        """How a symbol of each variant becomes the bytes of a single report, for devices in any language."""
+        if self.layout.same_length:
+            raise NotPortable("reports of one length have no form for other languages; use Python's Device")
+        if self.single_integer:
+            return {"as": "integer", "starts": [int(start) for start in self.offsets[:-1]]}
+        if any(not variant.compact and variant.variant.scalars for variant in self.variants):
+            raise NotPortable("numbers beside long vectors have no form for other languages; use Python's Device")
+        rows = [{"length": each.row_bytes, "order": "big" if each.compact else "little"} for each in self.variants]
+        return {"as": "bin", "numbered": len(rows) > 1, "rows": rows}
 
     def encode_frame(self, reports: Reports) -> bytes:
         """All reports in one frame; their order within it is not kept, since folding needs none."""

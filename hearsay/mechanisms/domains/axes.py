@@ -55,6 +55,9 @@ class AxesDomain(Domain):
             return self.read({self.columns[0]: [value]})
         return self.read(of_one_device(value, self.columns))
 
+    def portable(self) -> list[dict[str, Any]]:
+        return [axis.portable() for axis in self.axes]
+
     def people(self, draw: Callable[[int], Indices]) -> Indices:
         return self._joined([draw(axis.size) for axis in self.axes])
 

@@ -90,6 +90,14 @@ class Axis:
             return f"an integer in {self.item(0)}..{self.item(self.size - 1)}"
         return f"a number in {self.low:g}..{self.high:g}"
 
+    def portable(self) -> dict[str, Any]:
+        """How a device in any language finds the cell: labels, integers, or bins with the integers of their edges."""
+        if self.labels is not None:
+            return {"name": self.name, "labels": list(self.labels)}
+        if self.bins is None:
+            return {"name": self.name, "first": self.first or 0, "size": self.size}
+        return {"name": self.name, "low": self.low, "high": self.high, "bins": self.size, **self.bins.portable()}
+
     def table(self) -> dict[str, Any]:
         """The axis as a survey's table."""
         if self.labels is not None:

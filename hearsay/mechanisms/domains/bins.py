@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.domain import Indices
+from hearsay.mechanisms.errors import NotPortable
 
 EDGE_SLACK = 1e-9  # in bins: 34 + 13 * 0.1 is on the edge 35.3, whatever binary fractions make of it
 _EXACT_INTEGERS = 1 << 53  # doubles hold all integers up to here, and their ratio is rounded once
@@ -49,10 +50,22 @@ class Bins:
         start, step, scale = (part // shared for part in parts)
         return start, step, scale
 
+    @property
+    def _is_exact(self) -> bool:
+        """Whether all integers that an edge is made of are exact as doubles."""
+        start, step, scale = self._ratio
+        return max(abs(start), abs(start + step * self.size), step * self.size, scale) <= _EXACT_INTEGERS
+
+    def portable(self) -> dict[str, int]:
+        """The integers of the edges, for devices in any language: bin k begins at (start + step k) / scale."""
+        if not self._is_exact:
+            raise NotPortable("the bins' edges need integers above 2^53; give low and high with fewer digits")
+        return dict(zip(("start", "step", "scale"), self._ratio, strict=True))
+
     def begins(self, bins: Indices) -> NDArray[np.float64]:
         """Where bins begin; bin `size` is the upper end of all."""
         start, step, scale = self._ratio
-        if max(abs(start), abs(start + step * self.size), step * self.size, scale) <= _EXACT_INTEGERS:
+        if self._is_exact:
             return (start + step * bins) / np.float64(scale)
         distinct, inverse = np.unique(bins, return_inverse=True)
         edges = [(start + step * number) / scale for number in distinct.tolist()]  # Python rounds a ratio once

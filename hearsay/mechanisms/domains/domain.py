@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.shapes import SHAPES, draw_cells
-from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain, one_of
+from hearsay.mechanisms.errors import NotPortable, SpecificationError, ValueOutsideDomain, one_of
 
 MAXIMUM_CELLS = 1 << 28
 Indices = NDArray[np.int64]
@@ -71,6 +71,10 @@ class Domain(ABC):
     @abstractmethod
     def check(self, values: Any) -> Any:
         """Values as mechanisms take them; one outside the domain is an error here and never sent."""
+
+    def portable(self) -> list[dict[str, Any]]:
+        """How a device in any language finds its cell: one entry for each axis; NotPortable where there is none."""
+        raise NotPortable(f"values of kind {self.kind} have no form for other languages; use Python's Device")
 
     @classmethod
     def of_size(cls, sizes: Sequence[int]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from hearsay.mechanisms.metric.bounds import advice_on_bins
 from hearsay.mechanisms.metric.sign_estimate import AxisNoise, SignEstimate
 from hearsay.mechanisms.metric.sign_vectors import SignVectors
 from hearsay.mechanisms.options import choice, flag, number
+from hearsay.mechanisms.portable import Node, flipped_signs
 
 MAXIMUM_OBSERVATIONS = 1 << 24  # 128 MiB of state for each window
 MINIMUM_EPSILON_PER_CELL = 1e-9
@@ -175,6 +176,9 @@ class MetricL1Signs(CellMechanism):
             for flip, length in zip(self.flips, self.signs.lengths, strict=True)
         ]
         return np.packbits(np.concatenate(coins, axis=1), axis=1, bitorder="little")
+
+    def portable(self) -> Node:
+        return flipped_signs(self.domain.shape, self.signs.lengths, self.flips)
 
     def fold(self, state: State, reports: Reports) -> State:
         state["observation"] += self.signs.observe(reports["bits"])

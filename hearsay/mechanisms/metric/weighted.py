@@ -27,7 +27,7 @@ from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.domains.grid import ordered
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import NotPortable, SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Weighted
 from hearsay.mechanisms.estimates.intervals import Spread, between, score, widened
@@ -36,6 +36,7 @@ from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, smallest_unsigned
 from hearsay.mechanisms.metric.l1 import MAXIMUM_OBSERVATIONS, MetricL1Signs
 from hearsay.mechanisms.metric.sign_estimate import SignEstimate, contract
+from hearsay.mechanisms.portable import Node
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,9 @@ class WeightedSigns(MetricL1Signs):
     @cached_property
     def guarantee(self) -> Guarantee:
         return WeightedGuarantee(self.lp, self.value_domain, self.options["weights"] == "private")
+
+    def portable(self) -> Node:
+        raise NotPortable(f"weights of {self.ID} have no form for other languages; use Python's Device")
 
 
 @dataclass(frozen=True)

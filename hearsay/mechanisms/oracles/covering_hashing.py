@@ -38,7 +38,8 @@ from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import exponential, log_ratio, probability
 from hearsay.mechanisms.layout import Reports, length_of, smallest_unsigned
 from hearsay.mechanisms.options import integer
-from hearsay.mechanisms.oracles.linear_hashing import MAXIMUM_T, OLH, VARIANT
+from hearsay.mechanisms.oracles.linear_hashing import LOW_TERMS, MAXIMUM_T, OLH, VARIANT
+from hearsay.mechanisms.portable import Node, linear_hash
 
 WIDEST_T = 15  # e + 1 = 22,027 buckets are best at epsilon 10
 NUMBERED_OLH = re.compile(r"olh-([1-9][0-9]?)(?:-([1-9][0-9]{0,4}))?")  # as a part of other mechanisms: t, w
@@ -173,6 +174,9 @@ class CoveringOLH(OLH):
         if self.named == 1 and self.t <= MAXIMUM_T:
             return OLH.perturb(self._plain, values, random)
         return super().perturb(values, random)
+
+    def portable(self) -> Node:
+        return linear_hash(self.bits, self.t, LOW_TERMS[self.bits], self.keep, self.named)
 
     @cached_property
     def _plain(self) -> OLH:

@@ -32,6 +32,7 @@ from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.layout import Reports, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import standard_errors
 from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
+from hearsay.mechanisms.portable import Node, table
 
 SINGULAR = 1e-9  # rows whose least singular value is below this part of the largest count as dependent
 _CLOSE = 1e-9  # losses so close to a bound are compared in exact arithmetic
@@ -157,6 +158,10 @@ class FiniteChannel(OutputHistogram):
                 output[order[start:end]] = self._draw(cell, int(end - start), random)
                 start = int(end)
         return {"output": output}
+
+    def portable(self) -> Node:
+        outputs, ends = self._thresholds
+        return table(outputs.tolist(), ends.tolist())
 
     def _draw(self, cell: int, count: int, random: Random) -> NDArray[np.intp]:
         outputs, ends = self._thresholds

@@ -22,6 +22,7 @@ from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, pr
 from hearsay.mechanisms.layout import Reports, by_parts, smallest_unsigned
 from hearsay.mechanisms.oracles.oracle import HitOracle, Moments
 from hearsay.mechanisms.oracles.output_histogram import OutputHistogram
+from hearsay.mechanisms.portable import Node, value_coin
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ class GRR(OutputHistogram, HitOracle):
             return {"value": sent.astype(smallest_unsigned(size), copy=False)}
 
         return by_parts(draw, self.domain.flatten(values))
+
+    def portable(self) -> Node:
+        return value_coin(self.domain.size, self.truth)
 
     @cached_property
     def moments(self) -> Moments:

@@ -34,6 +34,7 @@ from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
 from hearsay.mechanisms.options import Option, choice, integer
 from hearsay.mechanisms.oracles.bucket_coin import BucketCoin, bucket_chances
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, Moments
+from hearsay.mechanisms.portable import Node, linear_hash
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
 MAXIMUM_T = 8
@@ -109,6 +110,9 @@ class LinearHashing(FrequencyOracle, BucketCoin):
     def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
         vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
         return {"vector": vector, "bucket": self.tell(self.hashed(vector + np.uint32(1), cells), random)}
+
+    def portable(self) -> Node:
+        return linear_hash(self.bits, self.t, LOW_TERMS[self.bits], self.keep)
 
     def rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
         """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""

@@ -24,6 +24,7 @@ from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import flip_threshold, keep_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Vector, length_of
 from hearsay.mechanisms.oracles.oracle import HitOracle, Moments
+from hearsay.mechanisms.portable import Node, bits
 
 MAXIMUM_BITS = 1 << 20  # a report of 128 KiB; larger domains need olh or hrr
 
@@ -91,9 +92,12 @@ class UnaryEncoding(BitOracle):
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         yes, no = self.thresholds
-        bits = random.bits(no, cells.size, self.domain.size)
-        set_bits(bits, cells, random.bernoulli(yes, cells.size))
-        return {"bits": bits}
+        packed = random.bits(no, cells.size, self.domain.size)
+        set_bits(packed, cells, random.bernoulli(yes, cells.size))
+        return {"bits": packed}
+
+    def portable(self) -> Node:
+        return bits(self.domain.size, *self.thresholds)
 
     @cached_property
     def moments(self) -> Moments:

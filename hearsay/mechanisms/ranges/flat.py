@@ -31,6 +31,7 @@ from hearsay.mechanisms.oracles.covering_hashing import NUMBERED_OLH, CoveringOL
 from hearsay.mechanisms.oracles.linear_hashing import LinearHashing
 from hearsay.mechanisms.oracles.on_oracle import OnOracle
 from hearsay.mechanisms.oracles.oracle import FrequencyOracle, oracle_over
+from hearsay.mechanisms.portable import Node
 from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 from hearsay.mechanisms.ranges.xor_pairs import NEGLIGIBLE, XorPairs
@@ -159,6 +160,9 @@ class Flat(CellMechanism, OnOracle):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         return self.oracle.perturb(self.domain.flatten(values), random)
+
+    def portable(self) -> Node:
+        return self.oracle.portable()
 
     def estimate(self, state: State) -> CellEstimate:
         cells = self.oracle.estimate(state)

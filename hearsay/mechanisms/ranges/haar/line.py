@@ -32,6 +32,7 @@ from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, smallest_unsigned
 from hearsay.mechanisms.oracles.flipped_sign import FlippedSign
 from hearsay.mechanisms.oracles.linear_hashing import OWN_COUNT_FROM
+from hearsay.mechanisms.portable import Node, haar_sign, level_choice, part
 from hearsay.mechanisms.ranges.advice import isotonic_advice
 from hearsay.mechanisms.ranges.haar.estimate import NEGLIGIBLE, HaarEstimate, HaarLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import UNKNOWN
@@ -89,6 +90,10 @@ class Haar(FlippedSign):
             "level": index.astype(smallest_unsigned(self.height)),
             "symbol": (character << np.uint64(1) | minus).astype(smallest_unsigned(2 * self.nodes[0])),
         }
+
+    def portable(self) -> Node:
+        parts = [part(haar_sign(K, self.flip), 1 << index) for index, K in enumerate(self.nodes)]
+        return level_choice(self._thresholds, parts)
 
     def fold(self, state: State, reports: Reports) -> State:
         levels = range(1, self.height + 1)

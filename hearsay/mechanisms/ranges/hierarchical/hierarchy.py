@@ -18,6 +18,7 @@ import numpy as np
 
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.portable import Node, part
 from hearsay.mechanisms.ranges.hierarchical.planned_level import Plan
 from hearsay.mechanisms.ranges.hierarchical.tree import Inference, Tree
 
@@ -103,6 +104,13 @@ class Hierarchy:
         if not shifted_level.shift:
             return self.tree.node(shifted_level.level, cells)
         return self._window(shifted_level, cells // self.tree.spans[self.depth])
+
+    def portable(self, shifted_level: ShiftedLevel, draw: Node) -> Node:
+        """The same for devices in any language, with what they draw for the node."""
+        if not shifted_level.shift:
+            return part(draw, self.tree.spans[shifted_level.level])
+        span, width = self.tree.spans[self.depth], self._width(shifted_level.level)
+        return part(draw, span, shifted_level.shift, self.units, width)
 
     def _window(self, shifted_level: ShiftedLevel, units: Indices) -> Indices:
         shifted: Indices = (units + shifted_level.shift) % self.units // self._width(shifted_level.level)

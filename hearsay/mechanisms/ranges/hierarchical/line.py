@@ -24,6 +24,7 @@ from hearsay.mechanisms.estimates.postprocess import SMOOTH
 from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges, standard_error
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.oracles.oracle import oracle_over
+from hearsay.mechanisms.portable import Node, level_choice
 from hearsay.mechanisms.ranges.advice import isotonic_advice
 from hearsay.mechanisms.ranges.hierarchical.crown_variance import CrownVariance
 from hearsay.mechanisms.ranges.hierarchical.even_tree import EvenTreeVariance
@@ -179,6 +180,12 @@ class Hierarchical(LevelMechanism):
 
     def node(self, level: int, cells: Indices) -> Indices:
         return self.hierarchy.node(self.hierarchy.shifted_levels[level - 1], cells)
+
+    def portable(self) -> Node:
+        pairs = zip(self.hierarchy.shifted_levels, self.levels.oracles, strict=True)
+        return level_choice(
+            self.levels.thresholds, [self.hierarchy.portable(level, oracle.portable()) for level, oracle in pairs]
+        )
 
     def estimate(self, state: State) -> CellEstimate:
         counts = self.levels.counts(state)

@@ -1,0 +1,31 @@
+"""The gateway hands out what a device in another language needs."""
+
+import redis
+
+from hearsay.collector.gateway.pages import DEVICE_JS
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.producer.portable.form import Form
+from tests.collector.gateway.running import gateway
+
+LARGEST = 12 * 1024
+MINUTES = {"name": "minutes", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 60}}
+
+
+def test_the_module_for_browsers(client: redis.Redis, prefix: str) -> None:
+    with gateway(client, prefix, origins=("https://good.example",)) as sender:
+        answer = sender.get("/v1/device.js", headers={"Origin": "https://good.example"})
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert answer.headers["access-control-allow-origin"] == "https://good.example"
+    assert answer.content == DEVICE_JS.read_bytes()
+    assert len(answer.content) <= LARGEST
+
+
+def test_reports_by_the_form_are_accepted(client: redis.Redis, prefix: str) -> None:
+    Registry(client, prefix).add(parse({**MINUTES, "mechanism": "haar"}))
+    with gateway(client, prefix) as sender:
+        answer = sender.get("/v1/surveys/minutes").json()
+        form = Form.of(answer["device"])
+        sent = sender.send_reports([form.report(value) for value in range(10)], "minutes")
+    assert answer["device_reason"] is None
+    assert sent.json() == {"accepted": 10, "rejected": 0}

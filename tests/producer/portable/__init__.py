@@ -1,0 +1,1 @@
+"""Devices that follow a form."""
