@@ -175,11 +175,11 @@ def test_writers_repair_what_a_server_lost(own_server: EmbeddedServer) -> None:
         writers[start // 100 % 2].publish(singles(store, range(start, start + 100)), 100)
         if start == 900:
             fold_all(store)
-    before = client.hget(store.keys.meta, "entries_in")
+    before = client.hget(store.keys.published, "entries_in")
     own_server.kill()
     cut_off_tail(own_server, 12_000)
     own_server.start()
-    assert int(client.hget(store.keys.meta, "entries_in")) < int(before)
+    assert int(client.hget(store.keys.published, "entries_in")) < int(before)
     for writer in writers:
         writer.check()
     for start in range(2_000, 3_000, 100):

@@ -242,3 +242,15 @@ class TestDelete:
         assert not (tmp_path / "buckets").exists()
         assert foreign.exists()
         assert (tmp_path / "mine").exists()
+
+
+@pytest.mark.usefixtures("at_work")
+def test_a_server_that_begins_to_evict_is_a_trouble(registered: Registered, client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    assert troubles.holding_all(registry) is None
+    client.config_set("maxmemory-policy", "allkeys-lru")
+    try:
+        words = troubles.holding_all(registry)
+    finally:
+        client.config_set("maxmemory-policy", "noeviction")
+    assert words == "server: maxmemory-policy is allkeys-lru, so that it may delete counts; set it to noeviction"

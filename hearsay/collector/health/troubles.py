@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hearsay.collector.heartbeats import roles
 from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
-from hearsay.collector.store.condition import Condition
+from hearsay.collector.store.condition import KEEPS, Condition
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at
 
 # Entries are cut after a quarter of a second, and a job takes two: far above both, and below an operator's patience.
@@ -67,8 +67,11 @@ def holding_all(registry: Registry) -> str | None:
 
 
 def _of_server(seen: Condition) -> list[Trouble]:
-    """A server that is full, or that cannot write: everything waits for it, and nothing else would say why."""
+    """A server that is full, cannot write or deletes keys: everything waits for it, and nothing else would say why."""
     listed = []
+    if seen.policy != KEEPS:
+        words = f"server: maxmemory-policy is {seen.policy}, so that it may delete counts; set it to {KEEPS}"
+        listed.append(Trouble("eviction", None, words, True))
     if not seen.writes:
         words = "server: it cannot write to its disk and takes nothing until it can; make room there"
         listed.append(Trouble("disk", None, words, True))

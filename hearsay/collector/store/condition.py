@@ -17,13 +17,20 @@ class Informed(Protocol):
     def info(self, section: str | None = None) -> Any: ...
 
 
+KEEPS = "noeviction"
+
+
 @dataclass(frozen=True)
 class Condition:
-    """`limit_bytes` 0: no limit. `used_bytes` is what the server compares with its limit."""
+    """`limit_bytes` 0: no limit. `used_bytes` is what the server compares with its limit.
+
+    `policy` is what it does at the limit: with any but `noeviction` it deletes keys, and counts with them.
+    """
 
     used_bytes: int
     limit_bytes: int
     writes: bool
+    policy: str = KEEPS
 
     @property
     def full(self) -> bool:
@@ -47,7 +54,8 @@ def condition(client: Informed) -> Condition:
     # Buffers of the log and of replicas are not held against the limit.
     used = int(information["used_memory"]) - int(information.get("mem_not_counted_for_evict", 0))
     writes = all(information.get(name, "ok") == "ok" for name in ("aof_last_write_status", "rdb_last_bgsave_status"))
-    return Condition(used, int(information.get("maxmemory", 0)), writes)
+    policy = str(information.get("maxmemory_policy", KEEPS))
+    return Condition(used, int(information.get("maxmemory", 0)), writes, policy)
 
 
 def is_disk_trouble(error: redis.exceptions.RedisError) -> bool:
@@ -61,4 +69,6 @@ def why(error: redis.exceptions.RedisError) -> str:
         return "the Redis server's memory is full"
     if is_disk_trouble(error):
         return "the Redis server cannot write to its disk and takes nothing until it can"
+    if isinstance(error, redis.exceptions.NoPermissionError):
+        return "the Redis server does not let this user do what the role needs; see hearsay redis acl"
     return "the Redis server cannot be reached"

@@ -94,8 +94,13 @@ class ShardKeys:
 
     @property
     def meta(self) -> str:
-        """Hash: closed, pressure, totals published, committed and re-enqueued."""
+        """Hash: closed, pressure, totals committed and re-enqueued."""
         return self.base + "meta"
+
+    @property
+    def published(self) -> str:
+        """Hash: totals of what writers published. Apart from `meta`, so that a writer needs no right to write that."""
+        return self.base + "published"
 
     @property
     def dead(self) -> str:

@@ -200,7 +200,7 @@ class ShardLook(ShardBase):
     def _look_call(self) -> tuple[list[str], list[Any]]:
         keys = self.keys
         names = [keys.meta, keys.cursor, keys.stream, keys.ranges, keys.deltas, keys.dead]
-        names += [keys.windows, keys.rounds, keys.marks]
+        names += [keys.windows, keys.rounds, keys.marks, keys.published]
         return names, [keys.base, int(bool(self.survey.windows.every_ms))]
 
     def look_from(self, reply: Sequence[Any] | Exception) -> Look:

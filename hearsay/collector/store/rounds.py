@@ -89,7 +89,7 @@ class ShardRounds(ShardBase):
 
     def _step(self, what: str, number: int, parameters: str) -> str:
         keys = self.keys
-        names = [keys.rounds, keys.meta, keys.stream, keys.cursor]
+        names = [keys.rounds, keys.meta, keys.stream, keys.cursor, keys.published]
         return str(self.node.run("round", names, [what, number, parameters]).decode())
 
     def is_on_disk(self) -> bool:
@@ -98,7 +98,7 @@ class ShardRounds(ShardBase):
         True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
         """
         pipeline = self.client.pipeline(transaction=False)
-        pipeline.hset(self.keys.rounds, "flushed", 1)  # WAITAOF waits for what was written on the same connection
+        pipeline.hset(self.keys.published, "flushed", 1)  # WAITAOF waits for what was written on the same connection
         pipeline.execute_command("WAITAOF", 1, 0, DISK_WAIT_MS)
         written, flushed = pipeline.execute(raise_on_error=False)
         if isinstance(written, redis.exceptions.RedisError):

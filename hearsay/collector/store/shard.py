@@ -98,7 +98,8 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
         for pair in (*ids.items(), *entries):
             arguments += pair
         keys = self.keys
-        names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours, *map(keys.ids, ids)]
+        names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours, keys.published]
+        names += map(keys.ids, ids)
         status, last, cause, observed_ms, known = self.node.run("publish", names, arguments)
         named = {position - 1: digest for position, digest in zip(known[::2], known[1::2], strict=True)}
         return Published(status.decode(), int(last), cause.decode(), int(observed_ms), named)
@@ -112,7 +113,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
         keys = self.keys
         reply = self.node.run(
             "cut",
-            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds, keys.marks],
+            [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds, keys.marks, keys.published],
             [
                 secrets.token_hex(8),
                 self.survey.windows.every_ms,
@@ -212,7 +213,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
     def _close(self, what: str, seq: int, window: str) -> int:
         keys = self.keys
         names = [keys.stream, keys.cursor, keys.ranges, keys.meta, keys.skipped]
-        names += [keys.counters(window), keys.windows, keys.marks]
+        names += [keys.counters(window), keys.windows, keys.marks, keys.published]
         reply = self.node.run("close", names, [what, seq, window])
         return int(reply[1]) if what != "survey" else 0
 

@@ -1,23 +1,27 @@
-"""`hearsay redis`: the embedded server in the foreground."""
+"""`hearsay redis`: the embedded server in the foreground, and the users of a server of your own."""
 
 import logging
 import os
+import re
 
 import click
 
 from hearsay.collector import logs
 from hearsay.collector.roles import SERVER
 from hearsay.ops.config import Settings, without_password
-from hearsay.ops.errors import EmbeddedServerError
+from hearsay.ops.errors import ConfigurationError, EmbeddedServerError
 from hearsay.ops.server.embedded import command_line, find_server, port_taken
 from hearsay.ops.server.password import UMASK, make_private, on_standard_input
-from hearsay.ops.terminal.options import uses_of
+from hearsay.ops.server.rights import users
+from hearsay.ops.terminal.options import json_option, uses, uses_of
+from hearsay.ops.terminal.present import print_json
 from hearsay.ops.terminal.stopping import stopping
 
 log = logging.getLogger(__name__)
+SURVEY_NAME = re.compile(r"[a-z0-9-]{1,64}")  # no character with a meaning in the server's patterns
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @uses_of(SERVER)
 def command(settings: Settings) -> None:
     """Run the embedded server in the foreground.
@@ -27,6 +31,8 @@ def command(settings: Settings) -> None:
     for; other commands read the password there. If HEARSAY_REDIS_URL names a server, hearsay uses that server, and
     this command only waits.
     """
+    if click.get_current_context().invoked_subcommand is not None:
+        return
     logs.configure("redis", settings.log_level)
     if settings.own_server:
         with stopping() as stop:
@@ -42,3 +48,24 @@ def command(settings: Settings) -> None:
     os.umask(UMASK)
     os.dup2(on_standard_input(password), 0)
     os.execv(binary, command_line(binary, settings.redis_port, directory, settings.redis_maxmemory))
+
+
+@command.command()
+@click.option("--survey", metavar="NAME", help="Let the writer touch this survey only; without it, every survey.")
+@json_option
+@uses("prefix")
+def acl(settings: Settings, survey: str | None, as_json: bool) -> None:
+    """Print a user for each role, none with more rights than it needs.
+
+    Each line belongs into the server's ACL file, after a password is added to it: >PASSWORD. The server must be of
+    version 7.0 or newer. Surveys and keys are added and deleted by the operator, who is none of these users. A writer
+    can spoil its own survey's stream; let devices of others send to a gateway.
+    """
+    if survey is not None and not SURVEY_NAME.fullmatch(survey):
+        raise ConfigurationError(f"--survey must be the name of a survey, got {survey!r}")
+    rules = users(settings.prefix, survey)
+    if as_json:
+        print_json({role: {"user": f"hearsay-{role}", "rules": words} for role, words in rules.items()})
+        return
+    for role, words in rules.items():
+        click.echo(f"user hearsay-{role} {' '.join(words)}")

@@ -52,3 +52,19 @@ def test_purging_a_window_twice_leaves_the_totals_right(client: redis.Redis, pre
         assert store.status().delta_bytes == 0
     assert client.hget(store.keys.meta, "gone:folded") == b"10"
     assert not client.hexists(store.keys.meta, "gone:observed_ms")  # a time is no total
+
+
+def test_totals_of_earlier_versions_are_moved(client: redis.Redis, prefix: str) -> None:
+    """Up to 0.2.0 they were in `meta`."""
+    store = buckets(client, prefix, 10).store(0)
+    store.publish("w", 1, singles(store, range(5)), 5)
+    before = store.status()
+    totals = client.hgetall(store.keys.published)
+    client.delete(store.keys.published)
+    client.hset(store.keys.meta, mapping=totals)
+    store.publish("w", 2, singles(store, range(5)), 5)
+    assert not isinstance(store.cut(age_ms=0), str)
+    seen = store.status()
+    assert (seen.published_entries, seen.published_bytes) == (2 * before.published_entries, 2 * before.published_bytes)
+    assert seen.backlog_entries == 0
+    assert not client.hexists(store.keys.meta, "entries_in")

@@ -142,6 +142,6 @@ def test_malformed_ids_are_an_error(store: Shard, ids: dict[int, bytes]) -> None
 
 def test_an_hour_without_its_key_is_an_error(store: Shard) -> None:
     keys = store.keys
-    names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours]
+    names = [keys.stream, keys.writers, keys.meta, keys.rounds, keys.marks, keys.hours, keys.published]
     with pytest.raises(redis.exceptions.ResponseError, match="a key for every hour"):
         store.node.run("publish", names, ["writer", 1, 0, 0, "", 1, HOUR, identity(1)])

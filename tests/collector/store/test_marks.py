@@ -147,7 +147,7 @@ def test_pieces_of_a_batch_in_a_round_weigh_what_was_published(
     store = Registry(client, prefix).add(parse(rounds_table(8))).store(0)
     store.publish("w", 1, [(b"r", b"\x91\x01")] * 5, 5, 1)
     assert [found.entries for found in cut_all(store)] == [2, 2, 1]
-    assert client.hget(store.keys.cursor, "bytes") == client.hget(store.keys.meta, "bytes_in") == b"10"
+    assert client.hget(store.keys.cursor, "bytes") == client.hget(store.keys.published, "bytes_in") == b"10"
 
 
 def test_a_large_batch_of_which_little_is_left_is_cut_as_what_it_is(

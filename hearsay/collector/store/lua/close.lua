@@ -1,6 +1,6 @@
 -- CLOSE: stop a survey, skip its backlog, or skip one range; every boundary is recorded for a reference fold.
 local stream, cursor, ranges, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local skipped, counters, windows, marks = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local skipped, counters, windows, marks, published = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local what, seq, window = ARGV[1], ARGV[2], ARGV[3] -- what: survey, backlog or range
 
 if redis.call('HEXISTS', meta, 'open') == 0 then return {'gone', 0} end -- the survey was deleted
@@ -13,7 +13,7 @@ if what == 'survey' then
   redis.call('HSET', meta, 'open', '0', 'closed_at', last, 'closed_time', now)
   return {'ok', last}
 elseif what == 'backlog' then
-  local entries = tonumber(redis.call('HGET', meta, 'entries_in') or '0')
+  local entries = tonumber(redis.call('HGET', published, 'entries_in') or '0')
     - tonumber(redis.call('HGET', cursor, 'entries') or '0')
   if entries <= 0 then return {'empty', 0} end
   redis.call('RPUSH', skipped, '(' .. at .. ' ' .. last .. ' ' .. entries .. ' backlog ' .. now)
@@ -22,8 +22,8 @@ elseif what == 'backlog' then
   redis.call('HINCRBY', cursor, 'entries', entries)
   redis.call('HINCRBY', counters, 'rejected:skipped:entries', entries)
   redis.call('SADD', windows, window)
-  local published = tonumber(redis.call('HGET', meta, 'bytes_in') or '0')
-  local bytes = published - tonumber(redis.call('HGET', cursor, 'bytes') or '0')
+  local bytes = tonumber(redis.call('HGET', published, 'bytes_in') or '0')
+    - tonumber(redis.call('HGET', cursor, 'bytes') or '0')
   redis.call('HINCRBY', cursor, 'bytes', bytes)
   redis.call('HINCRBY', meta, 'bytes_out', bytes)
   return {'ok', entries}

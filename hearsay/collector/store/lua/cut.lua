@@ -1,6 +1,6 @@
 -- CUT: the next entries after the cursor become a range, within one window or round, when full or old enough.
 local stream, cursor, ranges, deltas, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local rounds, marks = KEYS[6], KEYS[7]
+local rounds, marks, published = KEYS[6], KEYS[7], KEYS[8]
 local nonce, every = ARGV[1], tonumber(ARGV[2]) -- every: a window's milliseconds; 0: time makes no windows
 local max_frames, max_singles, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local age_ms, max_deltas, max_delta_bytes = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -11,6 +11,13 @@ if redis.call('HLEN', deltas) >= max_deltas
 end
 -- A deleted survey: nothing of it may come back.
 if redis.call('HEXISTS', meta, 'open') == 0 then return {'empty'} end
+-- Up to version 0.2.0 these totals were in meta.
+if redis.call('HEXISTS', meta, 'entries_in') == 1 then
+  for _, name in ipairs({'entries_in', 'reports_in', 'bytes_in'}) do
+    redis.call('HINCRBY', published, name, redis.call('HGET', meta, name) or '0')
+    redis.call('HDEL', meta, name)
+  end
+end
 local function milliseconds(id) return tonumber(string.match(id, '^(%d+)')) end
 local function is_after(id, other)
   local ms, number = string.match(id, '^(%d+)-(%d+)$')
@@ -63,9 +70,9 @@ end
 local function window_at(ms) return every > 0 and math.floor(ms / every) or 0 end
 -- Most calls find a few young entries: tell that from the totals. Where the clock went back, nothing is young.
 local young = now >= born and now - born < age_ms
-local published = redis.call('HMGET', meta, 'entries_in', 'bytes_in')
-local waiting = tonumber(published[1] or '0') - tonumber(at_cursor[2] or '0')
-local waiting_bytes = tonumber(published[2] or '0') - tonumber(at_cursor[3] or '0')
+local came_in = redis.call('HMGET', published, 'entries_in', 'bytes_in')
+local waiting = tonumber(came_in[1] or '0') - tonumber(at_cursor[2] or '0')
+local waiting_bytes = tonumber(came_in[2] or '0') - tonumber(at_cursor[3] or '0')
 if young and waiting_bytes < max_bytes and waiting < (framed and max_frames or max_singles)
   and not until_id and window_at(now) <= window_at(born) then
   return {'young'}
@@ -138,8 +145,8 @@ if not full and (until_id or window_at(now) > window) then full = true end
 if not full and young then return {'young'} end
 redis.call('LTRIM', marks, taken, -1)
 if rest then redis.call('LSET', marks, 0, rest) end
-redis.call('HINCRBY', meta, 'entries_in', stray_count)
-redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', stray_bytes))
+redis.call('HINCRBY', published, 'entries_in', stray_count)
+redis.call('HINCRBY', published, 'bytes_in', string.format('%.0f', stray_bytes))
 local seq = redis.call('HINCRBY', cursor, 'seq', 1)
 redis.call('HSET', cursor, 'id', last)
 redis.call('HINCRBY', cursor, 'entries', count)

@@ -1,6 +1,6 @@
 -- LOOK: all that a pass, a query or the status table needs to know of a shard, at one moment. Reads only.
 local meta, cursor, stream, ranges, deltas = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local dead, windows, rounds, marks = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local dead, windows, rounds, marks, published = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local base, by_clock = ARGV[1], ARGV[2] == '1' -- base: of the keys of a window; by_clock: windows go by the clock
 local FIRST = 3 -- then: windows that are not looked into
 
@@ -32,6 +32,15 @@ for _, name in ipairs(redis.call('SMEMBERS', windows)) do
 end
 local server = redis.pcall('INFO', 'server')
 server = type(server) == 'string' and server or server.txt or ''
-return {now, redis.call('HGETALL', meta), at[1] or '', at[2] or '0', redis.call('XLEN', stream),
+-- Its own fields only: whoever may write these totals must not be able to say that the survey is closed.
+local totals = redis.call('HGETALL', meta)
+for _, name in ipairs({'entries_in', 'reports_in', 'bytes_in'}) do
+  local total = redis.call('HGET', published, name)
+  if total then
+    totals[#totals + 1] = name
+    totals[#totals + 1] = total
+  end
+end
+return {now, totals, at[1] or '', at[2] or '0', redis.call('XLEN', stream),
   redis.call('HGETALL', ranges), redis.call('HKEYS', deltas), redis.call('XLEN', dead), redis.call('HGETALL', rounds),
   mark, stray and stray[1] or '', oldest and string.format('%.0f', oldest) or '', held, string.match(server, 'run_id:(%w+)') or ''}

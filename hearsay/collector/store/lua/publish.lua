@@ -1,7 +1,8 @@
 -- PUBLISH: append a writer's batch once. The server assigns ids; the writer's last number makes a repeat harmless.
 -- Requests whose ids are known already are named, and nothing is appended: a frame cannot lose single reports.
 local stream, writers, meta, rounds, marks, hours = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local IDS = 6 -- KEYS after this one: the ids of an hour, one key for each hour named in ARGV
+local published = KEYS[7] -- totals: a writer needs the right to write these, and none to write meta
+local IDS = 7 -- KEYS after this one: the ids of an hour, one key for each hour named in ARGV
 local writer, number, reports = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]) -- number 0: only say hello
 local seen, round = tonumber(ARGV[4]), ARGV[5] -- seen: `observed` of the last answer; round: '' where there are none
 local named = tonumber(ARGV[6]) -- how many hours; then: hour ids ..., ids: 8 bytes of the id, 4 of the digest, ...
@@ -19,13 +20,14 @@ for i = 1, named do
     return redis.error_reply('PUBLISH needs whole hours, and ids of 12 bytes')
   end
 end
-local held = redis.call('HMGET', meta, 'open', 'observed_ms', 'dedup_ms', 'bytes_in', 'bytes_out',
+local held = redis.call('HMGET', meta, 'open', 'observed_ms', 'dedup_ms', 'bytes_out',
   'max_entries', 'max_bytes', 'memory_share', 'pressure', 'pressure_at', 'pressure_ttl_ms')
 local open, observed = held[1], tonumber(held[2] or '0')
-local dedup_ms, bytes_in, bytes_out = tonumber(held[3] or '0'), tonumber(held[4] or '0'), tonumber(held[5] or '0')
-local max_entries, max_bytes = tonumber(held[6]) or math.huge, tonumber(held[7]) or math.huge
-local memory_share = tonumber(held[8]) or 1
-local pressure, pressure_at, pressure_ttl_ms = held[9], tonumber(held[10]), tonumber(held[11])
+local dedup_ms, bytes_out = tonumber(held[3] or '0'), tonumber(held[4] or '0')
+local max_entries, max_bytes = tonumber(held[5]) or math.huge, tonumber(held[6]) or math.huge
+local memory_share = tonumber(held[7]) or 1
+local pressure, pressure_at, pressure_ttl_ms = held[8], tonumber(held[9]), tonumber(held[10])
+local bytes_in = tonumber(redis.call('HGET', published, 'bytes_in') or '0')
 local last, known = 0, redis.call('HGET', writers, writer)
 if known then last = tonumber(string.match(known, '^(%d+)')) end
 -- Whoever gets an answer is not silent: the server must remember it for as long as `observed` in the answer lets it
@@ -114,8 +116,8 @@ for i = 1, named do
   end
   redis.call('HSET', hours, ARGV[5 + 2 * i], string.format('%.0f', observed))
 end
-redis.call('HINCRBY', meta, 'entries_in', frames + singles)
-redis.call('HINCRBY', meta, 'reports_in', string.format('%.0f', reports))
-redis.call('HINCRBY', meta, 'bytes_in', string.format('%.0f', bytes))
+redis.call('HINCRBY', published, 'entries_in', frames + singles)
+redis.call('HINCRBY', published, 'reports_in', string.format('%.0f', reports))
+redis.call('HINCRBY', published, 'bytes_in', string.format('%.0f', bytes))
 last, known = number, true
 return answer('ok')

@@ -1,5 +1,5 @@
 -- ROUND: open the next round or close the open one, fenced by its number; a repetition changes nothing.
-local rounds, meta, stream, cursor = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local rounds, meta, stream, cursor, published = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local what, number, parameters = ARGV[1], tonumber(ARGV[2]), ARGV[3] -- what: open or close
 
 if redis.call('HEXISTS', meta, 'open') == 0 then return 'gone' end -- the survey was deleted
@@ -9,7 +9,7 @@ if what == 'open' then
   if newest >= number then return 'known' end
   if newest + 1 ~= number or open then return 'stale' end
   redis.call('HSET', rounds, 'number', number, 'open', '1', 'parameters:' .. number, parameters,
-    'reports:' .. number, redis.call('HGET', meta, 'reports_in') or '0',
+    'reports:' .. number, redis.call('HGET', published, 'reports_in') or '0',
     'observed_ms:' .. number, redis.call('HGET', meta, 'observed_ms') or '0')
   return 'ok'
 end

@@ -1,0 +1,140 @@
+"""Which commands on which keys each role needs: the users that `hearsay redis acl` prints.
+
+A script runs with the rights of its caller: it needs EVALSHA on every key that it names, and every command inside it is
+checked for its own key. So a user has one selector for EVALSHA, and further ones that each allow some commands on some
+keys; a command is allowed where one selector allows all of it. Selectors came with version 7.0 of the servers.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+# What a client asks before it does anything, what PUBLISH asks of the server's memory, and nothing on a key.
+CONNECTING = "hello ping select client|setinfo client|setname client|id info script|load time"
+READING = (
+    "hget hmget hgetall hkeys hvals hexists hlen hscan get mget exists pttl smembers xlen xrange xrevrange lindex "
+    "lrange llen"
+)
+# RQ's own bookkeeping: any command on its keys, but none that reaches beyond the keys it names.
+QUEUE = "+@read +@write +@transaction +@blocking +@pubsub -@dangerous -@scripting +evalsha +eval ~rq:* &rq:*"
+
+
+class Right(NamedTuple):
+    """Commands on keys of a shard, or with `whole` on keys of the deployment."""
+
+    commands: str
+    keys: str
+    whole: bool = False
+    access: str = ""  # R: reading only
+
+
+_LIFE = (
+    Right("evalsha set del", "heartbeat:* complaint:*", whole=True),
+    Right("hincrby hincrbyfloat", "timings", whole=True),
+)
+_LOOKING = (
+    Right("evalsha", "*"),
+    Right(READING, "*", access="R"),
+    Right("hget hgetall hkeys", "surveys", whole=True, access="R"),
+)
+_SEEING_ALL = (
+    *_LOOKING,
+    Right("hget hmget hgetall get mget pttl", "timings gateway heartbeat:* complaint:*", whole=True, access="R"),
+)
+_PUBLISHING = (
+    Right("hset", "writers hours ids:*"),
+    Right("xadd", "stream"),
+    Right("rpush", "marks"),
+    Right("hincrby", "published"),
+)
+_MERGING = (
+    Right("hset hincrby", "acc:*"),
+    Right("set persist unlink", "chunk:*"),
+    Right("hdel", "deltas"),
+    Right("unlink", "part:*"),
+    Right("hincrby", "meta"),
+)
+ROLES: dict[str, tuple[Right, ...]] = {
+    "writer": (
+        Right("evalsha", "stream writers meta rounds marks hours published ids:*"),
+        Right("hget hmget", "writers meta rounds hours published ids:*", access="R"),
+        Right("hgetall", "rounds", access="R"),
+        Right("xlen", "stream", access="R"),
+        *_PUBLISHING,
+        Right("hget", "surveys", whole=True, access="R"),
+    ),
+    "gateway": (
+        *_LOOKING,
+        *_PUBLISHING,
+        Right("hset", "published"),
+        Right("hgetall", "keys", whole=True, access="R"),
+        Right("hincrby", "gateway", whole=True),
+        *_LIFE,
+    ),
+    "collector": (
+        *_SEEING_ALL,
+        *_LIFE,
+        *_MERGING,
+        Right("hset hdel", "meta"),
+        Right("hset hincrby", "cursor"),
+        Right("hset", "ranges"),
+        Right("ltrim lset", "marks"),
+        Right("xtrim", "stream"),
+        Right("hdel", "writers"),
+        Right("hset hdel", "hours"),
+        Right("unlink", "ids:*"),
+        Right("hincrby", "published"),
+    ),
+    "worker": (
+        *_SEEING_ALL,
+        *_LIFE,
+        Right("hdel", "ranges"),
+        Right("hset", "deltas"),
+        Right("hset hincrby", "counters:*"),
+        Right("hincrby", "meta"),
+        Right("xadd", "dead"),
+        Right("sadd", "windows"),
+        Right("set persist", "part:*"),
+    ),
+    "estimator": (
+        *_SEEING_ALL,
+        *_LIFE,
+        *_MERGING,
+        Right("hset unlink", "snapshot:*"),
+        Right("sadd", "places"),
+        Right("unlink", "acc:* counters:*"),
+        Right("srem", "windows"),
+        Right("xdel", "dead"),
+        Right("hset", "rounds published"),
+    ),
+    "reader": _SEEING_ALL,
+}
+ALONE = {  # commands without a key
+    "gateway": "scan waitaof",
+    "collector": "scan",
+    "worker": "scan",
+    "estimator": "scan waitaof",
+    "reader": "scan",
+}
+ON_QUEUE = ("collector", "worker")
+FOR_ONE_SURVEY = ("writer",)
+
+
+def users(prefix: str, survey: str | None = None) -> dict[str, list[str]]:
+    """The rules of every role's user, for ACL SETUSER; with `survey`, writers may touch that survey only."""
+    return {role: list(_rules(role, prefix, survey if role in FOR_ONE_SURVEY else None)) for role in ROLES}
+
+
+def _rules(role: str, prefix: str, survey: str | None) -> Iterator[str]:
+    yield from ("reset", "on", "resetchannels")
+    yield from _allowed(f"{CONNECTING} {ALONE.get(role, '')}")
+    shard = f"{prefix}:{{{'*' if survey is None else survey + '.*'}}}:"
+    for right in ROLES[role]:
+        start = f"{prefix}:" if right.whole else shard
+        keys = [f"%R~{start}{key}" if right.access else f"~{start}{key}" for key in right.keys.split()]
+        yield f"({' '.join([*_allowed(right.commands), *keys])})"
+    if role in ON_QUEUE:
+        yield f"({QUEUE})"
+
+
+def _allowed(commands: str) -> Iterable[str]:
+    return [f"+{command}" for command in commands.split()]
