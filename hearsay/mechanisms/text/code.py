@@ -9,6 +9,7 @@ of each of its 256 extensions, or `IMPOSSIBLE` where no text's code begins so.
 """
 
 import re
+import sys
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 Octets = NDArray[np.uint8]
 States = NDArray[np.int64]
 IMPOSSIBLE, ENDED = -1, -2
+_UNKNOWN = (1 << 32) - 1  # the number of what is no symbol
 _LONGEST_DECOMPOSITION = 4  # code points that one code point of a normalised text is made of at most
 _ROWS_AT_ONCE = 1 << 14  # texts whose bits are laid out at once: bounds the memory
 
@@ -181,26 +183,53 @@ class Symbols(Code):
         return np.concatenate(parts) if parts else np.zeros((0, self.size), dtype=np.uint8)
 
     def _packed(self, texts: list[str]) -> Octets:
+        numbers, outside = self._by_character(texts) if self._of_one_character is not None else self._by_match(texts)
+        places = np.arange(self.bits - 1, -1, -1, dtype=np.uint32)
+        bits = (numbers[:, :, None] >> places & np.uint32(1)).astype(np.uint8).reshape(len(texts), -1)
+        packed = np.packbits(bits, axis=1)
+        packed[outside] = self.outside
+        return packed
+
+    @cached_property
+    def _of_one_character(self) -> NDArray[np.uint32] | None:
+        """The number of every code point, where all symbols are single characters; unknown ones have the largest."""
+        if max(map(len, self.alphabet)) > 1:
+            return None
+        numbers = np.full(sys.maxunicode + 1, _UNKNOWN, dtype=np.uint32)
+        numbers[0] = 0
+        numbers[[ord(symbol) for symbol in self.alphabet]] = np.arange(1, len(self.alphabet) + 1)
+        return numbers
+
+    def _by_character(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """The numbers of the texts' symbols, and which texts are outside: all texts at once."""
+        assert self._of_one_character is not None
+        rows = np.array(texts, dtype=f"U{self.length + 1}").view(np.uint32).reshape(len(texts), self.length + 1)
+        numbers = self._of_one_character[rows]
+        outside = np.array(["\0" in text[: self.length] for text in texts])
+        if not self.cut:
+            outside |= numbers[:, self.length] != 0
+        numbers = numbers[:, : self.length]
+        outside |= (numbers == _UNKNOWN).any(axis=1)
+        return numbers, outside
+
+    def _by_match(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """The same, text by text."""
         rows = [self._spelled(text) for text in texts]
         lengths = np.array([-1 if row is None else len(row) for row in rows])
         numbers = np.zeros((len(rows), self.length), dtype=np.uint32)
         numbers[np.arange(self.length) < lengths[:, None]] = [number for row in rows for number in row or ()]
-        places = np.arange(self.bits - 1, -1, -1, dtype=np.uint32)
-        bits = (numbers[:, :, None] >> places & np.uint32(1)).astype(np.uint8).reshape(len(rows), -1)
-        packed = np.packbits(bits, axis=1)
-        packed[lengths < 0] = self.outside
-        return packed
+        return numbers, lengths < 0
 
     def _spelled(self, text: str) -> list[int] | None:
         """The numbers of a text's symbols; None: it is outside."""
         numbers: list[int] = []
         end = 0
         while end < len(text):
+            if len(numbers) == self.length:
+                return numbers if self.cut else None
             match = self._pattern.match(text, end)
             if match is None:
                 return None
-            if len(numbers) == self.length:
-                return numbers if self.cut else None
             numbers.append(self._numbers[match.group()])
             end = match.end()
         return numbers

@@ -60,6 +60,14 @@ def test_what_is_no_text_of_the_domain_has_one_code(text: str) -> None:
     np.testing.assert_array_equal(BYTES.one(text)[0], BYTES.code.outside)
 
 
+@given(st.lists(st.text(alphabet="abcx\0é", max_size=7), min_size=1), st.booleans())
+def test_single_characters_are_read_all_at_once_as_one_by_one(texts: list[str], cut: bool) -> None:
+    code = domain(length=4, alphabet="abcé", overlong="cut" if cut else "outside").code
+    quick, plain = code._by_character(texts), code._by_match(texts)
+    np.testing.assert_array_equal(quick[1], plain[1])
+    np.testing.assert_array_equal(quick[0][~quick[1]], plain[0][~quick[1]])
+
+
 def test_a_text_that_is_too_long_can_be_cut_at_the_end_of_a_character() -> None:
     cut = domain(length=4, overlong="cut")
     assert decoded(cut, "abcde") == "abcd"

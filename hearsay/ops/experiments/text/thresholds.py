@@ -60,7 +60,8 @@ def thresholds(runs: int, real: bool, seed: int) -> Iterator[Result]:
     mean, mean_more, of_all = float(np.mean(told_in)), float(np.mean(told_more)), false_runs / (2 * runs * len(told_in))
     result.expect(mean >= LEAST_MEAN, f"{mean:.1%} told on average at the shares of the page")
     result.expect(mean_more >= LEAST_MORE, f"{mean_more:.1%} told on average at {MORE} times the shares")
-    result.expect(of_all <= MOST_FALSE, f"{of_all:.1%} of all runs tell a text of nobody")
+    chance = 3 * sqrt(MOST_FALSE / (2 * runs * len(told_in)))
+    result.expect(of_all <= MOST_FALSE + chance, f"{of_all:.1%} of all runs tell a text of nobody")
     result.rows.append(["all", "", "", "", "", "", f"{mean:.1%}", f"{mean_more:.1%}", f"{of_all:.1%}", ""])
     yield result
     yield held.result(runs, seed)
