@@ -16,6 +16,7 @@ Each is imported from its home on first use: a device loads nothing of what serv
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "BudgetSpent",
     "Device",
     "HearsayError",
     "OfferRefused",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
     from hearsay.ops.simulate.library import simulate
     from hearsay.producer.device import Device
+    from hearsay.producer.errors import BudgetSpent
 
 if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any name
     _HOMES = {
@@ -70,6 +72,7 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         "open_survey": "hearsay.estimator.open_survey:open_survey",
         "plan": "hearsay.collector.describe.planned:plan",
         "simulate": "hearsay.ops.simulate.library:simulate",
+        "BudgetSpent": "hearsay.producer.errors:BudgetSpent",
         "HearsayError": "hearsay.errors:HearsayError",
         "OfferRefused": "hearsay.collector.errors:OfferRefused",
         "PublishRefused": "hearsay.collector.errors:PublishRefused",

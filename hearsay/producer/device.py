@@ -1,11 +1,13 @@
 """The client library: a device perturbs its value and returns a report as bytes; the value stays on the device."""
 
+import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from hearsay.collector.errors import OfferRefused
+from hearsay.collector.errors import OfferRefused, SurveyError
 from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
@@ -13,9 +15,11 @@ from hearsay.collector.wire.decode import FIELD_SINGLE
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import Random, secure
 from hearsay.mechanisms.roles import DeviceSide
+from hearsay.producer.errors import LedgerError, RepeatedReports
 
-if TYPE_CHECKING:  # a device that only makes reports has no redis
+if TYPE_CHECKING:  # a device that only makes reports has no redis, no ledger and no connection
     from hearsay.collector.writer import Writer
+    from hearsay.producer.budget.budget import Budget
 
 
 class Device:
@@ -28,13 +32,34 @@ class Device:
     """
 
     def __init__(
-        self, survey: Survey | Mapping[str, Any] | str | Path, random: Random | None = None, *, answered: int = 0
+        self,
+        survey: Survey | Mapping[str, Any] | str | Path,
+        random: Random | None = None,
+        *,
+        answered: int = 0,
+        ledger: str | Path | None = None,
+        tag: str | None = None,
+        max_epsilon: float | None = None,
+        key: str | None = None,
     ) -> None:
-        """`survey`: a survey, its table, or its file. `random` is the secure source unless a test names another.
+        """`survey`: a survey, its table, its file, or its URL on a gateway. `random` is the secure source unless a test
+        names another.
 
-        `answered` is the last round that this device answered: a program must store it and pass it after a restart.
+        `ledger` is the file that keeps what was spent and what waits to be sent; one file per device. The survey is
+        refused where it has another `tag`, or an epsilon above `max_epsilon`. `key` is the gateway's.
+        `answered` is the last round that this device answered: without a ledger, a program must store it and pass it
+        after a restart.
         """
-        self.survey = Survey.of(survey)
+        self._budget: Budget | None = None
+        if ledger is None and not _is_url(survey):
+            self.survey = Survey.of(survey)
+            _check_allowed(self.survey, tag, max_epsilon)
+        else:
+            from hearsay.producer.budget.budget import open_budget
+
+            self.survey, self._budget = open_budget(
+                survey, ledger, key, lambda described: _check_allowed(described, tag, max_epsilon)
+            )
         self._random = secure() if random is None else random
         self._mechanism: DeviceSide = self.survey.mechanism
         self._codec = codec(self._mechanism)
@@ -44,40 +69,114 @@ class Device:
             raise SpecificationError(f"answered must be an integer in 0..{last}, got {answered!r}")
         self._answered = answered
         self._lock = Lock()
+        self._every_ms, self._window, self._warned = self.survey.windows.every_ms, -1, False
 
     def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values.
 
         If the survey has rounds, `round` is the offer of the open round (None: the first round). Each round is answered
         once, in rising order, whatever the value; otherwise OfferRefused states the reason. To retry, send the same
-        bytes again.
+        bytes again: a second report spends epsilon again. With a ledger, BudgetSpent says that no report is left.
         """
         return self._report(value, round)[0]
 
+    def submit(self, value: Any, round: Mapping[str, Any] | None = None) -> str:
+        """Make a report and send it: `"sent"`; `"kept"` where it waits in the ledger for the gateway; `"skipped"` where
+        the survey samples windows and this is none of the device's.
+
+        BudgetSpent, before anything is drawn: nothing may be spent now. A survey with rounds is asked for its open one.
+        """
+        budget, cells = self._with_ledger(), self._mechanism.domain.one(value)
+        if round is None and self.survey.windows.in_rounds:
+            round = budget.offer()
+        offer = None if round is None else Offer.parse(round)
+        return budget.submit(lambda answered: self._draw(cells, offer, answered), self._number(offer))
+
+    def flush(self) -> int:
+        """Try to send every report that waits, now; how many still wait."""
+        return self._with_ledger().flush()
+
+    def spent(self) -> float:
+        """The epsilon that the ledger has spent under the survey's name."""
+        return self._with_ledger().spent()
+
+    def statement(self) -> str:
+        """What the ledger has spent on which survey, in words, one line each."""
+        return self._with_ledger().statement()
+
+    def _with_ledger(self) -> "Budget":
+        if self._budget is None:
+            raise LedgerError("this device has no ledger: Device(survey, ledger='device.db')")
+        return self._budget
+
+    def _number(self, offer: Offer | None) -> int | None:
+        return offer.number if offer is not None and self.survey.windows.in_rounds else None
+
+    def _draw(self, cells: Any, offer: Offer | None, answered: int) -> bytes:
+        """A report in the round of the offer, for a device that answered rounds up to `answered`."""
+        if offer is None:
+            return self._codec.encode_singles(self._mechanism.perturb(cells, self._random))[0]
+        mechanism: DeviceSide = offer.accepted(self.survey, answered).mechanism
+        try:
+            reports = mechanism.perturb(cells, self._random)
+        except SpecificationError as error:  # parameters that no round has: nothing was answered
+            raise OfferRefused(str(error)) from None
+        return codec(mechanism).encode_singles(reports)[0]
+
     def _report(self, value: Any, round: Mapping[str, Any] | None) -> tuple[bytes, int | None]:
         """The report, and the round that it answers where the survey has rounds."""
-        held = self._mechanism.domain.one(value)
-        if round is None and not self.survey.windows.in_rounds:
-            return self._codec.encode_singles(self._mechanism.perturb(held, self._random))[0], None
-        offer = Offer(self.survey.tag, 1, {}) if round is None else Offer.parse(round)
+        cells = self._mechanism.domain.one(value)
+        offer = None
+        if round is not None or self.survey.windows.in_rounds:
+            offer = Offer(self.survey.tag, 1, {}) if round is None else Offer.parse(round)
+        if self._budget is not None:
+            draw = lambda answered: self._draw(cells, offer, answered)  # noqa: E731
+            return self._budget.hand_out(draw, self._number(offer)), self._number(offer)
+        if offer is None:
+            self._warn_of_repeats()
+            return self._draw(cells, None, 0), None
         with self._lock:  # of several threads with one offer only the first answers it
             before = self._answered
-            mechanism: DeviceSide = offer.accepted(self.survey, before).mechanism
+            offer.accepted(self.survey, before)
             self._answered = offer.number  # recorded before anything is drawn, whatever stops the thread afterwards
             try:
-                reports = mechanism.perturb(held, self._random)
-            except SpecificationError as error:  # parameters that no round has: nothing was answered
+                return self._draw(cells, offer, before), offer.number
+            except OfferRefused:
                 self._answered = before
-                raise OfferRefused(str(error)) from None
-        return codec(mechanism).encode_singles(reports)[0], offer.number
+                raise
+
+    def _warn_of_repeats(self) -> None:
+        """Say once that a second report in one window spends epsilon again."""
+        window = int(time.time() * 1_000) // self._every_ms if self._every_ms else 0
+        if window == self._window and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"this device reports to {self.survey.name} again in one window: each report spends epsilon, and their "
+                "average reveals the value; Device(..., ledger=FILE) keeps count",
+                RepeatedReports,
+                stacklevel=4,
+            )
+        self._window = window
 
     @property
     def answered(self) -> int:
-        """The last round that was answered, 0 for none. Store it and pass it to the next `Device` of the same
-        survey."""
-        return self._answered
+        """The last round that was answered, 0 for none. Without a ledger, store it and pass it to the next `Device` of
+        the same survey."""
+        return self._answered if self._budget is None else self._budget.answered
 
     def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
         """Report a value and append it to the stream; only for devices that may write to the stream."""
         report, number = self._report(value, round)
         writer.publish([(FIELD_SINGLE, report)], 1, number if self.survey.windows.in_rounds else None)
+
+
+def _is_url(source: object) -> bool:
+    return isinstance(source, str) and source.startswith(("http://", "https://"))
+
+
+def _check_allowed(survey: Survey, tag: str | None, max_epsilon: float | None) -> None:
+    """Refuse a survey that the application did not agree to."""
+    if tag is not None and survey.tag != tag:
+        raise SurveyError(f"survey {survey.name} must have the tag {tag}, got {survey.tag}")
+    if max_epsilon is not None and not survey.epsilon <= max_epsilon:
+        raise SurveyError(f"epsilon must be at most {max_epsilon!r}, which this device allows, got {survey.epsilon!r}")

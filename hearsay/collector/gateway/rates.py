@@ -4,7 +4,6 @@ import secrets
 import time
 from collections.abc import Callable
 from hashlib import blake2b
-from ipaddress import ip_address
 from math import ceil
 
 from hearsay.collector.gateway.refusals import Refusal
@@ -66,11 +65,3 @@ class Rates:
     def of_key(self, identity: str) -> None:
         """One request of a key."""
         self._keys.take(identity.encode())
-
-
-def is_loopback(host: str) -> bool:
-    """Whether this address can only be reached from this machine."""
-    try:
-        return ip_address(host.strip("[]").partition("%")[0]).is_loopback
-    except ValueError:
-        return host == "localhost"

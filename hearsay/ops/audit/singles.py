@@ -21,12 +21,19 @@ from hearsay.ops.errors import OperationError
 from hearsay.producer.device import Device
 
 
+class _Crowd(Device):
+    """Stands for many devices, none of which reports twice."""
+
+    def _warn_of_repeats(self) -> None:
+        return
+
+
 class Voice:
-    """A device that reports any value, given by its index."""
+    """Devices that report any value, given by its index."""
 
     def __init__(self, mechanism: Mechanism, random: Random) -> None:
         self._mechanism, self._random = mechanism, random
-        self._device = Device(Survey("audit", mechanism, None, None, 1), random)
+        self._device = _Crowd(Survey("audit", mechanism, None, None, 1), random)
 
     def report(self, value: int) -> bytes:
         """The bytes of one report."""

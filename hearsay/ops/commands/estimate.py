@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hearsay.collector import logs
-from hearsay.collector.gateway.rates import is_loopback
+from hearsay.collector.addresses import is_loopback
 from hearsay.collector.roles import ESTIMATOR
 from hearsay.estimator.serving.service import EstimatorSettings, serve
 from hearsay.ops.config import Settings

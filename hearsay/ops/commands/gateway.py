@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from hearsay.collector import logs
+from hearsay.collector.addresses import is_loopback
 from hearsay.collector.gateway.processes import supervise
-from hearsay.collector.gateway.rates import is_loopback
 from hearsay.collector.gateway.service import Options, run
 from hearsay.collector.http.server import listen
 from hearsay.collector.roles import GATEWAY

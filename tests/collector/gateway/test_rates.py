@@ -6,8 +6,9 @@ from contextlib import suppress
 import pytest
 import redis
 
+from hearsay.collector.addresses import is_loopback
 from hearsay.collector.gateway import rates
-from hearsay.collector.gateway.rates import Buckets, Rates, is_loopback
+from hearsay.collector.gateway.rates import Buckets, Rates
 from hearsay.collector.gateway.refusals import Refusal
 from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registry

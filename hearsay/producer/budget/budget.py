@@ -1,0 +1,163 @@
+"""A device with a ledger: it reports as often as the survey allows, and sends what it made until it is stored."""
+
+import time
+from collections.abc import Callable, Mapping
+from hashlib import shake_256
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from hearsay.collector.survey.participation import SAMPLED
+from hearsay.collector.survey.survey import Survey
+from hearsay.collector.survey.windows import Window
+from hearsay.producer.budget.ledger import HANDED_OUT, Draw, Ledger
+from hearsay.producer.budget.link import Link, NotAnswered, NotReached
+from hearsay.producer.budget.outbox import Outbox
+from hearsay.producer.errors import BudgetSpent, GatewayError
+
+SENT, KEPT, SKIPPED = "sent", "kept", "skipped"
+
+
+def now_ms() -> int:
+    """The device's clock."""
+    return int(time.time() * 1_000)
+
+
+def fetch(link: Link, ledger: Ledger | None) -> Survey:
+    """The survey as its gateway describes it; while the gateway is away, as the ledger remembers it."""
+    try:
+        return _described(link)
+    except (NotReached, NotAnswered) as error:
+        known = None if ledger is None else ledger.definition(link.url)
+        if known is None:
+            raise GatewayError(f"the gateway does not answer ({error}), and the survey is not known yet") from None
+        return Survey.of(known)
+    finally:
+        link.close()
+
+
+def _described(link: Link) -> Survey:
+    answer = link.survey()
+    if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
+        raise GatewayError(f"the gateway does not describe the survey: {answer.code}")
+    return Survey.of(answer.table["definition"])
+
+
+def open_budget(
+    source: Survey | Mapping[str, Any] | str | Path,
+    path: str | Path | None,
+    key: str | None,
+    check: Callable[[Survey], None],
+) -> "tuple[Survey, Budget | None]":
+    """The survey, which `check` may refuse, and its budget where there is a ledger; a URL is asked for the survey."""
+    ledger = None if path is None else Ledger(path, now_ms)
+    link = Link(source, key) if isinstance(source, str) and "://" in source else None
+    survey = Survey.of(source) if link is None else fetch(link, ledger)
+    check(survey)
+    return survey, None if ledger is None else Budget(survey, ledger, link)
+
+
+class Budget:
+    """What one device may still spend on one survey, and its outbox. `link` is None where it only makes reports."""
+
+    def __init__(self, survey: Survey, ledger: Ledger, link: Link | None, clock: Callable[[], int] = now_ms) -> None:
+        self._survey, self._ledger, self._link, self._clock = survey, ledger, link, clock
+        self._lock = Lock()  # of the connection; the ledger has its own
+        self._same = False  # whether the gateway was seen to have this very survey
+        ledger.enter(survey, None if link is None else link.url)
+        self._outbox = None if link is None else Outbox(ledger, survey, link, clock)
+
+    @property
+    def answered(self) -> int:
+        """The last round that was answered."""
+        return self._ledger.answered(self._survey.tag)
+
+    def hand_out(self, draw: Draw, round_number: int | None) -> bytes:
+        """A report that the program itself sends, paid for."""
+        window = self._survey.windows.of(self._clock(), round_number)
+        if self._skips(window):
+            raise BudgetSpent(f"this device answers survey {self._survey.name} in another window")
+        return self._ledger.spend(self._survey, window, round_number, draw, HANDED_OUT).report
+
+    def submit(self, draw: Draw, round_number: int | None) -> str:
+        """A report, paid for and sent: `sent`; `kept`: it waits to be sent; `skipped`: it drew another window."""
+        outbox = self._sending()
+        window = self._survey.windows.of(self._clock(), round_number)
+        if self._skips(window):
+            return SKIPPED
+        number = self._ledger.spend(self._survey, window, round_number, draw).number
+        with self._lock:
+            return SENT if outbox.is_due() and self._is_same() and outbox.send(number) else KEPT
+
+    def flush(self) -> int:
+        """Try to send all that waits, now; how many still wait."""
+        with self._lock:
+            outbox = self._sending()
+            if self._is_same():
+                outbox.send()
+        return len(self._ledger.waiting(self._survey.tag))
+
+    def offer(self) -> dict[str, object]:
+        """The open round, as this device gets it; GatewayError where there is none, or no answer."""
+        self._sending()
+        assert self._link is not None
+        with self._lock:
+            try:
+                answer = self._link.round()
+            except (NotReached, NotAnswered) as error:
+                raise GatewayError(f"the gateway does not answer ({error}), and the round is not known") from None
+            finally:
+                self._link.close()
+        if answer.status != 200:
+            raise GatewayError(f"the gateway has no round for this device: {answer.code}")
+        return dict(answer.table)
+
+    def _skips(self, window: Window) -> bool:
+        return self._survey.participation.repeat == SAMPLED and window.number != self.sampled(window)
+
+    def sampled(self, window: Window) -> int:
+        """The number of the window that the device answers, of the group of `of` windows that this one belongs to."""
+        of, every_ms = self._survey.participation.of, self._survey.windows.every_ms
+        assert of is not None
+        group = window.number // every_ms // of
+        drawn = shake_256(self._ledger.secret + f"window {self._survey.tag} {group}".encode()).digest(16)
+        return (group * of + int.from_bytes(drawn, "big") % of) * every_ms  # 2^128 is even enough for any `of`
+
+    def _sending(self) -> Outbox:
+        if self._outbox is None:
+            raise GatewayError("submit and flush need the survey's URL: Device('https://.../v1/surveys/NAME', ...)")
+        return self._outbox
+
+    def _is_same(self) -> bool:
+        """Whether the gateway has this very survey: reports of one definition mean nothing under another."""
+        if self._same:
+            return True
+        assert self._link is not None
+        try:
+            described = _described(self._link)
+        except (NotReached, NotAnswered):
+            self._sending().back_off()
+            return False
+        finally:
+            self._link.close()
+        if described.tag != self._survey.tag:
+            raise GatewayError(
+                f"the gateway's survey must have tag {self._survey.tag8}, got {described.tag8}: nothing is sent to it"
+            )
+        self._same = True
+        return True
+
+    def spent(self) -> float:
+        """Epsilon spent under the survey's name, whatever its definition was."""
+        return self._ledger.spent(self._survey.name)
+
+    def statement(self) -> str:
+        """What this ledger spent where, in words."""
+        lines = []
+        for account in self._ledger.accounts():
+            states = ", ".join(f"{reports:,} {state}" for state, reports in sorted(account.reports.items()))
+            lines.append(
+                f"{account.name} (tag {account.tag[:8]}): spent epsilon {account.spent:g}, {account.epsilon:g} per "
+                f"report; reports: {states or 'none'}"
+            )
+        return "\n".join(lines)

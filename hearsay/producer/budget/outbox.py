@@ -1,0 +1,89 @@
+"""Sending what waits in the ledger, one request per report: with a growing pause, over restarts and while offline.
+
+A report's first attempt marks it as sent, after the connection stands and before its first byte. From then on it keeps
+its bytes and its id: a repeat is stored once. The pause doubles with every failure, from a second to an hour, of which
+the device waits a random half to all, so that a million devices do not come back at once; `Retry-After` is the least.
+"""
+
+import logging
+import secrets
+from collections.abc import Callable
+
+from hearsay.collector.survey.survey import Survey
+from hearsay.producer.budget.ledger import GIVEN_UP, REFUSED, STORED, Ledger
+from hearsay.producer.budget.link import Answer, Gateway, NotAnswered, NotReached
+
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 3_600_000
+# Refusals that somebody may mend, and of which nothing was stored; the others are final unless they have Retry-After.
+MENDED = {"key", "not-for-key", "unknown-survey", "too-early"}
+_LOG = logging.getLogger("hearsay.device")
+
+
+class Outbox:
+    """The reports of one survey that wait in a ledger. `clock` gives milliseconds."""
+
+    def __init__(self, ledger: Ledger, survey: Survey, gateway: Gateway, clock: Callable[[], int]) -> None:
+        self._ledger, self._survey, self._gateway, self._clock = ledger, survey, gateway, clock
+
+    def is_due(self) -> bool:
+        """Whether the pause after the last failure is over; a clock that was set back ends it too."""
+        _, next_ms = self._ledger.pause(self._survey.tag)
+        return not 0 < next_ms - self._clock() <= 2 * LONGEST_PAUSE_MS
+
+    def send(self, first: int | None = None) -> bool:
+        """Send all that waits, `first` before the others, until the gateway fails; whether `first` is stored."""
+        given_up = self._ledger.sweep(self._survey.tag)
+        if given_up:
+            _LOG.warning(
+                "reports were given up: sent without an answer, and too old to be sent again",
+                extra={"survey": self._survey.name, "reports": given_up},
+            )
+        waiting = self._ledger.waiting(self._survey.tag)
+        stored = False
+        try:
+            for number in sorted(waiting, key=lambda each: each != first):
+                outcome = self._send_one(number)
+                if outcome is None:
+                    break
+                stored |= outcome and number == first
+        finally:
+            self._gateway.close()
+        return stored
+
+    def _send_one(self, number: int) -> bool | None:
+        """Whether it is stored; None: the gateway failed, and all others have to wait."""
+        try:
+            self._gateway.connect()
+            entry = self._ledger.claim(number)
+            if entry is None:
+                return False
+            answer = self._gateway.post(entry)
+        except (NotReached, NotAnswered):
+            self.back_off()
+            return None
+        if answer.status == 202:
+            is_stored = answer.table.get("accepted") == 1
+            self._finish(number, STORED if is_stored else REFUSED, "rejected")
+            return is_stored
+        if _is_final(answer):
+            self._finish(number, GIVEN_UP if answer.code == "expired" else REFUSED, answer.code)
+            return False
+        self.back_off(int(1_000 * (answer.retry_after_s or 0)))
+        return None
+
+    def _finish(self, number: int, state: str, code: str) -> None:
+        self._ledger.finish(number, state)
+        self._ledger.set_pause(self._survey.tag, 0, 0)
+        if state != STORED:
+            _LOG.warning("a report was refused", extra={"survey": self._survey.name, "code": code})
+
+    def back_off(self, least_ms: int = 0) -> None:
+        """Wait longer than after the last failure, and at least so long."""
+        tries, _ = self._ledger.pause(self._survey.tag)
+        longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS << min(tries, 20))
+        pause_ms = max(least_ms, longest // 2 + secrets.randbelow(longest // 2 + 1))
+        self._ledger.set_pause(self._survey.tag, tries + 1, self._clock() + min(pause_ms, LONGEST_PAUSE_MS))
+
+
+def _is_final(answer: Answer) -> bool:
+    return answer.retry_after_s is None and 400 <= answer.status < 500 and answer.code not in MENDED

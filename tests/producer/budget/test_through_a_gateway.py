@@ -1,0 +1,62 @@
+"""A device with a ledger and a real gateway: sent once, kept while it is away, and what it refuses."""
+
+import logging
+from pathlib import Path
+
+import pytest
+import redis
+
+from hearsay import BudgetSpent, Device
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.producer.errors import GatewayError
+from tests.collector.gateway.running import gateway
+
+LIKES = {"name": "likes", "mechanism": "hrr", "epsilon": 0.5, "domain": {"kind": "categorical", "size": 9}}
+
+
+def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
+    client: redis.Redis, prefix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    registered, ledger = Registry(client, prefix).add(parse(LIKES)), tmp_path / "ledger"
+    hourly = Registry(client, prefix).add(parse({**LIKES, "name": "hourly", "window": {"every": "7d"}}))
+    with gateway(client, prefix) as sender:
+        port = sender.base_url.port
+        device = Device(f"{sender.base_url}/v1/surveys/likes", ledger=ledger, tag=registered.survey.tag)
+        assert device.submit(3) == "sent"
+        assert client.xlen(registered.store(0).keys.stream) == 1
+        with pytest.raises(BudgetSpent):
+            device.submit(4)
+        with pytest.raises(GatewayError, match="unknown-survey"):
+            Device(f"{sender.base_url}/v1/surveys/nobody", ledger=ledger)
+        url = f"{sender.base_url}/v1/surveys/hourly"
+        Device(url, ledger=ledger)
+    away = Device(url, ledger=ledger)  # known from the ledger
+    assert away.submit(5) == "kept"
+    assert away.flush() == 1
+    assert away.spent() == 0.5
+    with gateway(client, prefix, port):
+        again = Device(url, ledger=ledger)
+        assert again.flush() == 0
+        assert again.flush() == 0
+    assert client.xlen(hourly.store(0).keys.stream) == 1
+    assert "1 stored" in again.statement()
+
+
+def test_a_gateway_with_another_survey_of_that_name_gets_nothing(
+    client: redis.Redis, prefix: str, tmp_path: Path
+) -> None:
+    registry = Registry(client, prefix)
+    registry.add(parse(LIKES))
+    with gateway(client, prefix) as sender:
+        port, url = sender.base_url.port, f"{sender.base_url}/v1/surveys/likes"
+        Device(url, ledger=tmp_path / "ledger")
+    device = Device(url, ledger=tmp_path / "ledger")
+    assert device.submit(1) == "kept"
+    registry.delete("likes")
+    other = registry.add(parse({**LIKES, "epsilon": 2.0}))
+    with gateway(client, prefix, port):
+        with pytest.raises(GatewayError, match="nothing is sent to it"):
+            device.flush()
+        assert client.xlen(other.store(0).keys.stream) == 0
