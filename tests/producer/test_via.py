@@ -12,10 +12,12 @@ import redis
 from hearsay.collector.http.server import listen
 from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.cli import run
 from hearsay.producer.errors import GatewayError
+from hearsay.producer.populations import Population
 from hearsay.producer.request_id import new_request_id
 from hearsay.producer.values import Rows
 from hearsay.producer.via import fleet
@@ -99,7 +101,7 @@ def test_final_refusals_are_counted(sender: Sender, asked: Registered) -> None:
     assert (sent.accepted, dict(sent.refused)) == (0, {"closed": 2})
 
 
-def test_what_cannot_be_sent_is_said(client: redis.Redis, prefix: str, sender: Sender) -> None:
+def test_what_cannot_be_sent_is_said(sender: Sender) -> None:
     url = str(sender.base_url)
     with pytest.raises(GatewayError, match="no survey nobody"):
         fetch_survey(url, "nobody")
@@ -107,9 +109,57 @@ def test_what_cannot_be_sent_is_said(client: redis.Redis, prefix: str, sender: S
         fetch_survey("http://127.0.0.1:1", "buckets")
     with pytest.raises(GatewayError, match="must be a URL"):
         fetch_survey("127.0.0.1:8788", "buckets")
-    rounds = Registry(client, prefix).add(parse(rounds_table(4))).survey
-    with pytest.raises(GatewayError, match="has rounds"):
-        GatewayFleet(url, rounds, seeded(1))
+
+
+def next_round(store: Shard, number: int, reports: int, parameters: dict[str, object] | None) -> None:
+    """As an estimator does, once so many reports are there; at the latest after some seconds, or nobody would end."""
+    deadline = time.monotonic() + 10
+    while store.status().published_reports < reports and time.monotonic() < deadline:
+        time.sleep(0.02)
+    store.close_round(number)
+    if parameters is None:
+        store.close()
+    else:
+        store.open_round(number + 1, parameters)
+
+
+def test_devices_are_dealt_out_to_the_rounds(client: redis.Redis, prefix: str) -> None:
+    asked = Registry(client, prefix).add(parse(rounds_table(4)))
+    store = asked.store(0)
+    with gateway(client, prefix) as sender:
+
+        def estimator() -> None:
+            next_round(store, 1, 20, {"chosen": [1, 3]})
+            next_round(store, 2, 40, None)
+
+        thread = threading.Thread(target=estimator)
+        thread.start()
+        devices = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), size=7)
+        sent = devices.run(Rows(np.arange(40) % 4), 40)
+        thread.join(20)
+    assert (sent.accepted, sent.missed, dict(sent.refused)) == (40, 0, {})
+    assert {fields[b"k"] for _, fields in client.xrange(store.keys.stream)} == {b"1", b"2"}
+
+
+def test_a_round_that_is_drawn_for_each_device_is_asked_for_by_each(client: redis.Redis, prefix: str) -> None:
+    table = {"name": "apps", "mechanism": "privkvm", "epsilon": 4.0, "domain": {"kind": "key-value", "keys": 5}}
+    asked = Registry(client, prefix).add(parse({**table, "options": {"rounds": 3}}))
+    store, mechanism = asked.store(0), asked.survey.mechanism
+    people = Population(mechanism.domain.shapes()[0], mechanism.domain, np.random.default_rng(1))
+    with gateway(client, prefix) as sender:
+
+        def estimator() -> None:
+            state = mechanism.empty()
+            parameters = mechanism.next_round(state)
+            next_round(store, 1, 40, parameters)
+            next_round(store, 2, 80, None)
+
+        thread = threading.Thread(target=estimator)
+        thread.start()
+        sent = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), size=7).run(people, 40)
+        thread.join(20)
+    assert (sent.accepted, sent.rejected, dict(sent.refused)) == (80, 0, {})
+    assert len(sent.late_s) == 6 + 40  # round 1 is the same for all; in round 2 each has asked for its own
 
 
 def test_by_command(

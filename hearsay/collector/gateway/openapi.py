@@ -101,7 +101,7 @@ _PARAMETERS = {
 _SCHEMAS: dict[str, Any] = {
     "Survey": {
         "type": "object",
-        "required": ["definition", "tag", "guarantee", "participation", "device", "device_reason"],
+        "required": ["definition", "tag", "guarantee", "participation", "open", "device", "device_reason"],
         "properties": {
             "definition": {"type": "object", "description": "The survey with every default written out."},
             "tag": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -119,6 +119,7 @@ _SCHEMAS: dict[str, Any] = {
                     "warning": {"type": "string"},
                 },
             },
+            "open": {"type": "boolean", "description": "Whether it takes reports."},
             "device": {"type": ["object", "null"], "description": "The form of reports as data, where there is one."},
             "device_reason": {"type": ["string", "null"], "description": "Why there is no form."},
         },

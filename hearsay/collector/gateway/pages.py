@@ -1,6 +1,6 @@
 """Everything that the gateway answers beside reports: what a survey asks and promises, its open round, its own rules.
 
-GET /v1/surveys/{name}         definition, tag, guarantee, participation, and the form for devices
+GET /v1/surveys/{name}         definition, tag, guarantee, participation, whether it is open, the form for devices
 GET /v1/surveys/{name}/round   the open round, as one device gets it
 GET /v1/device.js              a device for browsers
 GET /v1/openapi.json  /v1/     these rules, for programs and for people
@@ -49,7 +49,8 @@ class Pages:
         self._registry, self._limit = registry, limit
 
     def survey(self, request: Request) -> Response:
-        survey = self._get(request).survey
+        registered = self._get(request)
+        survey = registered.survey
         guarantee = survey.mechanism.guarantee
         return JSONResponse(
             {
@@ -57,6 +58,7 @@ class Pages:
                 "tag": survey.tag,
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
                 "participation": participation(survey),
+                "open": not registered.look().closed,
                 **device_form(survey),
             },
             headers={"Cache-Control": SHARED},

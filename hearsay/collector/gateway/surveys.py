@@ -1,6 +1,7 @@
 """Surveys as this process knows them, and the lanes that their requests wait in."""
 
 import asyncio
+import re
 import time
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -17,6 +18,7 @@ OLD_S = 10.0  # a survey not asked for since is not believed while it is being r
 MOST_NAMES = 10_000
 MOST_LANES = 1_000
 
+_NAME = re.compile("[a-z0-9-]{1,64}")  # no other is ever asked for in Redis
 LaneKey = tuple[str, str, int, int | None]  # name, tag, shard, round
 
 
@@ -34,6 +36,8 @@ class Surveys:
 
     async def get(self, name: str) -> Registered:
         """The survey of this name; Refusal where there is none."""
+        if not _NAME.fullmatch(name):
+            raise _unknown()
         registered, asked = self._known.get(name, (None, -FRESH_S))
         if time.monotonic() - asked >= FRESH_S:
             task = self._refreshing.get(name)
@@ -42,7 +46,7 @@ class Surveys:
             if registered is None or time.monotonic() - asked >= OLD_S:
                 registered = await asyncio.shield(task)
         if registered is None:
-            raise Refusal("unknown-survey", "no survey of this name is registered")
+            raise _unknown()
         return registered
 
     def forget(self, name: str) -> None:
@@ -114,3 +118,7 @@ class Surveys:
         loop = asyncio.get_running_loop()
         for publisher in self._publishers.values():
             await loop.run_in_executor(self._executor, publisher.close)
+
+
+def _unknown() -> Refusal:
+    return Refusal("unknown-survey", "no survey of this name is registered")

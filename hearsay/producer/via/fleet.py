@@ -9,20 +9,24 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgpack
 
+from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
+from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.roles import DeviceSide
 from hearsay.producer.errors import GatewayError
 from hearsay.producer.fleet import BATCH_REPORTS, People, singles
 from hearsay.producer.request_id import new_request_id
 from hearsay.producer.via.connection import Answer, Connections
+from hearsay.producer.via.rounds import Rounds
 
 CONTENT_TYPE = "application/vnd.hearsay.v1+msgpack"
 CONNECTIONS = 256
@@ -30,15 +34,18 @@ REQUEST = 100  # reports in a request, unless asked otherwise
 MOST_IN_REQUEST = 1_000
 WAITING = 4_096  # requests that are due and not answered; beyond it the fleet itself is late
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
+OVER = ("round-over", "closed")  # a device that comes after its round has missed it
 _NO_ANSWER = (OSError, EOFError, ValueError, TimeoutError)
 
 
 @dataclass
 class Sent:
-    """What became of all requests. `late_s` are the times from when each was due to its answer, in seconds."""
+    """What became of all requests. `missed` are reports that came after their round was over; `late_s` are the times
+    from when each request was due to its answer, in seconds."""
 
     accepted: int = 0
     rejected: int = 0
+    missed: int = 0
     repeats: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     late_s: list[float] = field(default_factory=list)
@@ -49,12 +56,20 @@ class Sent:
         return {
             "reports": self.accepted,
             "rejected": self.rejected,
+            "missed": self.missed,
             "requests": len(self.late_s),
             "repeats": self.repeats,
             "refused": dict(self.refused),
             "answered_p50_s": ordered[len(ordered) // 2],
             "answered_p99_s": ordered[min(len(ordered) * 99 // 100, len(ordered) - 1)],
         }
+
+
+class Request(NamedTuple):
+    """So many reports; `make` gives the body and the address's parameter, None where their round is over."""
+
+    reports: int
+    make: Callable[[], Awaitable[tuple[bytes, str] | None]]
 
 
 def fetch_survey(url: str, name: str) -> Survey:
@@ -92,40 +107,55 @@ class GatewayFleet:
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] = lambda cause: None,
     ) -> None:
-        if survey.windows.in_rounds:
-            raise GatewayError(f"survey {survey.name} has rounds; produce takes part in them without --via")
         self._url, self._survey, self._random = url, survey, random
         self._size, self._rate, self._key = size, rate, key
         self._stop, self._on_wait = stop or threading.Event(), on_wait
+        self._sent = Sent()
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> Sent:
-        """Send one report of each device; fewer only when stopped, or when the survey takes no more."""
-        return asyncio.run(self._run(people, devices, progress))
+        """Send one report of each device, in each round where there are rounds, until the survey takes no more."""
+        asyncio.run(self._run(people, devices, progress))
+        return self._sent
 
-    async def _run(self, people: People, devices: int, progress: Callable[[int], None]) -> Sent:
-        connections, sent = Connections(self._url, CONNECTIONS), Sent()
-        room, tasks = asyncio.Semaphore(WAITING), set[asyncio.Task[None]]()
-        started, due = time.monotonic(), 0
+    async def _run(self, people: People, devices: int, progress: Callable[[int], None]) -> None:
+        connections = Connections(self._url, CONNECTIONS)
         try:
-            for body, count in self._bodies(people, devices):
-                due_at = started + due / self._rate if self._rate else time.monotonic()
-                await asyncio.sleep(max(0.0, due_at - time.monotonic()))
-                await room.acquire()
-                if self._stop.is_set():
-                    room.release()
-                    break
-                task = asyncio.create_task(self._send(connections, body, due_at, sent))
-                tasks.add(task)
-                task.add_done_callback(lambda done, count=count: _done(done, tasks, room, progress, count))  # type: ignore[misc]
-                due += count
-            while tasks:
-                await asyncio.wait(tasks)
+            if not self._survey.windows.in_rounds:
+                await self._paced(connections, self._plain(people, devices), progress)
+                return
+            rounds, everybody = Rounds(connections, self._survey), people.take(devices)
+            async for offer, shared in rounds.all(self._stop):
+                await self._paced(connections, self._in_round(rounds, offer, shared, everybody), progress)
         finally:
             await connections.close()
-        return sent
 
-    def _bodies(self, people: People, devices: int) -> Iterator[tuple[bytes, int]]:
-        """Bodies with the number of their reports; perturbed some thousand at a time."""
+    async def _paced(
+        self, connections: Connections, requests: Iterator[Request], progress: Callable[[int], None]
+    ) -> None:
+        """Start each request when it is due, and wait for all answers."""
+        room, tasks = asyncio.Semaphore(WAITING), set[asyncio.Task[None]]()
+        started, due = time.monotonic(), 0
+
+        def done(task: "asyncio.Task[None]", count: int) -> None:
+            tasks.discard(task)
+            room.release()
+            progress(count)
+
+        for request in requests:
+            due_at = started + due / self._rate if self._rate else time.monotonic()
+            await asyncio.sleep(max(0.0, due_at - time.monotonic()))
+            await room.acquire()
+            if self._stop.is_set():
+                break
+            task = asyncio.create_task(self._send(connections, request, due_at))
+            tasks.add(task)
+            task.add_done_callback(partial(done, count=request.reports))
+            due += request.reports
+        if tasks:
+            await asyncio.gather(*tasks)
+
+    def _plain(self, people: People, devices: int) -> Iterator[Request]:
+        """Perturbed some thousand at a time."""
         mechanism: DeviceSide = self._survey.mechanism
         wire, left = codec(mechanism), devices
         while left and not self._stop.is_set():
@@ -134,17 +164,41 @@ class GatewayFleet:
             left -= batch
             for start in range(0, len(reports), self._size):
                 part = reports[start : start + self._size]
-                yield msgpack.packb(part), len(part)
+                yield Request(len(part), partial(_ready, msgpack.packb(part), ""))
 
-    async def _send(self, connections: Connections, body: bytes, due_at: float, sent: Sent) -> None:
+    def _in_round(self, rounds: Rounds, offer: Offer, shared: bool, everybody: Values) -> Iterator[Request]:
+        people, query = rounds.asked(everybody, offer), f"?round={offer.number}"
+        if shared:
+            for body, count in rounds.bodies(people, offer, self._size, self._random):
+                yield Request(count, partial(_ready, body, query))
+            return
+        for position in range(len(people)):
+            one = people[position : position + 1]
+            yield Request(1, partial(self._drawn, rounds, offer.number, one, query))
+
+    async def _drawn(self, rounds: Rounds, number: int, one: Values, query: str) -> tuple[bytes, str] | None:
+        """A device asks for its own round; None where that is over by now."""
+        offer, _ = await rounds.offer()
+        if offer is None or offer.number != number:
+            return None
+        ((body, _count),) = rounds.bodies(one, offer, 1, self._random)
+        return body, query
+
+    async def _send(self, connections: Connections, request: Request, due_at: float) -> None:
         """Until there is a final answer."""
+        sent, made = self._sent, await request.make()
+        if made is None:
+            sent.missed += request.reports
+            return
+        body, query = made
+        path = f"/v1/surveys/{self._survey.name}/reports{query}"
         headers = {"Content-Type": CONTENT_TYPE, "Idempotency-Key": new_request_id()}
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
         pause_s = FIRST_PAUSE_S
         while True:
             try:
-                answer = await connections.ask("POST", f"/v1/surveys/{self._survey.name}/reports", body, headers)
+                answer = await connections.ask("POST", path, body, headers)
                 table = json.loads(answer.body)
             except _NO_ANSWER:
                 cause, wait_s = "gateway", pause_s
@@ -155,6 +209,9 @@ class GatewayFleet:
                     sent.late_s.append(time.monotonic() - due_at)
                     return
                 cause = table.get("code", str(answer.status))
+                if query and cause in OVER:
+                    sent.missed += request.reports
+                    return
                 if "retry-after" not in answer.headers:
                     sent.refused[cause] += 1
                     return
@@ -168,14 +225,5 @@ class GatewayFleet:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
-def _done(
-    task: "asyncio.Task[None]",
-    tasks: "set[asyncio.Task[None]]",
-    room: asyncio.Semaphore,
-    progress: Callable[[int], None],
-    count: int,
-) -> None:
-    tasks.discard(task)
-    room.release()
-    progress(count)
-    task.result()  # a bug is raised where the loop reports it
+async def _ready(body: bytes, query: str) -> tuple[bytes, str] | None:
+    return body, query
