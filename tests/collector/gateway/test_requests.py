@@ -68,12 +68,12 @@ def test_a_repeat_is_answered_as_the_first_by_any_process(
 def test_one_id_twice_at_the_same_time_is_one_request(client: redis.Redis, prefix: str, asked: Registered) -> None:
     """While the first is held, the second waits for the same answer; another body is refused at once."""
     same, one, two = identity(), reports_of(asked.survey, [1]), reports_of(asked.survey, [2])
-    with gateway(client, prefix, hold_s=0.5) as sender, ThreadPoolExecutor(2) as threads:
+    with gateway(client, prefix, hold_s=2.0) as sender, ThreadPoolExecutor(2) as threads:
         answers = [threads.submit(sender.send_reports, one, id=same) for _ in range(2)]
-        time.sleep(0.2)
+        time.sleep(0.5)
         started = time.monotonic()
         assert sender.code(two, id=same) == "id-reused"
-        assert time.monotonic() - started < 0.25
+        assert time.monotonic() - started < 1.4
         assert [answer.result().json() for answer in answers] == [{"accepted": 1, "rejected": 0}] * 2
     fold_all(asked.store(0))
     assert int(state_of(asked.store(0))["hist"].sum()) == 1
