@@ -81,6 +81,17 @@ def test_a_scrape_says_what_is_going_on(http: httpx.Client, registry: Registry) 
     assert sum(rejected) == 2
 
 
+def test_what_gateways_count_is_exported(http: httpx.Client, registry: Registry) -> None:
+    registry.gateway_counts.add({"requests": 9, "accepted": 700, "refused:rate": 2, "rejected:outside-domain": 3})
+    registry.gateway_counts.add({"requests": 1})
+    text = http.get("/metrics").text
+    assert value(text, "hearsay_gateway_requests_total") == 10
+    assert value(text, "hearsay_gateway_reports_accepted_total") == 700
+    assert value(text, "hearsay_gateway_requests_lost_total") == 0
+    assert value(text, "hearsay_gateway_requests_refused_total", code="rate") == 2
+    assert value(text, "hearsay_gateway_reports_rejected_total", reason="outside-domain") == 3
+
+
 def test_every_metric_has_the_prefix_and_help(http: httpx.Client) -> None:
     families = list(text_string_to_metric_families(http.get("/metrics").text))
     assert len(families) > 25
