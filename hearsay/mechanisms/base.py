@@ -221,6 +221,18 @@ class Mechanism(ABC):
         """What so many users detect, where that is something else than a difference between two halves of them."""
         return None
 
+    def report_spans(self) -> dict[str, float]:
+        """By kind of query, the most by which two reports can differ in what they add to n times the answer.
+
+        `range` is that of the middle half of the domain. A kind that is missing is not known.
+        """
+        return {}
+
+    @property
+    def raised_norms(self) -> float:
+        """What false reports gain where answers are divided by counts that they raise too; 1: by all reports."""
+        return 1.0
+
     def warnings(self, state: State) -> list[str]:
         """What looks wrong with the reports themselves, in sentences; nothing where all could be honest."""
         return []

@@ -97,6 +97,11 @@ def checked_ends(low: Ends, high: Ends, domain: Cells) -> tuple[Ends, Ends]:
     return first[:, 0], after[:, 0]
 
 
+def middle_half(size: int) -> tuple[int, int]:
+    """x, y of the cells x..y-1 in the middle of a domain, half of it; at least one cell."""
+    return size // 4, size // 4 + max(size // 2, 1)
+
+
 def sampled_ranges(size: int, wanted: int = 4096) -> tuple[Ends, Ends]:
     """Ranges as [x, y): all of them where there are few, else a fixed sample spread evenly over all pairs of ends."""
     if size * (size + 1) // 2 <= wanted:

@@ -163,6 +163,10 @@ class MeanMechanism(Mechanism):
         numbers = self.domain.check(values)
         return MeanEstimate(self.domain, len(numbers), float(numbers.mean()) if len(numbers) else float("nan"), 0.0)
 
+    def report_spans(self) -> dict[str, float]:
+        half = (self.domain.high - self.domain.low) / 2
+        return {"mean": half * float(np.ptp(self.table.values))}
+
     def listed_values(self) -> NDArray[np.float64]:
         half = (self.domain.high - self.domain.low) / 2
         return np.clip(self.domain.low + half * (self.table.numbers + 1), self.domain.low, self.domain.high)

@@ -162,6 +162,19 @@ class CoveringOLH(OLH):
         inside, outside = self._exact()
         return float(inside - outside) * self._square
 
+    @cached_property
+    def _gap(self) -> float:
+        """p - q: how much more often the true cell is named than another one."""
+        p, same = float(probability(self.keep)), (self.characters / self.buckets - 1) / (self.characters - 1)
+        return p - same * p - (1 - same) * (self.named - p) / (self.buckets - 1)
+
+    def report_spans(self) -> dict[str, float]:
+        return super().report_spans() if self.named == 1 else {"point": 1 / self._gap}
+
+    @property
+    def raised_norms(self) -> float:
+        return 1.0 if self.counts_values else 1 + (self.correlation if self.named == 1 else self._gap)
+
     def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
         vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
         bucket = self.hashed(vector + np.uint32(1), cells)

@@ -80,6 +80,10 @@ class GRR(OutputHistogram, HitOracle):
         _, q, gap = self.hit_chances()
         return Moments(a=q / gap**2, b=1 / gap, c=-((q / gap) ** 2), d=-2 * q / gap)
 
+    def range_span(self, x: int, y: int) -> float:
+        """A report hits one cell."""
+        return 1 / self.hit_chances()[2]
+
     def channel(self) -> NDArray[np.float64]:
         p, q, _ = self.hit_chances()
         table = np.full((self.domain.size, self.domain.size), q)

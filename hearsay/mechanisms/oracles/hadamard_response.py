@@ -106,6 +106,9 @@ class HadamardResponse(PositionCoin, FrequencyOracle):
         f = spectrum[1 : self.domain.size + 1] / (max(n, 1) * self.correlation)
         return scored_cells(self.domain, n, f, (self.moments.spread(),), step=2 / self.correlation)
 
+    def report_spans(self) -> dict[str, float]:
+        return {"point": 2 / self.correlation}
+
     @cached_property
     def moments(self) -> Moments:
         """Exact for one cell. Two cells u, u' are correlated only under the value whose row is the product of theirs;

@@ -38,6 +38,7 @@ from hearsay.mechanisms.portable import Node, linear_hash
 
 OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
 MAXIMUM_T = 8
+_MOST_TRANSFORMED = 1 << 20  # characters of a range that are worth computing for `survey show`
 _SYMBOLS_AT_ONCE = 1 << 17  # characters of reports that are counted together: they stay in the processor's cache
 # Low terms of an irreducible polynomial of each degree: x^k = these terms (trinomials and pentanomials, Seroussi 1998).
 LOW_TERMS = {
@@ -103,6 +104,25 @@ class LinearHashing(FrequencyOracle, BucketCoin):
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
         return {"sum": (self.characters,), "count": (self.characters,)}
+
+    def report_spans(self) -> dict[str, float]:
+        """A report names a cell's bucket or does not: its g - 1 characters then add up to g - 1 or to -1."""
+        if self.options["variant"] == "coefficients":
+            return {}
+        return {"point": self.buckets * (self.characters - 1) / (self.characters * self.seen * self.correlation)}
+
+    def range_span(self, x: int, y: int) -> float | None:
+        """With one character for each report: twice the largest character of the range."""
+        if self.t > 1 or self.characters > _MOST_TRANSFORMED:
+            return None
+        inside = np.zeros(self.characters)
+        inside[x:y] = 1.0
+        largest = float(np.abs(walsh_hadamard(inside)[1:]).max())
+        return 2 * largest * (self.characters - 1) / (self.characters * self.correlation)
+
+    @property
+    def raised_norms(self) -> float:
+        return 1 + self.correlation
 
     def perturb(self, values: Values, random: Random) -> Reports:
         return by_parts(lambda cells: self._draw(cells.astype(np.uint32), random), self.domain.flatten(values))

@@ -68,6 +68,10 @@ class FrequencyOracle(CellMechanism):
     def moments(self) -> Moments:
         """Second moments of the per-report score."""
 
+    def range_span(self, x: int, y: int) -> float | None:
+        """The span of a report (`report_spans`) for the sum of cells x..y-1; None: not known."""
+        return None
+
     def shares(self, state: State) -> Floats:
         """The estimated share of every cell (row-major), for mechanisms that know its errors better."""
         return self.estimate(state).estimate.reshape(-1)
@@ -95,6 +99,10 @@ class HitOracle(FrequencyOracle):
         _, q, gap = self.hit_chances()
         f = (state[self.HITS] / max(n, 1) - q) / gap
         return scored_cells(self.domain, n, f, (self.moments.spread(),), step=1 / gap)
+
+    def report_spans(self) -> dict[str, float]:
+        """A report hits a cell or does not: 1/(p - q)."""
+        return {"point": 1 / self.hit_chances()[2]}
 
 
 def standard_errors(variance_times_n: NDArray[np.float64], reports: int) -> Floats:

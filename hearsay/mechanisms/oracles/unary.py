@@ -89,6 +89,10 @@ class UnaryEncoding(BitOracle):
         p, q = self._exact()
         return log_ratio(p * (1 - q), q * (1 - p))
 
+    def range_span(self, x: int, y: int) -> float:
+        """A false report may set every bit, or none."""
+        return (y - x) / self.hit_chances()[2]
+
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values)
         yes, no = self.thresholds

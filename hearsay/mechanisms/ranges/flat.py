@@ -21,7 +21,7 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.inversion import Inversion
-from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, sampled_ranges
+from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, middle_half, sampled_ranges
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
@@ -191,6 +191,14 @@ class Flat(CellMechanism, OnOracle):
             pairs.append(XorPairs.of(nodes, per_node, 2, NEGLIGIBLE * noise.a / noise.pairs))
             nodes = sum_children(nodes, 2, nodes.size // 2)
         return tuple(reversed(pairs))
+
+    def report_spans(self) -> dict[str, float]:
+        span = self.oracle.range_span(*middle_half(self.domain.size))
+        return {**self.oracle.report_spans(), **({} if span is None else {"range": span})}
+
+    @property
+    def raised_norms(self) -> float:
+        return self.oracle.raised_norms
 
     def channel(self) -> NDArray[np.float64]:
         return self.oracle.channel()

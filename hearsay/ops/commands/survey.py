@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from hearsay.collector.describe.attackers import moved_by
 from hearsay.collector.describe.describe import FRAME_REPORTS, amplified, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered
@@ -81,15 +82,27 @@ def list_surveys(settings: Settings, as_json: bool) -> None:
     show_default=True,
     help="The delta of that promise.",
 )
+@click.option("--attackers", type=int, metavar="K", help="Also say how much K false senders can move an answer.")
+@click.option("--users", type=int, metavar="N", help="How many senders there are; goes with --attackers.")
 @json_option
 @uses(*SERVER, "plugins")
-def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta: float, as_json: bool) -> None:
+def show(
+    settings: Settings,
+    names: tuple[str, ...],
+    shuffled: int | None,
+    delta: float,
+    attackers: int | None,
+    users: int | None,
+    as_json: bool,
+) -> None:
     """Show a survey: its canonical form, its guarantee and the expected error.
 
     A path that ends in .toml is read from the file and needs no server. If some values are better protected than
     others, names both. Of several surveys about the same value, shows the guarantee to a device that answers all of
     them.
     """
+    if (attackers is None) != (users is None):
+        raise click.UsageError("--attackers and --users go together.")
     surveys = [
         load_patiently(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names
     ]
@@ -100,6 +113,8 @@ def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta
     description = describe(survey)
     if shuffled is not None:
         description["shuffled"] = amplified(survey, shuffled, delta)
+    if attackers is not None and users is not None:
+        description["attackers"] = moved_by(survey, attackers, users)
     if as_json:
         print_json(description)
         return
@@ -119,6 +134,8 @@ def show(settings: Settings, names: tuple[str, ...], shuffled: int | None, delta
         out.print(f"Warning: {participation['warning']}.", markup=False)
     if shuffled is not None:
         out.print(description["shuffled"]["words"], markup=False)
+    if "attackers" in description:
+        out.print(description["attackers"]["words"], markup=False)
     for title, lines in description.get("protection", {}).items():
         if lines:
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)

@@ -25,6 +25,7 @@ from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import least_explained
+from hearsay.mechanisms.estimates.ranges import middle_half
 from hearsay.mechanisms.exact.counting import add_signs
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
@@ -130,6 +131,25 @@ class Haar(FlippedSign):
         explained = walsh_hadamard((theta**2 - noise) / (1 - 1 / expected)) / theta.size
         limit = float(least_explained(float(explained[0]), reports, 1 / self.correlation**2))
         return np.clip(explained, -limit, limit)
+
+    def report_spans(self) -> dict[str, float]:
+        """A report adds sign x character x weight/(share of its level x c) at the nodes that a range cuts.
+
+        A cut after o of a node's s cells has weight min(o, s - o)/s. Some character has the signs of both cuts.
+        """
+        spans = {"point": 0.0, "range": 0.0}
+        x, y = middle_half(self.domain.size)
+        for level, share in enumerate(probabilities(self._thresholds), start=1):
+            size, scale = 1 << level, 2 / (float(share) * self.correlation)
+            left, right = (min(end & size - 1, -end & size - 1) / size for end in (x, y))
+            cuts = abs(left - right) if x >> level == y >> level else left + right
+            spans["point"] = max(spans["point"], scale / size)
+            spans["range"] = max(spans["range"], scale * cuts)
+        return spans
+
+    @property
+    def raised_norms(self) -> float:
+        return 1 + self.correlation
 
     def channel(self) -> NDArray[np.float64]:
         cells = np.arange(self.domain.size)
