@@ -19,7 +19,7 @@ COMMANDS = {
         "Run the whole pipeline on simulated devices, its answers beside the truth.",
     ),
     "plan": ("hearsay.ops.commands.plan", "Choose mechanism, epsilon and number of users before there are any."),
-    "simulate": ("hearsay.ops.commands.simulate", "Run a survey on a CSV of values in one process, without a server."),
+    "simulate": ("hearsay.ops.commands.simulate", "Run a survey on values in one process, without a server."),
     "release": (
         "hearsay.ops.commands.release",
         "Release a count, or a file of group counts, under epsilon-differential privacy.",
