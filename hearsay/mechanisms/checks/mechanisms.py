@@ -33,7 +33,7 @@ from hearsay.mechanisms.layout import Reports, length_of, select
 Law = Callable[[Mechanism], None]
 ONE_IN_A_MILLION = 4.8916  # standard errors that a normal error exceeds once in a million
 _DRAWS, _VALUES, _REPORTS, _PARTS = 40_000, 4, 3_000, 7
-_LEAST_EXPECTED = 50  # reports that are pooled for the chi-squared test
+_LEAST_EXPECTED = 50  # expected reports, about, of a pool of rare outcomes in the chi-squared test
 
 
 def channel_keeps_the_guarantee(mechanism: Mechanism) -> None:
@@ -64,7 +64,7 @@ def _bounds(mechanism: Mechanism, values: int) -> list[tuple[int, int, float]]:
 
 
 def budget_is_spent_and_not_exceeded(mechanism: Mechanism) -> None:
-    """Thresholds are rounded so that privacy is never worse than claimed, and by next to nothing."""
+    """Rounding the thresholds never makes privacy worse than claimed, and wastes at most a millionth of epsilon."""
     spent, claimed = mechanism.spent_epsilon, mechanism.epsilon
     expect(0 < spent <= claimed, f"budget: at most {claimed:g} may be spent, got {spent!r}")
     expect(spent >= claimed * (1 - 1e-6), f"budget: {claimed:g} should be spent, got only {spent!r}")
@@ -98,7 +98,7 @@ def _all_cells(domain: AxesDomain) -> NDArray[np.int64]:
 
 
 def outcome_numbers(reports: Reports, outcomes: Reports) -> NDArray[np.int64]:
-    """The number of every report among the enumerated ones."""
+    """For every report its index among the enumerated outcomes."""
 
     def keys(columns: Reports) -> list[bytes]:
         count = length_of(columns)
@@ -136,7 +136,7 @@ class Runs:
         self._stderrs: list[NDArray[np.float64]] = []
 
     def until(self, runs: int) -> "Runs":
-        """Go on until there are so many runs."""
+        """Add runs until there are `runs`."""
         while len(self._errors) < runs:
             count = min(max(1, 200_000 // self._devices), runs - len(self._errors))
             many = self._mechanism.perturb(np.concatenate([self._values] * count), self._random)
@@ -151,18 +151,18 @@ class Runs:
 
     @property
     def independent(self) -> float:
-        """As how many independent cells the errors of one run count when their variance is measured."""
+        """The effective number of independent cells in one run: trace(Cov)^2 over the sum of squares of Cov."""
         covariance = np.cov(np.array(self._errors).T)
         return float(np.trace(covariance) ** 2 / (covariance**2).sum())
 
     def check(self, ratio: float, coverage: float) -> None:
         """Unbiased; the variance is the stated one within `ratio`; 95% are covered within `coverage`."""
         errors, stderrs = np.array(self._errors), np.array(self._stderrs)
-        spread = np.sqrt((errors**2).sum(axis=0)) / len(errors)
-        bias = np.abs(errors.mean(axis=0)) - (1.1 * ONE_IN_A_MILLION * spread + 1e-12)
-        expect((bias <= 0).all(), f"unbiased: the errors of cell {int(np.argmax(bias))} do not average to 0")
-        off = float((errors**2).mean() / (stderrs**2).mean())
-        expect(abs(off - 1) < ratio, f"unbiased: the variance is {off:.3g} times the stated one")
+        error_of_mean = np.sqrt((errors**2).sum(axis=0)) / len(errors)
+        excess = np.abs(errors.mean(axis=0)) - (1.1 * ONE_IN_A_MILLION * error_of_mean + 1e-12)
+        expect((excess <= 0).all(), f"unbiased: the errors of cell {int(np.argmax(excess))} do not average to 0")
+        measured = float((errors**2).mean() / (stderrs**2).mean())
+        expect(abs(measured - 1) < ratio, f"unbiased: the variance is {measured:.3g} times the stated one")
         covered = float((np.abs(errors) <= 1.96 * stderrs + 1e-12).mean())
         expect(abs(covered - 0.95) < coverage, f"unbiased: {covered:.1%} of the 95% intervals cover")
 

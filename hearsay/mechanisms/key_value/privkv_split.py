@@ -1,11 +1,13 @@
 """PrivKV as published, one round: half of epsilon for the key's presence, half for the value's sign.
 
-Device    A key of all d, uniformly. A holder rounds its value to a sign, a non-holder draws one with mean m0
-          (`initial`); the sign tells the truth with p2 = e2/(e2+1), presence with p = e1/(e1+1), e1 = e2 = e^(eps/2).
-Privacy   p p2/((1-p) P(fake says so)) <= e^eps for any fakes. With fair private ones only eps/2 + ln(2 p2) is spent.
-Estimate  `unbiased`, `paper` or `virtual`: see `calibration`.
-Variance  se(f)^2 = Y(1-Y)/(N(2p-1)^2) - f(1-f)/(dN); means by Fieller from the unbiased ratio, also where the value
-          itself is the paper's, which is biased towards m0.                           Ye et al. 2019 algorithms 3, 4, 7
+Device    Draw one of the d keys, uniformly. A holder rounds its value to a sign, a non-holder makes up a sign with mean
+          m0 (`initial`). The sign is kept with probability p2, presence with p; p = p2 = e^(eps/2)/(e^(eps/2) + 1).
+Privacy   A holder shows its own sign with probability p p2, a non-holder the same sign with (1-p) s. s >= 1 - p2 for
+          every m0, so the ratio is at most e^eps. With m0 = 0, s = 1/2: only eps/2 + ln(2 p2) is spent.
+Estimate  `unbiased`, `paper` or `virtual`: see `calibration`, also for Y, the share of a key's reports seen present.
+Variance  se(f)^2 = Y(1-Y)/(N(2p-1)^2) - f(1-f)/(dN) with N reports of the key. Intervals of means are Fieller's for the
+          unbiased ratio, also where the value itself is the paper's, which is biased towards m0.
+                                                                                       Ye et al. 2019 algorithms 3, 4, 7
 """
 
 from dataclasses import dataclass, replace
@@ -38,13 +40,13 @@ def flip_signs(symbols: Symbols, keep: int, random: Random) -> Symbols:
 
 
 def show_presence(has_key: NDArray[np.bool_], signs: Symbols, keep: int, random: Random) -> Symbols:
-    """The sign where presence, told truthfully with the given chance, is seen; else 0."""
+    """Presence, kept with the given chance out of 2^64: the sign where it then says present, else 0."""
     return np.where(has_key == random.bernoulli(keep, len(signs)), signs, 0)
 
 
 @dataclass(frozen=True)
 class PrivKVSplit(SampledOnce):
-    """Two coins."""
+    """One coin for presence and one for the sign, with half of epsilon each."""
 
     ID = "privkv"
     SUMMARY = "one key of all, sampled; a coin for presence and one for the value's sign, as published"
@@ -74,8 +76,8 @@ class PrivKVSplit(SampledOnce):
     def _exact(self) -> list[list[Fraction]]:
         p = probability(self.keep)
         plus = probability(sign_threshold(self.options["initial"]))
-        shown = plus * p + (1 - plus) * (1 - p)
-        return [
+        shown = plus * p + (1 - plus) * (1 - p)  # that a made-up sign is plus after its coin
+        return [  # rows: absent, minus, plus; columns: what is reported, in the same order
             [p, (1 - p) * (1 - shown), (1 - p) * shown],
             [1 - p, p * p, p * (1 - p)],
             [1 - p, p * (1 - p), p * p],
@@ -126,7 +128,10 @@ class PrivKVSplit(SampledOnce):
 
 
 def key_estimate(mechanism: SampledKey, state: State, ratio: Any, per_key: Any, biased: Any) -> KeyEstimate:
-    """An estimate from the ratio of every key and dimension; the share's error knows the devices (no resampling)."""
+    """An estimate from the ratio of every key and dimension.
+
+    The error of a share is that about these n = d N devices, so f(1-f)/n, for devices as a sample, is taken off.
+    """
     share, variance = ratio.share[:, 0], ratio.share_variance[:, 0]
     clipped = np.clip(share, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):

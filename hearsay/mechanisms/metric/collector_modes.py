@@ -1,8 +1,12 @@
 """The other two ways to keep what devices send under metric privacy (Xiang et al., table 1).
 
-The pipeline keeps observations, a prefix-sum structure: memory of the grid, 2^axes look-ups a query. One may also keep
-single frequencies (memory of the grid, a sum over the range's cells per query) or every report (memory of the reports,
-nothing done in advance, work on every report for a query). All three give the same answers.
+    mode                 memory                 work for one query
+    prefix-sums          one number per cell    2^axes look-ups           what the pipeline keeps (`l1`)
+    single-frequencies   one number per cell    a sum over the range's cells
+    on-the-fly           every report           a score of every report
+
+All three give the same values. A sum of single frequencies has no standard error: the correlations of the cells' errors
+are not kept.
 """
 
 from collections.abc import Callable
@@ -43,7 +47,7 @@ class KeptReports:
     bits: Packed
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
-        """Shares inside inclusive ranges, with standard errors from the spread of the reports' own scores."""
+        """Shares inside inclusive ranges; a share is the mean of the reports' scores, which also give its error."""
         answers = [self._range(first, last) for first, last in zip(low, high, strict=True)]
         return Measured.plain(np.array([value for value, _ in answers]), np.array([stderr for _, stderr in answers]))
 
@@ -51,14 +55,16 @@ class KeptReports:
         score = np.ones(len(self.bits))
         for axis, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
             end = self.mechanism.sizes[axis] - 1
+            # s_(-1) = -s_last, as in `sign_estimate`
             before = self._signs(axis, first - 1) if first else -self._signs(axis, end)
             score *= (self._signs(axis, last) - before) / 2
         n = max(len(score), 1)
         value = float(score.mean())
+        # [E score^2 - f^2]/n for devices as a sample, less f(1 - f)/n: the error is that about these devices.
         return value, float(np.sqrt(max(float((score**2).mean()) - value, 0.0) / n))
 
     def _signs(self, axis: int, position: int) -> Floats:
-        """One sign of every report over its expectation."""
+        """The sign at one position of every report, divided by the axis' correlation: on average the true sign."""
         signs = self.mechanism.signs
         if signs.anchored and position == signs.sizes[axis] - 1:
             return np.ones(len(self.bits))

@@ -20,7 +20,7 @@ _CHUNK_BYTES = 1 << 18
 _SIGNS_OF_BYTE = (2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1).astype(
     np.float32
 )
-_BATCH_BYTES = 1 << 23  # of the factors of one matrix product: fresh memory is dear, so little of it, used often
+_BATCH_BYTES = 1 << 23  # of the factors of one matrix product: small buffers, reused, because new memory is slow
 _LARGEST_BATCH = 1 << 11
 _EXACT_ROWS = 1 << 22  # reports summed in single precision before they go to integers: exact up to 2^24
 _SMALLEST_BATCH = 256
@@ -87,19 +87,19 @@ class SignVectors:
 
     @cached_property
     def _split(self) -> int:
-        """Where the axes part into two factors of a matrix product: the halves' sizes as equal as can be."""
-        return min(range(1, len(self.sizes)), key=lambda at: prod(self.sizes[:at]) + prod(self.sizes[at:]))
+        """How many axes go into the left factor of the matrix product: both factors' sizes as equal as possible."""
+        return min(range(1, len(self.sizes)), key=lambda split: prod(self.sizes[:split]) + prod(self.sizes[split:]))
 
 
 class _Factor:
-    """Outer products of the signs of some neighbouring axes, in buffers that one batch leaves to the next."""
+    """Outer products of the signs of the axes first..end-1, in buffers that every batch reuses."""
 
     def __init__(self, vectors: SignVectors, first: int, end: int, batch: int) -> None:
         self._columns = [slice(vectors.starts[axis], vectors.starts[axis + 1]) for axis in range(first, end)]
         sizes = vectors.sizes[first:end]
         self.cells = prod(sizes)
-        # Reports along the last axis of every buffer: products over axes of a few cells then run along many reports.
-        # An anchored last sign is never overwritten and stays 1. A single axis needs no product and is left as it is.
+        # Buffers of products have the reports along their last axis, so that short axes still give long loops. A single
+        # axis needs no product; its buffer has one row per report. An anchored last sign is never written: it stays 1.
         self._single = np.ones((batch, sizes[0]), dtype=np.float32) if len(sizes) == 1 else None
         self._vectors = [np.ones((size, batch), dtype=np.float32) for size in sizes if len(sizes) > 1]
         self._products = [

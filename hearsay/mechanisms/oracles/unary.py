@@ -2,7 +2,7 @@
 
 Device    The true cell's bit is set with probability p, every other bit with probability q, independently.
 Privacy   Two values differ in two bits: the ratio is at most p(1-q)/(q(1-p)) <= e^eps.
-          sue: p = e^(eps/2)/(1 + e^(eps/2)), q = 1 - p.     oue: p = 1/2, q = 1/(e + 1).
+          sue: p = e^(eps/2)/(1 + e^(eps/2)), q = 1 - p.     oue: p = 1/2, q = 1/(e^eps + 1).
 Estimate  f = (ones/n - q)/(p - q), unbiased, cells independent given the values.
 Variance  [f p(1-p) + (1-f) q(1-q)]/(n (p-q)^2).            Kulkarni 2.4.3, Wang et al. 2017
 
@@ -56,7 +56,7 @@ class BitOracle(HitOracle):
         return int(state["n"][0])
 
     def strings(self) -> NDArray[np.bool_]:
-        """Every bit string in the layout's order, unpacked."""
+        """Every possible report in the order of `layout.enumerate`, unpacked: one row each."""
         packed = self.layout.enumerate()["bits"]
         return np.unpackbits(packed, axis=1, count=self.domain.size, bitorder="little").astype(bool)
 
@@ -138,7 +138,7 @@ class SUE(UnaryEncoding):
 
 @dataclass(frozen=True)
 class OUE(UnaryEncoding):
-    """Optimised unary encoding: the true bit is a fair coin, which lets all others be quiet."""
+    """Optimised unary encoding: of all p and q, p = 1/2 makes the variance of rare values least."""
 
     ID = "oue"
     SUMMARY = "optimised unary encoding: one bit per value, the least error of all oracles on large domains"

@@ -1,7 +1,7 @@
-"""How answers are shown: as shares or numbers of reports, and after a method.
+"""How answers are shown: as shares or as numbers of reports, raw or after a post-processing method.
 
 Standard errors and intervals belong to the raw values: processed values are biased, and no interval around them is
-known to hold. Only `smooth` has a band of its own.
+known to hold. Only `smooth` has intervals of its own.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,11 @@ Names = Iterable[tuple[Any, dict[str, Any] | None]]
 
 @dataclass(frozen=True)
 class View:
-    """What was asked beyond the question itself."""
+    """How the answers to the question `text` are shown.
+
+    `method` is the post-processing method. `scale` multiplies shares: 1, or the number of reports to show counts.
+    `note` says why another method was used than the one asked for.
+    """
 
     text: str
     method: str = "none"
@@ -25,13 +29,13 @@ class View:
     note: str | None = None
 
     def after_guard(self, estimate: Any) -> "View":
-        """Isotonic answers in place of smooth ones, with the reason, where the data are not smooth."""
+        """Where the data are not smooth, use `isotonic` instead of `smooth`, and note why."""
         if self.method != SMOOTH or estimate.not_smooth is None:
             return self
         return replace(self, method=ISOTONIC, note=estimate.not_smooth)
 
     def show_smooth(self, raw: Measured, smooth: Measured, names: Names) -> list[Answer]:
-        """Smooth answers with their own band as interval; raw values and their standard errors stand beside them."""
+        """Smooth answers with their own intervals; raw values and their standard errors stand beside them."""
         answers = replace(self, method="none").show(smooth, names)
         values, errors = ((column * self.scale).tolist() for column in (raw.value, raw.stderr))
         return [
@@ -40,7 +44,7 @@ class View:
         ]
 
     def show(self, raw: Measured, names: Names, processed: Floats | None = None) -> list[Answer]:
-        """Answers to the question, one for each (item, cell)."""
+        """One answer for each (item, cell) of `names`; with `processed`, its values beside the raw ones."""
         values, errors = ((column * self.scale).tolist() for column in (raw.value, raw.stderr))
         ends: Iterable[tuple[float | None, float | None] | None] = [None] * len(values)
         if raw.low is not None and raw.high is not None:
@@ -62,9 +66,9 @@ class View:
                 item,
                 cell,
                 postprocess=self.method,
-                raw=known(was),
+                raw=known(raw_value),
                 interval=interval,
                 note=self.note,
             )
-            for (item, cell), value, was, error, interval in zip(names, shown, values, errors, ends, strict=True)
+            for (item, cell), value, raw_value, error, interval in zip(names, shown, values, errors, ends, strict=True)
         ]

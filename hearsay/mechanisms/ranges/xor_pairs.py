@@ -1,13 +1,16 @@
-"""How evenly shares are spread, as hrr and olh see it: F(x) = sum_y f_y f_(y xor x).
+"""The pairs P in the variance of hrr and olh (`level_noise`), from F(x) = sum_y f_y f_(y xor x).
 
-A level's pairs P = sum over u, v of K_u K_v F(u xor v) belong to `tree_variance`. Where fan-outs B are powers of two,
-the differences that each level brings live on characters of their own, so P_l = (1 - w)^2 B P_(l-1) + Z with Z the
-pairs of the level's own differences: only children of cut parents have any. By their digit within the parent,
+The letters K, w, q and B are those of `tree_variance`: P = sum over nodes u, v of a level of K_u K_v F(u xor v). Where
+every fan-out B is a power of two, a level's own differences q_u - q_p (u a child of p) use other Walsh-Hadamard
+characters (b > 0) than what it inherits from the level above (b = 0), so P_l = (1 - w)^2 B P_(l-1) + Z. Z has the pairs
+of the level's own differences, which are zero except below the parents that the range's ends cut. With i for the digit
+of a child within its parent,
 
     Z = (1/B) sum over b = 1..B-1 of  d_b^2 E_b(0) + d'_b^2 E_b(0) - 2 d_b d'_b E_b(p xor p'),
 
 d_b = sum_i (-1)^<b,i> q_i over the children i of the parent p that one end cuts, d' and p' for the other end, and
-E_b(x) = sum_i (-1)^<b,i> F(x B + i). On ragged trees this is not so, and characters have their expected counts there.
+E_b(x) = sum_i (-1)^<b,i> F(x B + i). On ragged trees this does not hold; below the crown their oracles use expected
+counts, and the variance has no pairs.
 """
 
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.ranges.hierarchical.tree import sum_children
 
-# Below this share of a level's variance the pairs are left out.
+# Pairs that change a level's variance by a smaller share than this are left out.
 NEGLIGIBLE = 1e-3
 
 
@@ -39,7 +42,7 @@ class XorPairs:
     """E_b(x) of one level as `digits[b - 1, x]`, for a fan-out that is a power of two."""
 
     fanout: int
-    alone: float  # Z of a single child with q = 1
+    alone: float  # Z of a range that is one child: q = 1 there, 0 at its siblings
     digits: Floats
 
     @classmethod
@@ -72,7 +75,10 @@ class XorPairs:
         return characters, np.cumsum(characters, axis=1) - characters
 
     def of_prefixes(self, node: NDArray[np.int64], part: Floats) -> Floats:
-        """Z of ranges between two prefixes (rows 0 and 1), which hold the given parts of the nodes that they cut."""
+        """Z of ranges from the end of one prefix to that of another (rows 0 and 1 of both arguments).
+
+        Each prefix ends inside `node` and holds `part` of it.
+        """
         parent = node // self.fanout
         digit = node - parent * self.fanout
         characters, before = self._characters

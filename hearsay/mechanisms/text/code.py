@@ -23,7 +23,7 @@ Octets = NDArray[np.uint8]
 States = NDArray[np.int64]
 IMPOSSIBLE, ENDED = -1, -2
 _UNKNOWN = (1 << 32) - 1  # the number of what is no symbol
-_LONGEST_DECOMPOSITION = 4  # code points that one code point of a normalised text is made of at most
+_LONGEST_DECOMPOSITION = 4  # code points, at most, that NFC joins into one
 _ROWS_AT_ONCE = 1 << 14  # texts whose bits are laid out at once: bounds the memory
 
 
@@ -56,7 +56,7 @@ class Code(ABC):
         return self._encoded([self._normalised(text) for text in texts])
 
     def _normalised(self, text: str) -> str:
-        """NFC of what can matter: what is longer than this is too long in any form."""
+        """NFC of the beginning of a text: what is cut off here exceeds `characters` in any form."""
         text = text[: _LONGEST_DECOMPOSITION * (self.characters + 1)]
         return text if text.isascii() else unicodedata.normalize("NFC", text)
 
@@ -86,7 +86,10 @@ class Code(ABC):
 
     @abstractmethod
     def step(self, level: int, states: States) -> States:
-        """States of all extensions by byte number `level` (from 1): a row for each prefix, a column for each byte."""
+        """States of all extensions by byte number `level` (from 1): a row for each prefix, a column for each byte.
+
+        `states` are those of possible prefixes: `IMPOSSIBLE` only comes out, it may not go in.
+        """
 
 
 def _utf8_table() -> NDArray[np.int8]:
@@ -184,8 +187,8 @@ class Symbols(Code):
 
     def _packed(self, texts: list[str]) -> Octets:
         numbers, outside = self._by_character(texts) if self._of_one_character is not None else self._by_match(texts)
-        places = np.arange(self.bits - 1, -1, -1, dtype=np.uint32)
-        bits = (numbers[:, :, None] >> places & np.uint32(1)).astype(np.uint8).reshape(len(texts), -1)
+        shifts = np.arange(self.bits - 1, -1, -1, dtype=np.uint32)
+        bits = (numbers[:, :, None] >> shifts & np.uint32(1)).astype(np.uint8).reshape(len(texts), -1)
         packed = np.packbits(bits, axis=1)
         packed[outside] = self.outside
         return packed
@@ -248,7 +251,11 @@ class Symbols(Code):
         return 0
 
     def step(self, level: int, states: States) -> States:
-        """A state is the number that the bits of the unfinished symbol make, or `ENDED`."""
+        """A state is the number that the bits of the unfinished symbol make, or `ENDED` where only zeros may follow.
+
+        The new byte finishes some symbols, each of which must be 0 (the end) or a number of the alphabet. What is left
+        begins another, and must be able to become such a number: filled up with zeros it is the least it can become.
+        """
         w, most = self.bits, len(self.alphabet)
         symbol_number, bits = divmod(8 * (level - 1), w)
         ended = np.broadcast_to((states == ENDED)[:, None], (states.size, 256)).copy()

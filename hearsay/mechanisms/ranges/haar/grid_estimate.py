@@ -19,9 +19,12 @@ from hearsay.mechanisms.ranges.haar.axis import HaarAxis
 class HaarGridEstimate(GridRanges):
     """Shares of the cells of a grid, rebuilt from coefficients.
 
-    `coefficients` has a row (`haar_axis`) along every axis; `noise`, the variance per unit of sum w^2, and `counts`,
-    the reports of which (sum w d)^2 explains its part, are by depth along every axis. At the roots all is known to be
-    1. What is explained is a lower limit, and the coins' own noise is left in any case.
+    The letters are those of `grid`. `coefficients` are the d, along every axis in the order of a row of `HaarAxis`.
+    `noise` is 1/(n c^2) and `counts` is n of every tuple of depths; both are 0 at the tuple of roots, whose coefficient
+    is 1 without error. `correlation` is c.
+
+    Var = coins - explained, with coins = sum w^2/(n c^2) and explained = (sum w d)^2/n, summed over the tuples, plus
+    f(1 - f)/n. The explained part is estimated by a lower limit, so that noise in d does not hide variance.
     """
 
     axes: tuple[HaarAxis, ...]
@@ -41,23 +44,23 @@ class HaarGridEstimate(GridRanges):
         counts: Floats,
         correlation: float,
     ) -> "HaarGridEstimate":
-        """Every cell with its standard error: it has one coefficient of every tuple."""
+        """Every cell with its standard error; a cell is made of one coefficient of every tuple."""
         made = cls(domain, reports, np.zeros(0), np.zeros(0), axes, coefficients, noise, counts, correlation)
         cells = made._along(lambda axis, rows: axis.rebuild(rows), coefficients)
         of_rows, reported = made._along(HaarAxis.to_row, noise), made._along(HaarAxis.to_row, counts)
         coins = made._along(lambda axis, rows: axis.rebuild(rows, power=2), of_rows)
         by_estimate = made._explained(coefficients**2, 1.0, reported)
         explained = made._along(lambda axis, rows: axis.rebuild(rows, power=2), by_estimate) + spread(cells, reports)
-        return replace(made, estimate=cells, stderr=standard_error(made._at_least(coins, explained), reports))
+        return replace(made, estimate=cells, stderr=standard_error(made._remaining(coins, explained), reports))
 
     def _explained(self, squared_means: Floats, squares: Floats | float, counts: Floats) -> Floats:
-        """What of a tuple's variance its own estimate explains."""
+        """A lower limit of (sum w d)^2/n of every tuple, from the estimated (sum w d)^2, sum w^2 and n."""
         part = squared_means / np.maximum(squares, 1e-300)
         explained = squares * least_explained(part, counts, 1 / self.correlation**2) / np.maximum(counts, 1)
         return np.where(counts > 0, explained, 0.0)
 
     def _along(self, change: Callable[[HaarAxis, Floats], Floats], tensor: Floats) -> Floats:
-        """The change made along every axis of the tensor."""
+        """Apply `change`, which works on the first axis, along every axis; each becomes the last one in turn."""
         for axis in self.axes:
             tensor = np.ascontiguousarray(np.moveaxis(change(axis, tensor), 0, -1))
         return tensor
@@ -78,17 +81,17 @@ class HaarGridEstimate(GridRanges):
             weights.append(parts.weights)
         means = self.coefficients.reshape(-1)[index].reshape(count, 1, -1)
         for axis, weight in zip(self.axes, weights, strict=True):
-            # By the depths of the axes before, this axis' parts, and the parts of the axes behind.
+            # Shape: ranges, depths of the axes done, parts of this axis, parts of the axes to come.
             means = means.reshape(count, means.shape[1], weight.shape[1], -1) * weight[:, None, :, None]
             means = np.add.reduceat(means, axis.firsts, axis=2).reshape(count, -1, means.shape[-1])
         means = means[:, :, 0]
         coins = squares @ self.noise.reshape(-1)
         value = means.sum(axis=1)
         explained = self._explained(means**2, squares, self.counts.reshape(-1)).sum(axis=1)
-        return value, self._at_least(coins, explained + spread(value, self.reports)), np.zeros(count)
+        return value, self._remaining(coins, explained + spread(value, self.reports)), np.zeros(count)
 
-    def _at_least(self, coins: Floats, explained: Floats) -> Floats:
-        """The coins' noise less what is explained, but for what no truth explains."""
+    def _remaining(self, coins: Floats, explained: Floats) -> Floats:
+        """coins - explained, but at least (1 - c^2) coins: the flipped signs alone add so much, whatever is true."""
         return np.maximum(coins - explained, (1 - self.correlation**2) * coins)
 
     def entries(self) -> int:

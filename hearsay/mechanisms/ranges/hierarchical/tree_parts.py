@@ -1,7 +1,10 @@
 """Ranges on a tree without consistency: the sum of the raw estimates of the fewest nodes that make up the range.
 
-At most 2(B - 1) nodes a level, in two runs: those inside the range whose parent is not. Each has weight 1, so the sums
-that a level's noise needs are a count and a share. The whole domain is the root, which is known.  Kulkarni 5.3
+On each level these are the nodes inside the range whose parent is not: at most 2(B - 1), in one run at either end of
+the range. The whole domain is the root, whose share is 1.  Kulkarni 5.3
+
+Variance  In the formula of `level_noise` every weight W is 0 or 1, so sum W^2 = N is the number of nodes, and
+          sum W^2 f = m is their share. There are no pairs P: without consistency no oracle uses own counts.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +21,7 @@ from hearsay.mechanisms.ranges.level_noise import LevelNoise
 
 @dataclass(frozen=True)
 class PartsEstimate(RangeEstimate):
-    """Raw shares of every level: `before` has the share before each node of level 1..h."""
+    """Raw shares of level 1..h as cumulative sums: `before[level - 1][u]` is the sum over the nodes before node u."""
 
     tree: Tree
     noise: tuple[LevelNoise, ...]
@@ -33,7 +36,7 @@ class PartsEstimate(RangeEstimate):
         cells = raw[-1].copy()
         made = cls(domain, reports, cells, np.zeros(0), tree, noise, before)
         variance = made._level_variance(tree.height, np.ones(cells.size), cells) - made._one_level_only(cells)
-        # The last cell may be all there is of a larger node, whose level has better things to say about it.
+        # On a ragged tree the last cell may be a whole node of a higher level; `answer` takes that node's estimate.
         end = np.array([domain.size], dtype=np.int64)
         cells[-1:], variance[-1:] = made.answer(end - 1, end)
         return replace(made, stderr=standard_error(variance, reports))
@@ -47,6 +50,7 @@ class PartsEstimate(RangeEstimate):
             span, fanout, nodes = tree.spans[level], tree.fanouts[level - 1], tree.nodes[level]
             low, high = -(-x // span), np.where(y == tree.size, nodes, y // span)
             high = np.maximum(low, high)
+            # Nodes low..high-1 lie inside the range; middle_low..middle_high-1 of them have a parent inside it.
             covered = above_high > above_low
             middle_low = np.where(covered, above_low * fanout, high)
             middle_high = np.where(covered, np.minimum(above_high * fanout, nodes), high)
@@ -69,13 +73,14 @@ class PartsEstimate(RangeEstimate):
         return slope, slope / 2
 
     def _level_variance(self, level: int, count: Floats, share: Floats) -> Floats:
-        """Of the sum of `count` nodes with the given share."""
+        """Variance of the sum of the estimates of `count` nodes, which together have the given share."""
         noise, share = self.noise[level - 1], np.clip(share, 0.0, 1.0)
         moment = noise.a * count + noise.b * share + noise.c * count**2 + noise.d * count * share
         variance: Floats = noise.scale * (moment - noise.mean * share**2)
         return variance
 
     def _one_level_only(self, share: Floats) -> Floats:
+        """f(1 - f)/n, taken off the sum of the levels' variances: a device answers for one level only."""
         clipped = np.clip(share, 0.0, 1.0)
         return clipped * (1 - clipped) / max(self.reports, 1)
 
