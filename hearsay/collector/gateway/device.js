@@ -1,182 +1,251 @@
-// A device of a hearsay survey for browsers. The value stays here; only a randomised report is sent.
-// docs/device.md specifies the draws, the bytes and the ledger. No build step, no other module.
+// A device of a hearsay survey: the value stays here, only a randomised report is sent. See docs/device.md.
 
-const WORD = 1n << 64n, DAY = 86_400_000, OUTBOX = 1_000, SLACK = 1e-9;
-export class Refused extends Error {}      // by the survey, the gateway, or this application's own limits
-export class BudgetSpent extends Error {}  // this window or survey is answered, or the lifetime's epsilon is spent
+const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
+export class Refused extends Error {}
+export class BudgetSpent extends Error {}
 
-// ---- words: coins, choices and uniform integers from 64-bit words ----
-function draws(next) {
-  return {
-    coin: (threshold) => next() < BigInt(threshold),
-    choose: (ends) => { const word = next(); return ends.filter((end) => BigInt(end) <= word).length; },
-    below(bound) {
-      const size = BigInt(bound), end = WORD - WORD % size;
-      let word;
-      do word = next(); while (word >= end);
-      return Number(word % size);
-    },
-  };
-}
-
-const pool = new BigUint64Array(512);  // 4 KiB: getRandomValues gives at most 64 KiB a call
-let used = pool.length;
-export const secure = () => draws(() => {
-  if (used === pool.length) { crypto.getRandomValues(pool); used = 0; }
-  const word = pool[used];
-  pool[used++] = 0n;
-  return word;
+// `next` gives 64-bit words.
+export const draws = (next) => ({
+	coin: (threshold) => next() < BigInt(threshold),
+	choose: (ends, word = next()) => ends.filter((end) => BigInt(end) <= word).length,
+	below(bound) {
+		const size = BigInt(bound), end = WORD - WORD % size;
+		let word;
+		do word = next(); while (word >= end);
+		return Number(word % size);
+	},
 });
 
-// Words from a list, for tests of the bytes; they protect nobody.
-export function given(words) {
-  const list = words.map(BigInt);
-  return { ...draws(() => { if (!list.length) throw new Error("no words left"); return list.shift(); }),
-    left: () => list.length };
+const pool = new BigUint64Array(512);
+let used = 512;
+const secure = draws(() => {
+	if (used === 512) { crypto.getRandomValues(pool); used = 0; }
+	const word = pool[used];
+	pool[used++] = 0n;
+	return word;
+});
+
+// Value to cell, -1 where it is outside.
+function along({ labels, first, size, low, high, bins, start, step, scale }, value) {
+	if (labels) return labels.indexOf(value);
+	if (typeof value !== "number") return -1;
+	if (!bins) return Number.isInteger(value) && value >= first && value < first + size ? value - first : -1;
+	const width = (high - low) / bins, slack = SLACK * width, nearest = Math.floor((value - low) / width + 0.5);
+	if (!(value >= low - slack && value <= high + slack)) return -1;
+	const before = value - (start + step * nearest) / scale < -slack;
+	return Math.min(Math.max(nearest - before, 0), bins - 1);
 }
 
-// ---- a value becomes a cell ----
-function along(axis, value) {
-  if (axis.labels) return axis.labels.indexOf(value);
-  if (typeof value !== "number") return -1;
-  if (axis.bins === undefined) {
-    const cell = value - axis.first;
-    return Number.isInteger(cell) && cell >= 0 && cell < axis.size ? cell : -1;
-  }
-  const width = (axis.high - axis.low) / axis.bins, slack = SLACK * width;
-  if (!(value >= axis.low - slack && value <= axis.high + slack)) return -1;
-  const nearest = Math.floor((value - axis.low) / width + 0.5);
-  const before = value - (axis.start + axis.step * nearest) / axis.scale < -slack;
-  return Math.min(Math.max(nearest - (before ? 1 : 0), 0), axis.bins - 1);
+function cellOf(axes, value) {
+	const parts = Array.isArray(value) ? value : Object(value) === value ? axes.map(({name}) => value[name]) : [value];
+	if (parts.length !== axes.length) throw new RangeError("value must have an entry for each axis");
+	return axes.reduce((cell, axis, index) => {
+		const own = along(axis, parts[index]);
+		if (own < 0) throw new RangeError(`${axis.name} is no value of the survey`);
+		return cell * (axis.labels?.length ?? axis.bins ?? axis.size) + own;
+	}, 0);
 }
 
-const sizeOf = (axis) => axis.labels?.length ?? axis.bins ?? axis.size;
-
-export function cellOf(axes, value) {
-  let parts = [value];
-  if (Array.isArray(value)) parts = value;
-  else if (value && typeof value === "object")
-    parts = Object.keys(value).length === axes.length ? axes.map((axis) => value[axis.name]) : [];
-  if (parts.length !== axes.length) throw new RangeError("value must have one entry for each axis");
-  return axes.reduce((cell, axis, index) => {
-    const own = along(axis, parts[index]);
-    if (own < 0) throw new RangeError(`${axis.name} must be a value of the survey`);  // never the value itself
-    return cell * sizeOf(axis) + own;
-  }, 0);
-}
-
-// ---- a cell becomes a symbol: a number, or an array of bits ----
+// Cell to symbol: a number, or an array of bits.
 function parity(number) {
-  let odd = 0;
-  for (; number; number &= number - 1) odd ^= 1;
-  return odd;
+	for (const half of [16, 8, 4, 2, 1]) number ^= number >> half;
+	return number & 1;
 }
+const list = (length, each) => Array.from({length}, (_, at) => each(at));
 
 const NODES = {
-  coin(node, cell, words) {
-    const drawn = words.below(node.size);
-    return words.coin(node.truth) ? cell : drawn;
-  },
-  bits: (node, cell, words) =>
-    Array.from({ length: node.size }, (_, at) => words.coin(at === cell ? node.own : node.other)),
-  hash(node, cell, words) {
-    const buckets = 2 ** node.rows, vector = words.below(2 ** node.bits - 1), kept = words.coin(node.keep);
-    const inside = words.below(node.named), outside = node.named + words.below(buckets - node.named);
-    let row = vector + 1, bucket = 0;
-    for (let bit = 0; bit < node.rows; bit++) {
-      bucket |= parity(row & cell) << bit;
-      row = ((row << 1) & (2 ** node.bits - 1)) ^ (row >> (node.bits - 1) ? node.low : 0);
-    }
-    return vector * buckets + (bucket ^ (kept ? inside : outside));
-  },
-  haar(node, cell, words) {
-    const character = words.below(node.nodes), flipped = words.coin(node.flip);
-    return 2 * character + ((cell & 1) ^ parity((cell >> 1) & character) ^ (flipped ? 1 : 0));
-  },
-  table: (node, cell, words) => node.outputs[cell][words.choose(node.ends[cell])],
-  signs(node, cell, words) {
-    const cells = node.axes.map(() => 0);
-    for (let axis = cells.length - 1; axis >= 0; axis--) {
-      cells[axis] = cell % node.axes[axis].size;
-      cell = Math.floor(cell / node.axes[axis].size);
-    }
-    return node.axes.flatMap(({ length, flip }, axis) =>
-      Array.from({ length }, (_, at) => (at >= cells[axis]) !== words.coin(flip)));
-  },
+	coin({ size, truth }, cell, words) {
+		const drawn = words.below(size);
+		return words.coin(truth) ? cell : drawn;
+	},
+	bits: ({ size, own, other }, cell, words) => list(size, (at) => words.coin(at === cell ? own : other)),
+	hash({ bits, rows, low, named, keep }, cell, words) {
+		const buckets = 1 << rows, vector = words.below(2 ** bits - 1), kept = words.coin(keep);
+		const inside = words.below(named), outside = named + words.below(buckets - named);
+		let row = vector + 1, bucket = kept ? inside : outside;
+		for (let bit = 0; bit < rows; bit++) {
+			bucket ^= parity(row & cell) << bit;
+			row = row << 1 & 2 ** bits - 1 ^ (row >> bits - 1 && low);
+		}
+		return vector * buckets + bucket;
+	},
+	haar({ nodes, flip }, cell, words) {
+		const character = words.below(nodes);
+		return 2 * character + (cell & 1 ^ parity(cell >> 1 & character) ^ words.coin(flip));
+	},
+	table: ({ outputs, ends }, cell, words) => outputs[cell][words.choose(ends[cell])],
+	signs({axes}, cell, words) {
+		let unit = axes.reduce((product, {size}) => product * size, 1);
+		return axes.flatMap(({ size, length, flip }) => {
+			const own = Math.floor(cell % unit / (unit /= size));
+			return list(length, (at) => at >= own !== words.coin(flip));
+		});
+	},
 };
 
-function drawNode(node, cell, words) {
-  if (!Object.hasOwn(NODES, node.node)) throw new Refused(`the form has an unknown node: ${node.node}`);
-  return NODES[node.node](node, cell, words);
-}
-
-// ---- a symbol becomes bytes ----
+// Symbol to bytes.
 function littleEndian(symbol, length) {
-  const bytes = new Uint8Array(length);
-  if (Array.isArray(symbol)) symbol.forEach((bit, at) => { if (bit) bytes[at >> 3] |= 1 << (at & 7); });
-  else for (let at = 0; symbol; at++, symbol = Math.floor(symbol / 256)) bytes[at] = symbol % 256;
-  return bytes;
+	const bytes = new Uint8Array(length);
+	if (symbol.length) symbol.forEach((bit, at) => { bytes[at >> 3] |= bit << (at & 7); });
+	else for (let at = 0; symbol; at++, symbol = Math.floor(symbol / 256)) bytes[at] = symbol % 256;
+	return bytes;
+}
+const bigEndian = (number, length) => littleEndian(number, length).reverse();
+
+const join = (head, bytes) => Uint8Array.from([...head, ...bytes]);
+
+// msgpack's headers come in threes, for 1, 2 and 4 bytes.
+function sized(header, number) {
+	const wide = (number > 255) + (number > 65535);
+	return join([header + wide], bigEndian(number, 1 << wide));
+}
+const bin = (bytes) => join(sized(0xc4, bytes.length), bytes);
+
+// A private report of a value in the survey's own units.
+export function report(form, value, words = secure) {
+	if (form.version !== 1) throw new Refused("the form must be of version 1");
+	let cell = cellOf(form.axes, value), node = form.draw, variant = 0;
+	if (node.node === "level") {
+		if (node.parts.length > 1) variant = words.choose(node.ends);
+		const { span, shift, units, width, draw } = node.parts[variant];
+		const shifted = Math.floor(cell / span) + shift;
+		cell = Math.floor((units ? shifted % units : shifted) / width);
+		node = draw;
+	}
+	if (!Object.hasOwn(NODES, node.node)) throw new Refused(`unknown node ${node.node}`);
+	const symbol = NODES[node.node](node, cell, words), { starts, rows, numbered } = form.bytes;
+	if (starts) {
+		const number = starts[variant] + (symbol.reduceRight?.((sum, bit) => 2 * sum + bit, 0) ?? symbol);
+		return number < 128 ? Uint8Array.of(number) : sized(0xcc, number);
+	}
+	const row = littleEndian(symbol, rows[variant].length);
+	if (rows[variant].order === "big") row.reverse();
+	return bin(numbered ? join([variant], row) : row);
 }
 
-function bigEndian(number, length) { return [...littleEndian(number, length)].reverse(); }
-
-function integer(number) {
-  if (number < 128) return Uint8Array.of(number);
-  const [head, length] = number < 256 ? [0xcc, 1] : number < 65_536 ? [0xcd, 2] : [0xce, 4];
-  return Uint8Array.of(head, ...bigEndian(number, length));
-}
-
-function bin(bytes) {
-  const size = bytes.length;
-  const [head, length] = size < 256 ? [0xc4, 1] : size < 65_536 ? [0xc5, 2] : [0xc6, 4];
-  const packed = new Uint8Array(1 + length + size);
-  packed.set([head, ...bigEndian(size, length)]);
-  packed.set(bytes, 1 + length);
-  return packed;
-}
-
-// The bytes of a private report of a value in the survey's own units.
-export function report(form, value, words = secure()) {
-  if (form?.version !== 1) throw new Refused("the form must be of version 1");
-  let cell = cellOf(form.axes, value), node = form.draw, variant = 0;
-  if (node.node === "level") {
-    variant = node.parts.length > 1 ? words.choose(node.ends) : 0;
-    const { span, shift, units, width, draw } = node.parts[variant];
-    const shifted = Math.floor(cell / span) + shift;
-    cell = Math.floor((units ? shifted % units : shifted) / width);
-    node = draw;
-  }
-  const symbol = drawNode(node, cell, words), { as, starts, rows, numbered } = form.bytes;
-  if (as === "integer") {
-    const number = Array.isArray(symbol) ? symbol.reduceRight((sum, bit) => 2 * sum + (bit ? 1 : 0), 0) : symbol;
-    return integer(starts[variant] + number);
-  }
-  const row = littleEndian(symbol, rows[variant].length);
-  if (rows[variant].order === "big") row.reverse();
-  return bin(numbered ? Uint8Array.of(variant, ...row) : row);
-}
-
-// ---- what a report spends at most, from the thresholds themselves ----
+// What a report spends at most, from the thresholds themselves.
 const ratio = (more, less) => more === less ? 0 : Math.abs(Math.log(Number(more)) - Math.log(Number(less)));
 const rest = (threshold) => WORD - BigInt(threshold);
 const SPENT = {
-  coin: (node) => ratio(BigInt(node.truth) * BigInt(node.size) + rest(node.truth), rest(node.truth)),
-  bits: (node) => ratio(BigInt(node.own) * rest(node.other), BigInt(node.other) * rest(node.own)),
-  hash: (node) => ratio(BigInt(node.keep) * BigInt(2 ** node.rows - node.named), rest(node.keep) * BigInt(node.named)),
-  haar: (node) => ratio(rest(node.flip), BigInt(node.flip)),
-  table(node) {
-    const chances = new Map();
-    node.outputs.forEach((outputs, cell) => outputs.forEach((output, at) => {
-      const row = node.ends[cell], end = at < row.length ? BigInt(row[at]) : WORD;
-      if (!chances.has(output)) chances.set(output, node.outputs.map(() => 0n));
-      chances.get(output)[cell] += end - (at ? BigInt(row[at - 1]) : 0n);
-    }));
-    const ends = (column) => column.reduce(([least, most], each) =>
-      [each < least ? each : least, each > most ? each : most], [column[0], column[0]]);
-    return Math.max(...[...chances.values()].map((column) => ratio(...ends(column))));
-  },
-  signs: (node) => node.axes.reduce((sum, { size, length, flip }) =>
-    sum + Math.min(length, size - 1) * ratio(rest(flip), BigInt(flip)), 0),
-  level: (node) => Math.max(...node.parts.map((part) => epsilon({ draw: part.draw }))),
+	coin: ({ truth, size }) => ratio(BigInt(truth) * BigInt(size) + rest(truth), rest(truth)),
+	bits: ({ own, other }) => ratio(BigInt(own) * rest(other), BigInt(other) * rest(own)),
+	hash: ({ rows, named, keep }) => ratio(BigInt(keep) * BigInt(2 ** rows - named), rest(keep) * BigInt(named)),
+	haar: ({flip}) => ratio(rest(flip), BigInt(flip)),
+	table({ outputs, ends }) {
+		const chances = {};
+		outputs.forEach((row, cell) => row.forEach((output, at) => {
+			chances[output] ??= outputs.map(() => 0);
+			chances[output][cell] += Number(BigInt(ends[cell][at] ?? WORD) - BigInt(ends[cell][at - 1] ?? 0));
+		}));
+		return Math.max(...Object.values(chances).map((each) => ratio(Math.max(...each), Math.min(...each))));
+	},
+	signs: ({axes}) => axes.reduce((sum, { size, flip }) => sum + (size - 1) * SPENT.haar({flip}), 0),
+	level: ({parts}) => Math.max(...parts.map(epsilon)),
 };
-export const epsilon = (form) => SPENT[form.draw.node](form.draw);
+export const epsilon = ({draw}) => SPENT[draw.node](draw);
+
+// The ledger: budget, id and bytes are on disk before anything is sent; a retry sends the same bytes.
+const STORES = ["spent", "outbox", "surveys"], UNITS = { s: 1e3, m: 6e4, h: 36e5, d: DAY };
+const asked = (request) => new Promise((done, failed) =>
+	Object.assign(request, { onsuccess: () => done(request.result), onerror: () => failed(request.error) }));
+
+function newId(now) { // UUIDv7
+	const bytes = crypto.getRandomValues(new Uint8Array(16));
+	bytes.set(bigEndian(now, 6));
+	bytes[6] = bytes[6] & 15 | 112;
+	bytes[8] = bytes[8] & 63 | 128;
+	const text = Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join("");
+	return text.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+export class Device {
+	// Another tag, or a report that spends more than maxEpsilon, is refused.
+	static async open(url, survey, { tag, maxEpsilon = Infinity, key } = {}) {
+		const { href: at, protocol, hostname } = new URL(`v1/surveys/${survey}`, url.replace(/\/?$/, "/"));
+		if (protocol !== "https:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname))
+			throw new Refused("use https beyond this machine");
+		const request = indexedDB.open("hearsay", 1);
+		request.onupgradeneeded = () =>
+			[["tag", "window"], "id", "at"].forEach((keyPath, of) => request.result.createObjectStore(STORES[of], {keyPath}));
+		const device = Object.assign(new Device(), { at, key, survey, database: await asked(request) });
+		const answer = await fetch(at).then((response) => response.json())
+			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline: the last answer
+		if (!answer?.device) throw new Refused(answer?.device_reason ?? answer?.error ?? "no gateway");
+		if (tag && answer.tag !== tag) throw new Refused("the survey has another tag");
+		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, lifetime_epsilon } } = answer;
+		if (!(own <= maxEpsilon + SLACK)) throw new Refused("a report spends above maxEpsilon");
+		if (repeat !== "once" && repeat !== "every-window") throw new Refused(`device.js has no participation ${repeat}`);
+		const [, count, unit] = /(\d+)(.)/.exec(definition.window?.every) ?? [];
+		await device.step(({surveys}) => { surveys.put({ ...answer, at }); });
+		addEventListener("online", () => device.flush());
+		return Object.assign(device, {
+			form: answer.device, tag: answer.tag, every: repeat !== "once" && count * UNITS[unit],
+			lifetime: lifetime_epsilon ?? Infinity,
+			epsilon: Math.max(definition.epsilon, guarantee.kind === "pure" && own),
+		});
+	}
+
+	async step(work) { // one transaction
+		const change = this.database.transaction(STORES, "readwrite", { durability: "strict" });
+		const over = new Promise((oncomplete, onabort) => Object.assign(change, { oncomplete, onabort }));
+		const result = (async () => work(Object.fromEntries(STORES.map((name) => [name, change.objectStore(name)]))))();
+		await Promise.all([result.catch((error) => { change.abort(); throw error; }), over]);
+		return result;
+	}
+
+	window(now) { return this.every ? String(now - now % this.every) : "all"; }
+
+	// "sent", or "kept" until the gateway answers. BudgetSpent comes before anything is drawn.
+	async submit(value) {
+		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon } = this;
+		await this.step(async ({ spent, outbox }) => {
+			if (await asked(spent.get([tag, window]))) throw new BudgetSpent("answered already");
+			const before = (await asked(spent.getAll())).filter((each) => each.survey === survey);
+			if (before.reduce((sum, each) => sum + each.epsilon, epsilon) > this.lifetime + SLACK)
+				throw new BudgetSpent("the lifetime's epsilon is spent");
+			if (await asked(outbox.count()) >= 1000) throw new Refused("1,000 reports wait");
+			const body = join([0x91], bin(report(this.form, value)));
+			spent.put({ tag, window, survey, epsilon, at: now });
+			outbox.put({ id, at, tag, window, body, made: now, tries: 0 });
+		});
+		const { [id]: answer = "kept" } = await this.flush();
+		if (answer !== "sent" && answer !== "kept") throw new Refused(answer);
+		return answer;
+	}
+
+	spent() { return this.step(({spent}) => asked(spent.getAll())); }
+
+	// Tries all now: "sent" or a refusal by id.
+	flush() { return navigator.locks.request(`hearsay ${this.tag}`, () => this.send()); }
+
+	async send() {
+		const answers = this.answers ??= {}, waiting = await this.step(({outbox}) => asked(outbox.getAll()));
+		for (let each of waiting.filter(({ at, tag }) => at === this.at && tag === this.tag)) {
+			const now = Date.now(), old = now - each.made > DAY;
+			const gone = each.window !== this.window(now) || old && each.tries;
+			if (!gone && !navigator.onLine) break;
+			await this.step(({ spent, outbox }) => {
+				if (gone || old) outbox.delete(each.id);
+				if (gone) return void (each.tries || spent.delete([each.tag, each.window])); // it never left: given back
+				if (old) each = { ...each, id: newId(now), made: now };
+				each.tries++;
+				outbox.put(each);
+			});
+			if (gone) continue;
+			const headers = { "Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": each.id,
+				...this.key && { Authorization: `Bearer ${this.key}` } };
+			const {body} = each, keepalive = body.length < 6e4;
+			const response = await fetch(`${this.at}/reports`, { method: "POST", headers, body, keepalive }).catch(() => 0);
+			const wait = response && response.headers.get("Retry-After");
+			if (!response || wait || response.status > 499) {
+				clearTimeout(this.timer);
+				const backoff_s = Math.min(2 ** each.tries, 3600) * (0.5 + Math.random());
+				this.timer = setTimeout(() => this.flush(), 1e3 * (wait || backoff_s));
+				break;
+			}
+			answers[each.id] = response.ok ? "sent" : (await response.json().catch(() => ({}))).code ?? "refused";
+			await this.step(({outbox}) => { outbox.delete(each.id); });
+		}
+		return answers;
+	}
+}

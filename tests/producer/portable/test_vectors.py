@@ -113,25 +113,29 @@ def test_every_node_has_a_vector() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_device_js_gives_these_bytes() -> None:
+def test_device_js_gives_these_bytes_and_knows_what_they_spend() -> None:
     program = f"""
-        import {{ report, given }} from {json.dumps(DEVICE_JS.as_uri())};
+        import {{ report, epsilon, draws }} from {json.dumps(DEVICE_JS.as_uri())};
         import {{ readFileSync }} from "node:fs";
+        const vectors = JSON.parse(readFileSync({json.dumps(str(VECTORS))}, "utf8"));
         let count = 0;
-        for (const vector of JSON.parse(readFileSync({json.dumps(str(VECTORS))}, "utf8")))
+        for (const vector of vectors)
           for (const each of vector.reports) {{
-            const words = given(each.words);
-            const got = Buffer.from(report(vector.device, each.value, words)).toString("hex");
+            const left = each.words.map(BigInt);
+            const got = Buffer.from(report(vector.device, each.value, draws(() => left.shift()))).toString("hex");
             if (got !== each.report) throw new Error(`${{vector.survey.name}}: ${{got}} is not ${{each.report}}`);
-            if (words.left()) throw new Error(`${{vector.survey.name}}: words are left`);
+            if (left.length) throw new Error(`${{vector.survey.name}}: words are left`);
             count++;
           }}
-        console.log(count);
+        console.log(count, JSON.stringify(vectors.map((vector) => String(epsilon(vector.device)))));
     """
     words = ["node", "--input-type=module", "-e", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == sum(len(vector["reports"]) for vector in shipped())
+    count, spent = done.stdout.split(maxsplit=1)
+    assert int(count) == sum(len(vector["reports"]) for vector in shipped())
+    epsilons = [Form.of(vector["device"]).epsilon for vector in shipped()]
+    assert [float(text.replace("Infinity", "inf")) for text in json.loads(spent)] == pytest.approx(epsilons, rel=1e-9)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,207 @@
+"""A page answers a survey through the gateway: offline and back, twice in one window without spending twice."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import redis
+
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import load, parse
+from hearsay.ops.demo.scene import SURVEYS
+from tests.browser.chromium import Browser, Tab, browser, program
+from tests.collector.gateway.running import Sender, gateway
+
+pytestmark = [
+    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+MINUTES = {
+    "name": "minutes",
+    "mechanism": "haar",
+    "epsilon": 1.0,
+    "domain": {"kind": "ordinal", "size": 60},
+    "window": {"every": "30d"},
+    "participation": {"repeat": "every-window", "lifetime_epsilon": 1.5},
+}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def tab(running: Browser) -> Iterator[Tab]:
+    opened = running.tab()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def surveys(client: redis.Redis, prefix: str) -> dict[str, Registered]:
+    registry = Registry(client, prefix)
+    once = {
+        "name": "likes",
+        "mechanism": "grr",
+        "epsilon": 2.0,
+        "domain": {"kind": "categorical", "categories": ["a", "b"]},
+    }
+    rounds = {"name": "pairs", "mechanism": "privkv", "epsilon": 2.0, "domain": {"kind": "key-value", "keys": 4}}
+    return {str(table["name"]): registry.add(parse(table)) for table in (MINUTES, once, rounds)}
+
+
+def start(tab: Tab, sender: Sender) -> None:
+    """An address of the gateway's own origin, and its module."""
+    tab.call("Page.navigate", url=f"{str(sender.base_url).rstrip('/')}/v1/openapi.json")
+    tab.wait("location.pathname === '/v1/openapi.json' && document.readyState === 'complete'")
+    tab.run("import('/v1/device.js').then((loaded) => { globalThis.hearsay = loaded; })")
+
+
+def opened(tab: Tab, name: str, **options: Any) -> Any:
+    """Open a device as `device` of the page; the error's class and text where that is refused."""
+    return tab.run(
+        f"hearsay.Device.open(location.origin, {json.dumps(name)}, {json.dumps(options)})"
+        ".then((made) => { globalThis.device = made; return 'opened'; },"
+        " (error) => `${error.constructor.name}: ${error.message}`)"
+    )
+
+
+def submit(tab: Tab, value: Any) -> Any:
+    return tab.run(f"device.submit({json.dumps(value)}).catch((error) => error.constructor.name)")
+
+
+def offline(tab: Tab, away: bool) -> None:
+    tab.call("Network.emulateNetworkConditions", offline=away, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+    tab.wait(f"navigator.onLine === {json.dumps(not away)}")
+
+
+def test_a_page_answers_a_survey(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
+    stream = surveys["minutes"].store(0).keys.stream
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        assert opened(tab, "minutes", tag=surveys["minutes"].survey.tag, maxEpsilon=1.0) == "opened"
+        assert submit(tab, 99) == "RangeError"
+        assert tab.run("device.spent()") == []
+        offline(tab, True)
+        assert submit(tab, 17) == "kept"
+        assert submit(tab, 17) == "BudgetSpent"
+        assert opened(tab, "minutes") == "opened"  # by the answer that is kept
+        assert client.xlen(stream) == 0
+        offline(tab, False)
+        answers = list(tab.run("device.flush()").values())
+        assert answers in (["sent"], [])  # the first device may have noticed that the browser is back
+        assert client.xlen(stream) == 1
+        start(tab, sender)  # the page is loaded again
+        assert opened(tab, "minutes") == "opened"
+        assert submit(tab, 17) == "BudgetSpent"
+        (spent,) = tab.run("device.spent()")
+        assert (spent["survey"], spent["epsilon"]) == ("minutes", 1.0)
+        assert client.xlen(stream) == 1
+        assert tab.run("device.flush()") == {}
+
+
+def test_a_retry_sends_the_same_bytes(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    lost = (
+        "globalThis.sent = []; const real = globalThis.fetch; globalThis.fetch = (url, options) => {"
+        "if (!options) return real(url); sent.push([options.headers['Idempotency-Key'], String(options.body)]);"
+        "return sent.length === 1 ? real(url, options).then(() => { throw new TypeError('the answer is lost'); })"
+        " : real(url, options); }; 0"
+    )
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        assert opened(tab, "likes") == "opened"
+        tab.run(lost)
+        assert submit(tab, "a") == "kept"
+        assert list(tab.run("device.flush()").values()) == ["sent"]
+        first, second = tab.run("sent")
+        assert first == second
+        assert client.xlen(surveys["likes"].store(0).keys.stream) == 1
+
+
+def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
+    clock = "globalThis.shift = 0; const now = Date.now; Date.now = () => now() + shift * 864e5; 0"
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        tab.run(clock)
+        assert opened(tab, "minutes") == "opened"
+        offline(tab, True)
+        assert submit(tab, 3) == "kept"
+        tab.run("shift = 31")
+        assert tab.run("device.flush()") == {}
+        assert tab.run("device.spent()") == []  # it never left the device
+        tab.run("shift = 0")
+        offline(tab, False)
+        assert submit(tab, 3) == "sent"
+        tab.run("shift = 31")
+        assert submit(tab, 3) == "BudgetSpent"  # another window, but 2.0 is above the lifetime's 1.5
+        assert opened(tab, "likes") == "opened"
+        tab.run("shift = -2")
+        offline(tab, True)
+        assert submit(tab, "b") == "kept"
+        tab.run("shift = 0")
+        offline(tab, False)
+        assert list(tab.run("device.flush()").values()) == ["sent"]  # under a new id: the old one is expired
+        assert client.xlen(surveys["likes"].store(0).keys.stream) == 1
+        assert len(tab.run("device.spent()")) == 2
+
+
+def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        assert opened(tab, "likes") == "opened"
+        both = tab.run(
+            "hearsay.Device.open(location.origin, 'likes').then((other) => Promise.all("
+            "[device, other].map((each) => each.submit('a').catch((error) => error.constructor.name))))"
+        )
+        assert sorted(both) == ["BudgetSpent", "sent"]
+        assert client.xlen(surveys["likes"].store(0).keys.stream) == 1
+
+
+def test_what_an_application_does_not_allow(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        assert opened(tab, "minutes", tag="0" * 64).startswith("Refused: the survey has another tag")
+        assert opened(tab, "minutes", maxEpsilon=0.9).startswith("Refused: a report spends above")
+        assert opened(tab, "pairs").startswith("Refused: values of kind key-value")
+        assert opened(tab, "nobody") == "Refused: no survey of this name is registered"
+        assert tab.run(
+            "hearsay.Device.open('http://example.com', 'minutes').catch((error) => error.message)"
+        ).startswith("use https")
+
+
+def test_ten_lines_of_html(client: redis.Redis, prefix: str, tab: Tab) -> None:
+    registered = Registry(client, prefix).add(load(SURVEYS / "session-minutes.toml"))
+    page = (Path(__file__).parents[2] / "examples" / "page.html").read_text(encoding="utf-8")
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        origin = f"http://127.0.0.1:{site.server_port}"
+        with gateway(client, prefix, origins=(origin,)) as sender:
+            page = page.replace("http://127.0.0.1:8788", str(sender.base_url).rstrip("/"))
+            tab.call("Page.navigate", url=origin)
+            tab.wait("document.getElementById('send')?.onclick")
+            for answer in ("sent", "Error: answered already"):
+                tab.run("document.getElementById('send').click()")
+                tab.wait(f"document.getElementById('answer').textContent === {json.dumps(answer)}")
+        site.shutdown()
+    assert client.xlen(registered.store(0).keys.stream) == 1

@@ -1,0 +1,49 @@
+"""The examples work, and the page shows them as they are."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from runpy import run_path
+
+import redis
+
+from hearsay import Device
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import load
+from hearsay.ops.demo.scene import SURVEYS
+from hearsay.ops.server.embedded import EmbeddedServer
+from tests.collector.gateway.running import gateway
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples"
+
+
+def test_ten_lines_of_python_send_a_report(client: redis.Redis, prefix: str) -> None:
+    registered = Registry(client, prefix).add(load(SURVEYS / "session-minutes.toml"))
+    with gateway(client, prefix) as sender:
+        words = [str(EXAMPLES / "device.py"), str(sender.base_url).rstrip("/"), "session-minutes", "42"]
+        no_proxy = {**os.environ, "NO_PROXY": "*"}
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, env=no_proxy)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"accepted": 1, "rejected": 0}
+    assert client.xlen(registered.store(0).keys.stream) == 1
+
+
+def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> None:
+    registered = Registry(client).add(load(SURVEYS / "session-minutes.toml"))
+    device = Device(registered.survey)
+    reports = [device.report(value) for value in range(20)]
+    run_path(str(EXAMPLES / "own_gateway.py"))["Intake"](server.url, "session-minutes").take(reports)
+    stored = [entry[b"r"] for _, entry in client.xrange(registered.store(0).keys.stream)]
+    assert sorted(stored) == sorted(reports)
+
+
+def test_the_page_shows_the_examples() -> None:
+    page = (ROOT / "docs" / "device.md").read_text(encoding="utf-8")
+    for name in ("device.py", "page.html", "own_gateway.py"):
+        assert (EXAMPLES / name).read_text(encoding="utf-8") in page, name
+    code = [line for line in (EXAMPLES / "device.py").read_text().splitlines() if line and not line.startswith('"""')]
+    assert len(code) <= 14
+    assert len((EXAMPLES / "page.html").read_text().splitlines()) == 10
