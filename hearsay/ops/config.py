@@ -172,7 +172,7 @@ class Settings:
     api_token: str | None = field(repr=False)
     dead_letter_payload: bool
     log_level: str
-    # Whether a server was named; then the embedded one is not started.
+    # Whether the user named a server of their own (--redis-url); then the embedded one is not started.
     own_server: bool
 
     @classmethod
@@ -189,14 +189,14 @@ class Settings:
         return cls(**values, own_server=own_server)
 
     def with_password(self) -> Self:
-        """The same with the embedded server's password in the URLs, where its file is there by now."""
+        """The same with the embedded server's password in the URLs, if the file with the password exists already."""
         if self.own_server:
             return self
         url = with_password(self.redis_url, read_password(self.server_dir))
         return replace(self, redis_url=url, queue_url=url if self.queue_url == self.redis_url else self.queue_url)
 
     def part(self, kind: type[Part]) -> Part:
-        """A role's own settings, each taken from the setting of its name."""
+        """The settings of one role: every field of `kind` gets the value of the setting with the same name."""
         return kind(**{entry.name: getattr(self, entry.name) for entry in fields(kind)})
 
     @property

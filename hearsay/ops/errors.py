@@ -1,4 +1,4 @@
-"""Errors of the command line: each is one line for the person at the terminal, and exit code 2 unless it says so."""
+"""Errors of the command line, one line each for the person at the terminal; exit code 2 unless a class says another."""
 
 from hearsay.errors import HearsayError
 

@@ -1,4 +1,4 @@
-"""What a worker process holds for its jobs: the data server, the registry, its own settings."""
+"""What a worker process holds for its jobs: the registry, its heartbeat, and its settings."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -34,7 +34,7 @@ class WorkerSettings:
 
 
 class Context:
-    """One per worker process."""
+    """One per worker process. `keep_payloads` is the setting `dead_letter_payload`."""
 
     def __init__(self, client: Client, prefix: str, keep_payloads: bool = False) -> None:
         self.keep_payloads = keep_payloads

@@ -107,7 +107,7 @@ def test_final_refusals_are_counted(sender: Sender, asked: Registered) -> None:
 
 def test_what_cannot_be_sent_is_said(sender: Sender) -> None:
     url = str(sender.base_url)
-    with pytest.raises(GatewayError, match="no survey nobody"):
+    with pytest.raises(GatewayError, match="does not describe survey nobody: no survey of this name"):
         fetch_survey(url, "nobody")
     with pytest.raises(GatewayError, match="does not answer"):
         fetch_survey("http://127.0.0.1:1", "buckets")

@@ -43,7 +43,7 @@ CONNECTIONS = 8_192  # a device's keep-alive is cheap; beyond it those idle for 
 
 @dataclass(frozen=True)
 class Options:
-    """How a gateway behaves. `origins` are those whose pages may send; rates are in requests per second, 0: any."""
+    """How a gateway behaves. `origins` are those whose pages may send; rates are requests per second (0: no limit)."""
 
     hold_s: float = 1.0
     durable: bool = False
@@ -64,7 +64,10 @@ class Connection(Bounded):
 
 
 class GatewayProcess(uvicorn.Server):
-    """One process; `serve` runs it in an event loop, `run` makes one."""
+    """One process; `serve` runs it in an event loop, `run` makes one.
+
+    `alive` is the reading end of a pipe: when it breaks, the parent process is gone and this one ends too.
+    """
 
     def __init__(self, registry: Registry, options: Options, alive: int | None = None) -> None:
         self._registry, self._alive = registry, alive
@@ -118,7 +121,7 @@ class GatewayProcess(uvicorn.Server):
         self._executor.shutdown(wait=False)
 
     async def _every_second(self) -> None:
-        """Signs of life, keys, counts; whether the server still has everything. Trouble is told, and waited out."""
+        """Send heartbeats, refresh keys, count what Redis lost, write counts; if Redis fails, say so and try again."""
         heartbeat, refreshed, beaten = Heartbeat(self._registry, GATEWAY.name), 0.0, -BEAT_S
         while True:
             self._health.turn()

@@ -36,7 +36,7 @@ class ApiKey:
     created: str
 
     def opens(self, text: str) -> bool:
-        """Whether this text is the key; the comparison takes as long wherever they differ."""
+        """Whether this text is the key, compared in constant time."""
         return hmac.compare_digest(_hash(text), self.sha256)
 
 
@@ -49,7 +49,7 @@ def id_of(text: str) -> str | None:
 def add(registry: Registry, name: str, survey: str | None = None) -> tuple[ApiKey, str]:
     """A new key, and its text, which nobody can read again."""
     if survey is not None:
-        registry.get(survey)  # a key for a survey that there is not opens nothing
+        registry.get(survey)  # raises if there is no such survey: its key would open nothing
     identity = secrets.token_hex(6)
     text = _text(identity)
     key = ApiKey(identity, name, survey, _hash(text), _now())
@@ -97,4 +97,4 @@ def _now() -> str:
 
 
 def _unknown(identity: str) -> UnknownKey:
-    return UnknownKey(f"no key has the id {identity!r}; hearsay key list shows those that there are")
+    return UnknownKey(f"no key has the id {identity!r}; hearsay key list shows the ids of all keys")

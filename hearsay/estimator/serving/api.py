@@ -11,7 +11,7 @@
 /api/surveys/{name}/series?q=range+3+9&windows=20
 /api/overview  /api/events  /api/openapi.json
 /api/plan?kind=ordinal&size=1024&query=range+3+9&users=10000&epsilon=1&curve=haar
-/  /surveys/{name}
+/  /plan  /surveys/{name}  /assets/{path}
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ from hearsay.estimator.serving.token import TokenGuard
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.release import release
 
-SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
+SHARED = "public, max-age=10"  # offers that all devices share; a report to a round that is over is refused anyway
 COMPRESSED_BYTES = 2_048  # what is shorter is sent as it is
 
 
@@ -112,7 +112,7 @@ class Interface:
         return Response(generate_latest(self._metrics), media_type=CONTENT_TYPE_LATEST)
 
     def trouble(self) -> str | None:
-        """Why no survey's answers are up to date, in one line; None: those of some are."""
+        """Why no survey has answers that are up to date, in one line; None if at least one has."""
         own = self._health.trouble()
         return own if own is not None else holding_all(self._registry)
 
@@ -139,7 +139,7 @@ class Interface:
         )
 
     def round(self, request: Request) -> Response:
-        """The open round as one device gets it. Nobody may keep what was drawn for one device."""
+        """The open round as one device gets it. No cache may keep what was drawn for one device."""
         registered = self._get(request)
         offer = open_offer(registered, secure())
         if offer is None:

@@ -21,12 +21,12 @@ from hearsay.mechanisms.errors import QueryError
 
 @contextmanager
 def refusing_impossible_counts() -> Iterator[None]:
-    """Inside, arithmetic that fails is a SnapshotError."""
+    """Inside the block, an arithmetic error is raised as a SnapshotError; a QueryError stays what it is."""
     try:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             yield
     except QueryError:
-        raise  # a question that has no answer
+        raise  # the question is wrong, not the snapshot
     except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
         raise SnapshotError(
             "snapshot cannot be estimated: its counts are impossible: no set of reports produces them"
@@ -34,7 +34,7 @@ def refusing_impossible_counts() -> Iterator[None]:
 
 
 def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]:
-    """What earlier rounds made public: a table each; what is in it the mechanism checks where it uses it."""
+    """What earlier rounds made public, one table per round; the mechanism checks a table when it uses it."""
     rounds = metadata.get("rounds", [])
     if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
         raise ValueError("rounds must be a list of tables")
@@ -44,7 +44,7 @@ def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]
 
 
 def check_arrays(directory: str | Path, state: State, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse arrays of another kind than the survey's state, and numbers beyond all reports."""
+    """Refuse arrays that do not have the shapes and type of the survey's state, and numbers near overflow."""
     for name, shape in shapes.items():
         if state[name].shape != shape or state[name].dtype != np.int64:
             got = f"{state[name].dtype} {list(state[name].shape)}"

@@ -1,4 +1,4 @@
-"""How other libraries run the mechanisms that they share with ours: the shortest correct use of each.
+"""How pure-ldp and multi-freq-ldpy run the mechanisms that they share with ours: the shortest correct use of each.
 
 They are imported only here and only when asked for: neither is needed for anything else.
 """
@@ -44,13 +44,15 @@ def _pure_ldp(make: Callable[[Any, int, float], tuple[Any, Any]]) -> Runner:
 
 
 def _multi_freq(module: str, client: str, server: str, sized: bool, **options: Any) -> Runner:
+    """`sized` says whether the server's function takes the size of the domain."""
+
     def run(cells: Cells, size: int, epsilon: float, clock: Clock) -> Run:
         from importlib import import_module
 
         oracle = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{module}")
         privatise, aggregate = getattr(oracle, client), getattr(oracle, server)
         aggregate_size = (size,) if sized else ()
-        privatise(0, size, epsilon, **options)  # compiles, where it compiles
+        privatise(0, size, epsilon, **options)  # some functions are compiled at their first call, which is not timed
         start = clock()
         reports = [privatise(int(cell), size, epsilon, **options) for cell in cells]
         perturbed = clock()

@@ -67,7 +67,7 @@ class Load:
 
 
 def send(requests: list[bytes], host: str, port: int, connections: int) -> dict[str, int]:
-    """Send all; how often each status came back."""
+    """Send all; how often each status came back. A request whose connection breaks is counted nowhere."""
     load = Load(requests, connections)
     asyncio.run(load.run(host, port))
     return {status.decode(): count for status, count in load.statuses.items()}

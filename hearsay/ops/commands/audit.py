@@ -67,11 +67,11 @@ def command(
 
 def _print_times(subjects: list[tuple[str, Mechanism]], as_json: bool) -> None:
     """The table of times: for every subject the two values whose times differ most."""
-    found = [(name, timing(mechanism)) for name, mechanism in subjects]
+    timings = [(name, timing(mechanism)) for name, mechanism in subjects]
     columns = ("mechanism", "values", "microseconds", "difference", "standard errors", "meaning")
     rows = [
         [name, f"{each.values[0]} and {each.values[1]}", each.microseconds, each.share, each.errors, each.words]
-        for name, each in found
+        for name, each in timings
         if each is not None
     ]
     if as_json:

@@ -38,13 +38,13 @@ def command(settings: Settings) -> None:
                 raise SystemExit(0)
             return registry
 
-        first = connect()  # so that a server that is not there, or set up wrongly, is said at once
+        first = connect()  # reports a missing or misconfigured server at once
         shown = {"settings": settings.shown(), "keys": options.keys}
         logging.getLogger(__name__).info("taking reports", extra=shown)
         if settings.gateway_processes == 1:
             run(first, options, listening)
             return
-        first.node.disconnect()
+        first.node.disconnect()  # the processes are forked: each makes connections of its own
         supervise(connect, options, listening, settings.gateway_processes, stop)
 
 

@@ -102,8 +102,8 @@ def command(
         raise click.UsageError(f"--picture goes with {' or '.join(drawable())}, got {verb or 'nothing'}")
     try:
         with refusing_impossible_counts() if snapshot is not None else nullcontext():
-            how = {"count": count, "simultaneous": simultaneous}
-            answers = ask(survey, reports, estimate, words, postprocess=postprocess, **how)
+            flags = {"count": count, "simultaneous": simultaneous}
+            answers = ask(survey, reports, estimate, words, postprocess=postprocess, **flags)
     except QueryError as refusal:
         if reports >= survey.minimum_reports:
             raise
@@ -113,8 +113,8 @@ def command(
     if as_json:
         print_json([each.table() for each in answers])
         return
-    late = f"; {waiting:,} more are waiting to be folded" if waiting else ""
-    print_answers(f"{title}: {counted(reports, 'report')}{late}", answers)
+    unfolded = f"; {waiting:,} more are waiting to be folded" if waiting else ""
+    print_answers(f"{title}: {counted(reports, 'report')}{unfolded}", answers)
     if verb == "tree":
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 

@@ -49,7 +49,7 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
                 click.echo(f"still running until interrupted; the page: {pipeline.address}/")
                 stop.wait()
         finally:
-            for act in players:  # and nothing may be left behind
+            for act in players:  # nothing may be left on the user's own server
                 registry.delete(act.survey.name)
     if any(row["gross"] for row in rows):
         raise CheckFailed("an estimate is more than six standard errors off the truth")
@@ -85,7 +85,7 @@ def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: th
 
 
 def _results(players: list[Act], pipeline: Pipeline, registry: Registry) -> list[dict[str, Any]]:
-    """The answers from the files that the estimator wrote, where there is one for all; from the server for windows."""
+    """Final answers: from the estimator's snapshot, or from the server if the survey has several windows."""
     rows = []
     for act in players:
         if not act.survey.windows.may_begin_another(open=True):  # one window: its snapshot has all reports
@@ -118,6 +118,6 @@ def _finish(rows: list[dict[str, Any]], directory: Path) -> None:
 
 
 def _shown(directory: Path) -> Path:
-    """The path relative to the current folder, where that is shorter."""
+    """The path relative to the current folder, if it lies inside it."""
     here = Path.cwd()
     return directory.relative_to(here) if directory.is_relative_to(here) else directory

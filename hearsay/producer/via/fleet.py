@@ -1,7 +1,8 @@
 """A fleet of simulated devices that sends to a gateway, open loop: a request is due by the clock, not by an answer.
 
-A slow gateway so meets as many requests as a quick one, and the time to an answer is counted from when the request was
-due. A request without an answer is sent again with the same id and bytes, as a device does.
+So a slow gateway gets as many requests as a quick one, and the time to an answer is counted from when the request was
+due. Without a rate a request is due as soon as it is made. A request without an answer is sent again with the same id
+and bytes, as a device does.
 """
 
 import asyncio
@@ -40,8 +41,9 @@ _NO_ANSWER = (OSError, EOFError, ValueError, TimeoutError)
 
 @dataclass
 class Sent:
-    """What became of all requests. `missed` are reports that came after their round was over; `late_s` are the times
-    from when each request was due to its answer, in seconds."""
+    """What became of all requests: `accepted`, `rejected` and `missed` (sent after their round was over) count reports,
+    `repeats` and `refused` (by code) count requests. `late_s` are the response times of accepted requests: seconds from
+    when each was due to its answer."""
 
     accepted: int = 0
     rejected: int = 0
@@ -88,12 +90,12 @@ def fetch_survey(url: str, name: str) -> Survey:
     except _NO_ANSWER as error:
         raise GatewayError(f"the gateway at {url} does not answer ({type(error).__name__}); is it running?") from None
     if answer.status != 200:
-        raise GatewayError(f"the gateway at {url} has no survey {name}: {table.get('error', answer.status)}")
+        raise GatewayError(f"the gateway at {url} does not describe survey {name}: {table.get('error', answer.status)}")
     return Survey.of(table["definition"])
 
 
 class GatewayFleet:
-    """Simulated devices of one survey behind one gateway. `size` is the number of reports in a request."""
+    """Simulated devices of one survey behind one gateway: `size` reports in a request, `rate` reports per second."""
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class GatewayFleet:
             await asyncio.gather(*tasks)
 
     def _plain(self, people: People, devices: int) -> Iterator[Request]:
-        """Perturbed some thousand at a time."""
+        """Perturbed in batches of some thousand reports; with a rate, of those due in a twentieth of a second."""
         mechanism: DeviceSide = self._survey.mechanism
         wire, left = codec(mechanism), devices
         while left and not self._stop.is_set():
@@ -185,7 +187,7 @@ class GatewayFleet:
         return body, query
 
     async def _send(self, connections: Connections, request: Request, due_at: float) -> None:
-        """Until there is a final answer."""
+        """Send one request, and repeat it until its answer is final."""
         sent, made = self._sent, await request.make()
         if made is None:
             sent.missed += request.reports

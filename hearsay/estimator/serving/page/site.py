@@ -1,6 +1,6 @@
 """The page's addresses: one shell of HTML, and the files that it names.
 
-Nothing is built and nothing comes from elsewhere: the browser gets the modules as they are written. Files are read
+There is no build step and nothing comes from other sites: the browser gets the modules as written. Files are read
 once, compressed once, and asked for again with their ETag. Addresses are relative, so that a proxy may put the page
 below a path.
 """

@@ -1,4 +1,4 @@
-"""The tables of the experiment: their mechanisms, their cases, and the number of runs of each case."""
+"""The tables of `hearsay experiment calibration`: mechanisms, cases, and the number of runs of each case."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ _SLOW_CELLS = {
 }  # the number of runs is divided by this, except on domains of fewer than _FEW_CELLS
 _AT_LARGE = 4  # and by this too on domains of at least _LARGE cells
 _MORE_NUMBERS = 4  # times as many runs: a run has only one answer
-_SLOW_ATTRIBUTES, _SLOW_GRIDS = 2, 5
-_MANY_ATTRIBUTES, _AT_MANY = 16, 5
+_SLOW_ATTRIBUTES, _SLOW_GRIDS = 2, 5  # divisors of the number of runs, as above
+_MANY_ATTRIBUTES, _AT_MANY = 16, 5  # from so many attributes on, the divisor is the second number instead
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Family:
     title: str
     mechanisms: tuple[str, ...]
     kinds: tuple[str, ...]
-    unscored: str  # the kind that has no standard error of its own
+    unscored: str  # the kind of answer that is left out of the mean squared z: it has no standard error
     cases: Callable[[str, bool], Iterator[Any]]
     measure: Callable[[Any, int, int], Measurement]
     runs: Callable[[Any, int], int]

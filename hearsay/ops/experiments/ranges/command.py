@@ -37,7 +37,7 @@ def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, seed: int)
 
 
 def _results(part: str, runs: int, quick: bool, seed: int) -> Iterator[Result]:
-    """One part's tables and figures; its draws do not depend on the other parts."""
+    """One part's tables and figures (`levels`: optimised levels); its draws do not depend on the other parts."""
     generator = np.random.default_rng([seed, PARTS.index(part)])
     if part == "tables":
         yield from tables((1 << 8, 1 << 16) if quick else (1 << 8, 1 << 16, 1 << 20, 1 << 22), runs, generator)
