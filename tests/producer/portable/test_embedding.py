@@ -14,21 +14,29 @@ from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import load
 from hearsay.ops.demo.scene import SURVEYS
 from hearsay.ops.server.embedded import EmbeddedServer
-from tests.collector.gateway.running import gateway
+from tests.collector.gateway.running import Sender, gateway
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 
 
-def test_ten_lines_of_python_send_a_report(client: redis.Redis, prefix: str) -> None:
+def run(sender: Sender, name: str, folder: Path) -> str:
+    """What an example prints."""
+    words = [str(EXAMPLES / name), str(sender.base_url).rstrip("/"), "session-minutes", "42"]
+    no_proxy = {**os.environ, "NO_PROXY": "*"}
+    done = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=no_proxy, cwd=folder
+    )
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def test_ten_lines_of_python_send_a_report(client: redis.Redis, prefix: str, tmp_path: Path) -> None:
     registered = Registry(client, prefix).add(load(SURVEYS / "session-minutes.toml"))
     with gateway(client, prefix) as sender:
-        words = [str(EXAMPLES / "device.py"), str(sender.base_url).rstrip("/"), "session-minutes", "42"]
-        no_proxy = {**os.environ, "NO_PROXY": "*"}
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, env=no_proxy)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"accepted": 1, "rejected": 0}
-    assert client.xlen(registered.store(0).keys.stream) == 1
+        assert run(sender, "device.py", tmp_path).startswith("sent\n")
+        assert "BudgetSpent" in run(sender, "device.py", tmp_path)
+        assert json.loads(run(sender, "small_device.py", tmp_path)) == {"accepted": 1, "rejected": 0}
+    assert client.xlen(registered.store(0).keys.stream) == 2
 
 
 def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> None:
@@ -42,8 +50,8 @@ def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> 
 
 def test_the_page_shows_the_examples() -> None:
     page = (ROOT / "docs" / "device.md").read_text(encoding="utf-8")
-    for name in ("device.py", "page.html", "own_gateway.py"):
+    for name in ("device.py", "small_device.py", "page.html", "own_gateway.py"):
         assert (EXAMPLES / name).read_text(encoding="utf-8") in page, name
     code = [line for line in (EXAMPLES / "device.py").read_text().splitlines() if line and not line.startswith('"""')]
-    assert len(code) <= 14
+    assert len(code) <= 10
     assert len((EXAMPLES / "page.html").read_text().splitlines()) == 10
