@@ -296,3 +296,20 @@ def _get(address: str) -> str:
             return str(answer.read().decode())
     except urllib.error.HTTPError as error:
         return str(error.read().decode())
+
+
+def test_the_planner_knows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows, inverse and frames, with nothing outside this folder."""
+    words = ["plan", "--kind", "dice", "--domain", "sides=6", "--query", "sum 7", "--plugins", "tests.toy", "--json"]
+    assert cli.run([*words, "--users", "4000", "--epsilon", "2", "--shape", "uniform"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["mechanism"], row["recommended"], row["unit"]) == ("two-throws", True, "share")
+    assert cli.run([*words, "--users", "4000", "--within", str(row["within"]), "--shape", "uniform"]) == 0
+    (back,) = json.loads(capsys.readouterr().out)
+    assert back["epsilon"] == pytest.approx(2, rel=0.01)
+    survey = {"name": "throws", "mechanism": "two-throws", "epsilon": 4.0, "domain": {"kind": "dice", "sides": 6}}
+    found = simulate_in_python(survey, {"first": [1, 2, 3] * 200, "second": [6, 5, 4] * 200}, seed=1)
+    assert found.truth("sum 7") == [1.0]
+    assert found.ask("top 3").columns()["value"]
+    (compared,) = found.compare("sum 7")
+    assert compared.z is not None

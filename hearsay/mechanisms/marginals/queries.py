@@ -165,6 +165,7 @@ class Conditional(AttributeQuery):
     attributes: Attributes
     given: Attributes
 
+    VARIES = True
     NAME, GRAMMAR = "conditional", "conditional A... given B..."
     HELP = "the shares of A among those who hold each value of B, with Fieller's interval"
     WORDS = (3, None)

@@ -29,7 +29,7 @@ EXPECTED_TIMES = 25  # the expected state has so many times the reports; its own
 SURVEYS = 40  # drawn where the width varies; their median is right to 5-10%
 _PLAYED_MOST = 400_000  # reports played for one state; beyond, the state is scaled
 _PLAYED_BITS = 1 << 27  # and so many bits of reports at most, for reports that are long vectors
-_SPREAD_SURVEYS, _SPREAD_USERS = 24, 4_000  # drawn for the spread of a smooth width
+_SPREAD_SURVEYS, _SPREAD_USERS = 10, 4_000  # drawn for the spread of a smooth width
 _NINETY = 1.2816  # the normal distribution's 90% point
 _SEED = 20_240_229
 

@@ -143,3 +143,45 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], words: str) -> N
     query = change.pop("query", "point 1")
     with pytest.raises((SpecificationError, QueryError), match=words):
         plan(asked(LABELS, query, **change), Target(**target))
+
+
+@pytest.mark.parametrize(
+    ("domain", "query", "name", "rel"),
+    [
+        (LINE, "range 3 20", "haar", 0.01),
+        (LINE, "range 3 20", "flat", 0.01),
+        (TABLE, "marginal a b", "inp-ht", 0.01),
+        (TABLE, "marginal a b", "marg-ps", 0.01),
+        ({"kind": "count", "max": 8}, "mean", "gm", 0.01),
+        ({"kind": "number", "low": 0, "high": 10}, "mean", "mean", 0.01),
+        ({"kind": "key-value", "keys": 4}, "point 1", "privkv", 0.01),
+        (LABELS, "point 3", "ss", 0.01),
+        (LABELS, "point 3", "olh", 0.03),  # its number of hash values jumps
+    ],
+)
+def test_inverses_and_monotone_curves(domain: dict[str, Any], query: str, name: str, rel: float) -> None:
+    made = asked(domain, query, shape="zipf", named=[name])
+
+    def width(users: int, epsilon: float) -> float:
+        return made.widths(name, epsilon).expected("zipf", users)
+
+    curve = [width(3_000, epsilon) for epsilon in (0.1, 0.3, 0.8, 2.0, 4.0, 8.0)]
+    assert curve == sorted(curve, reverse=True)
+    by_users = [width(users, 1.0) for users in (100, 1_000, 10_000, 100_000, 1_000_000)]
+    assert by_users == sorted(by_users, reverse=True)
+    for epsilon in (0.5, 2.0):
+        (found,) = plan(made, Target(users=3_000, within=width(3_000, epsilon)))
+        assert found.epsilon == pytest.approx(epsilon, rel=rel)
+        (counted,) = plan(made, Target(epsilon=epsilon, within=width(3_000, epsilon)))
+        assert counted.users == pytest.approx(3_000, rel=rel)
+
+
+def test_users_for_a_quantile_are_found_to_a_cell() -> None:
+    forward = rows(LINE, "quantile 0.5", Target(4_000, 1.0), shape="normal", named=["haar"])["haar"]
+    assert forward.within is not None
+    back = rows(LINE, "quantile 0.5", Target(epsilon=1.0, within=forward.within), shape="normal", named=["haar"])[
+        "haar"
+    ]
+    assert back.users is not None
+    again = rows(LINE, "quantile 0.5", Target(back.users, 1.0), shape="normal", named=["haar"])["haar"]
+    assert again.within == pytest.approx(forward.within, abs=1.0)

@@ -93,7 +93,7 @@ def _compare(case: Case, runs: int, quick: bool, seed: int) -> dict[str, Compari
                 widths[question].append(half_width(_answers(width.question, estimate)))
         for question, width in predicted.items():
             one = found.setdefault(question, Comparison(width.varies, [], [], []))
-            _note(one, width.at(shape, users), np.array(widths[question]), _cell(case) if width.varies else 0.0)
+            _note(one, width.at(shape, users), np.array(widths[question]), _cell(case, question))
     return found
 
 
@@ -111,8 +111,10 @@ def _answers(question: Question, estimate: Estimate) -> list[Answer]:
         return []
 
 
-def _cell(case: Case) -> float:
-    """Half a cell on either side: bands of quantiles end at cells."""
+def _cell(case: Case, question: str) -> float:
+    """How far a quantile's band may be off in its own unit: bands end at cells."""
+    if not case.asked(question, SHAPES[0]).ranked:
+        return 0.0
     axes: Any = getattr(case.domain, "axes", ())
     return float(axes[0].units(1) - axes[0].units(0)) if len(axes) == 1 else 0.0
 
