@@ -58,8 +58,9 @@ class Asked:
 
     def check(self) -> None:
         """Refuse a question that nobody can answer on this domain, and one that has no meaning there."""
-        kinds = [query for query in self._query_kinds if query.unsuited(self.domain) is None]
-        if not any(catalogue.able((query.NEEDS,), self.domain.kind) for query in kinds):
+        able = [query for query in self._query_kinds if catalogue.able((query.NEEDS,), self.domain.kind)]
+        kinds = [query for query in able if query.unsuited(self.domain) is None]
+        if not kinds:
             raise QueryError(
                 f"query {self.question.verb} has no answer on a domain of kind {self.domain.kind}; "
                 f"ask one of {', '.join(_askable(self.domain))}"

@@ -30,6 +30,7 @@ SURVEYS = 40  # drawn where the width varies; their median is right to 5-10%
 _PLAYED_MOST = 400_000  # reports played for one state; beyond, the state is scaled
 _PLAYED_BITS = 1 << 27  # and so many bits of reports at most, for reports that are long vectors
 _SPREAD_SURVEYS, _SPREAD_USERS = 10, 4_000  # drawn for the spread of a smooth width
+_LARGE = 1 << 16  # cells from which a third of them must do
 _NINETY = 1.2816  # the normal distribution's 90% point
 _SEED = 20_240_229
 
@@ -116,7 +117,8 @@ class Widths:
     def _relative_spread(self, shape: str, users: int) -> float:
         """Standard deviation of the width over its mean; it falls with the root of users."""
         played = min(users, _SPREAD_USERS, self._played_most)
-        widths = self._surveys(shape, played, _SPREAD_SURVEYS)
+        large = self.mechanism.domain.size > _LARGE
+        widths = self._surveys(shape, played, _SPREAD_SURVEYS if not large else _SPREAD_SURVEYS // 3)
         known = widths[np.isfinite(widths)]
         if known.size < 2 or not known.mean():
             return 0.0

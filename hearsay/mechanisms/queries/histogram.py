@@ -37,7 +37,7 @@ class Histogram(Query):
     HELP = "the shares of N equal stretches (on a grid N for each axis); without N as many as the noise allows"
     NEEDS, MANY, METHODS, WORDS = Ranges, True, frozenset({"clip", ISOTONIC}), (0, None)
     EXAMPLES = (Example(LINE, ON_A_LINE, "histogram 2", [2 / 3, 1 / 3]),)
-    PREDICTED = "range"
+    PREDICTED, VARIES = "range", True  # without N the noise decides how many stretches there are
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
