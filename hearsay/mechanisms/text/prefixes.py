@@ -217,7 +217,8 @@ class Prefixes(Mechanism):
         )
 
     def planned_width(self, verb: str, users: int) -> float | None:
-        return Z95 * self.predicted_stderr(users)["point"]
+        """Of a list of texts, whose search takes long, that of a rare one; the others are simulated."""
+        return Z95 * self.predicted_stderr(users)["point"] if verb in ("top", "told") else None
 
     def planned_detection(self, verb: str, users: int) -> float | None:
         """The smallest share told."""

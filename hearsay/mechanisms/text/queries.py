@@ -57,6 +57,7 @@ class TextPoint(TextQuery):
 
     code: bytes
 
+    VARIES = True
     NAME, GRAMMAR = "point", "point TEXT"
     HELP = "on texts: the share of any text, whether it is frequent or not"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
@@ -109,6 +110,7 @@ class Told(TextQuery):
 class Outside(TextQuery):
     """The share of what the domain does not allow."""
 
+    VARIES = True
     NAME, GRAMMAR = "outside", "outside"
     HELP = "on texts: the share of devices whose text is too long or has symbols outside the alphabet"
     EXAMPLES = (Example(_WORDS, _DEVICES, "outside", [1 / 8]),)
