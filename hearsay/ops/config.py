@@ -82,7 +82,7 @@ TABLE = (
     Setting(
         "lease_s",
         "20",
-        "How long a range may be out with a worker before the collector enqueues it again.",
+        "How long a dispatched range of stream entries may stay unfolded before the collector enqueues it again.",
         partial(seconds, 0.5, 3600),
         roles=(COLLECTOR,),
     ),

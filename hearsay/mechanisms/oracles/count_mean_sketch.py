@@ -1,7 +1,7 @@
 """Apple's Hadamard count-mean sketch: one coefficient of the hashed value's row, one bit per report.
 
 Device    A random hash of k, a random character l of m; the sign of character l at h_j(x), flipped with probability
-          1/(e + 1).
+          1/(e^eps + 1).
 Privacy   j and l are independent of the value; the sign has ratio at most e^eps.
 Fold      sum[j, l] += sign.
 Estimate  f = (sum_j WHT(sum[j])[h_j(x)]/(n c) - 1/m) m/(m-1): taking off 1/m corrects for values that share a bucket,

@@ -2,7 +2,7 @@
 
 Device    Tell the truth with probability t = p - q, else report a value drawn from all D, the true one included.
 Privacy   q = (1-t)/D and p/q = 1 + t D/(1-t) <= e^eps with t = (e-1)/(e-1+D), rounded down to a multiple of 2^-64; so
-          p = e/(e + D - 1).
+          p = e^eps/(e^eps + D - 1).
 Estimate  f = (count/n - q)/(p - q), unbiased.
 Variance  [f p(1-p) + (1-f) q(1-q)]/(n (p-q)^2); weighted sums of cells by `moments`.        Kulkarni 2.4.2
 

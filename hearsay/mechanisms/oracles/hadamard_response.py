@@ -1,7 +1,7 @@
 """Hadamard response: a random position at which the value's row of the Hadamard matrix is, more often than not, +1.
 
 Device    K = 2^ceil(log2(D+1)). Value x has row x+1 (row 0 is constant and unused). Report a uniform position y with
-          H(x+1, y) = +1 with probability p = e/(e + 1), else one with H(x+1, y) = -1.
+          H(x+1, y) = +1 with probability p = e^eps/(e^eps + 1), else one with H(x+1, y) = -1.
 Privacy   P(y | x) is 2p/K or 2(1-p)/K, and p/(1-p) <= e^eps.
 Estimate  f = WHT(hist)[x+1]/(n c), c = 2p - 1, since a character's mean is c under its own value and 0 elsewhere.
 Variance  (1 - c^2 f)/(n c^2).                     Acharya, Sun and Zhang 2019; C section 2 (with row x+1 in C (13))

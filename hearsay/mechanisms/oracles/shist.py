@@ -1,6 +1,6 @@
 """SHist: one random projection of the value, one bit per report (the frequency oracle of succinct histograms).
 
-Device    A random row j of a public m x D matrix of signs; the entry at the value, flipped with probability 1/(e + 1).
+Device    A random row j of a public m x D matrix of signs; the entry at the value, flipped with 1/(e^eps + 1).
 Privacy   j is independent of the value; the sign has ratio at most e^eps.
 Fold      sum[j] += sign.
 Estimate  f_x = sum_j matrix[j, x] sum[j]/(n c).

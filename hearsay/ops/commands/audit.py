@@ -112,8 +112,8 @@ def _print(audits: list[tuple[str, Audit]], all_pairs: bool) -> None:
     first = audits[0][1]
     caption = (
         f"{first.draws:,} reports per value; audited is a lower bound on ln of the likelihood ratio that holds with "
-        f"confidence {first.confidence:g}; it must not exceed what is claimed. fit is the chance that reports differ "
-        f"so much from the channel; microseconds are the medians of single reports, by value"
+        f"confidence {first.confidence:g}; it must not exceed what is claimed. fit is the p-value of a test "
+        f"that reports follow the channel; microseconds are the medians of single reports, by value"
     )
     print_table("audit", COLUMNS, rows, caption)
 

@@ -4,7 +4,7 @@ Device    Every axis is padded to 2^h cells (`axis`). Draw a depth of every axis
           them, without looking at the value. The value lies in one node of each axis, in its left half (sign +1) or its
           right half (-1), +1 at a root: the product of the signs, at the product of the nodes, is one entry of a vector
           of K = the product of the axes' numbers of nodes. Draw one of its K characters, and report it with
-          sign x character(node) flipped with probability 1/(e + 1).
+          sign x character(node) flipped with probability 1/(e^eps + 1).
 Privacy   Tuple and character are independent of the value; the sign has probability p or 1 - p, ratio at most e^eps.
 Fold      sum[tuple][alpha] += sign, count[tuple][alpha] += 1.
 Estimate  d = WHT(sum)/(n_tuple c), c = 2p - 1, is the tuple's coefficients; a cell is the sum over the tuples of the

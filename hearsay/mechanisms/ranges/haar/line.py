@@ -2,7 +2,7 @@
 
 Device    D padded to 2^h. Draw a level l of 1..h; the value v lies in node u = v >> l, of 2^l cells, in its left half
           (sign +1) or its right half (-1). Draw one of the K = 2^(h-l) characters of the level, coefficient 0 too since
-          the vector is signed, and report it with sign x character(u) flipped with probability 1/(e + 1).
+          the vector is signed, and report it with sign x character(u) flipped with probability 1/(e^eps + 1).
 Privacy   Level and character are independent of the value; the sign has probability p or 1 - p, ratio at most e^eps.
 Fold      sum[level][alpha] += sign, count[level][alpha] += 1.
 Estimate  theta = sum/(norm c), c = 2p - 1, d = WHT(theta)/K is left half less right half; left = (f + d)/2 and
