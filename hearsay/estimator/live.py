@@ -88,6 +88,10 @@ class Live:
     def rejected(self) -> Rejections:
         return self.sum.rejected
 
+    @property
+    def reports(self) -> int:
+        return self.sum.reports
+
     def estimate(self) -> Estimate:
         return self.sum.estimate()
 

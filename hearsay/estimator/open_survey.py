@@ -13,8 +13,10 @@ from hearsay.collector.survey.windows import ALL
 from hearsay.collector.writer import Writer
 from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
+from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots.files import Snapshot
+from hearsay.mechanisms.changes import TREND, parse_trend
 from hearsay.mechanisms.exact.randomness import secure
 
 
@@ -48,9 +50,19 @@ class OpenSurvey:
         """What a window (its name, `all`, or `last:N`) holds at this moment, as `load_snapshot` would give it."""
         return Snapshot.of(self._readings.live(self.registered, window).content())
 
-    def ask(self, question: str, window: str = ALL, **how: Any) -> Answers:
-        """The answers at this moment; `how` as in `Snapshot.ask`. Only what is new since the last one is fetched."""
-        current = self._readings.live(self.registered, window)
+    def ask(self, question: str, window: str = ALL, against: str | None = None, **how: Any) -> Answers:
+        """The answers at this moment; `how` as in `Snapshot.ask`. Only what is new since the last one is fetched.
+
+        `against` names other windows, or `NAME:WINDOW` of another survey: then every answer is a difference. A question
+        that begins with `trend` is about all final windows (docs/changes.md).
+        """
+        seen = self.registered.look()
+        if question.startswith(TREND):
+            return Answers(ask_trend(self._readings, self.registered, seen, parse_trend(question)))
+        current = self._readings.live(self.registered, window, seen)
+        if against is not None:
+            comparison = Comparison(self._registry, self._readings)
+            how["against"] = comparison.other_side(self.registered, seen, window, against)
         return Answers(ask(current.survey, current.sum.reports, current.estimate, question, **how))
 
     def __repr__(self) -> str:

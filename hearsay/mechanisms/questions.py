@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError, one_of
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.simultaneous import critical_value
+from hearsay.mechanisms.queries import trend
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.view import View
@@ -37,7 +39,8 @@ class Question:
 
 def grammar() -> str:
     """Every query in one line."""
-    return " | ".join(dict.fromkeys(query.GRAMMAR for name in catalogue.QUERIES for query in catalogue.queries(name)))
+    kinds = (query.GRAMMAR for name in catalogue.QUERIES for query in catalogue.queries(name))
+    return " | ".join((*dict.fromkeys(kinds), trend.GRAMMAR))
 
 
 def parse(words: Sequence[str]) -> Question:
@@ -47,6 +50,8 @@ def parse(words: Sequence[str]) -> Question:
     if any(unicodedata.category(letter) in _CONTROL for word in words for letter in word):
         raise QueryError("query must hold no control characters")
     verb, *arguments = words
+    if verb == trend.VERB:
+        raise QueryError(f"{verb} is about all windows of a survey on a server; a snapshot holds one answer")
     if verb not in catalogue.QUERIES:
         near = one_of(catalogue.QUERIES, verb)
         raise QueryError(f"query must be one of {near}; `hearsay query --help` lists them all, got {verb!r}")
@@ -58,11 +63,15 @@ def parse(words: Sequence[str]) -> Question:
 
 def parse_text(text: str) -> Question:
     """A question from one line; words with spaces are quoted as in a shell."""
+    return parse(words_of(text))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of one line."""
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError as error:
         raise QueryError(f"query must be words with closed quotes: {error}") from None
-    return parse(words)
 
 
 def answer(
@@ -90,11 +99,7 @@ def answer(
         raise QueryError(f"simultaneous applies to {several}, got {kind.NAME}")
     kind.check_words(question.arguments)
     query = kind.parse(question.arguments, estimate.domain)
-    if limit is not None and query.answers(estimate.domain) > limit:
-        raise QueryError(
-            f"query {kind.NAME} has {query.answers(estimate.domain)} answers, at most {limit} are given here; "
-            "ask for fewer, or take them from a snapshot's arrays"
-        )
+    check_limit(query, estimate.domain, limit)
     method = method_for(postprocess, default, kind, estimate)
     scale = float(estimate.reports) if count else 1.0
     view = View(question.text, method, scale)
@@ -104,6 +109,15 @@ def answer(
     z = critical_value(query.together(estimate.domain))
     wide = query.answer(estimate.at_level(z), view)
     return [narrow.together_with(same, z) for narrow, same in zip(answers, wide, strict=True)]
+
+
+def check_limit(query: Query, domain: Domain, limit: int | None) -> None:
+    """Refuse more answers than are given here."""
+    if limit is not None and query.answers(domain) > limit:
+        raise QueryError(
+            f"query {query.NAME} has {query.answers(domain)} answers, at most {limit} are given here; "
+            "ask for fewer, or take them from a snapshot's arrays"
+        )
 
 
 SHARE, OWN = "share", "own"

@@ -12,16 +12,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook
+from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL, Window
+from hearsay.estimator.answering import refuse_options
+from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.live import Live
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.waiting import with_waiting
+from hearsay.mechanisms.changes import TREND, change, parse_trend
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer, tables
 from hearsay.mechanisms.questions import Question, answer, check_reports, parse_text, unit_of
 
-PARAMETERS = ("q", "window", "count", "postprocess", "simultaneous", "format")
+PARAMETERS = ("q", "window", "against", "count", "postprocess", "simultaneous", "format")
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
 WINDOWS_LIMIT = 1_000  # of a series
 FORMATS = ("json", "csv")
@@ -32,22 +37,30 @@ class Answers:
 
     def __init__(self, registry: Registry, readings: Readings, truth: Truth | None = None) -> None:
         self._registry, self._readings, self._truth = registry, readings, truth
+        self._comparison = Comparison(registry, readings)
 
     def query(self, request: Request) -> Response:
         """`/api/surveys/{name}/query`."""
         parameters = _checked(request, PARAMETERS)
         registered = self._registry.get(request.path_params["name"])
-        question, window = parse_text(parameters.get("q", "")), parameters.get("window", ALL)
+        text, window, against = parameters.get("q", ""), parameters.get("window", ALL), parameters.get("against")
+        if text.startswith(TREND):
+            return self._over_windows(request, registered, text, parameters)
+        question, other = parse_text(text), None
         seen = registered.look()
         try:
             current = self._readings.live(registered, window, seen)
             check_reports(current.sum.reports, registered.survey.minimum_reports)
+            if against:
+                other = self._comparison.other_side(registered, seen, window, against)
         except QueryError as refusal:
             raise with_waiting(refusal, seen.waiting_reports) from None
-        tag = _tag(registered, request.url.query, current.version, seen.waiting_reports)
+        versions = (current.version, None if other is None else other.version)
+        tag = _tag(registered, request.url.query, versions, seen.waiting_reports)
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers={"ETag": tag})
-        answers = _ask(question, current, parameters)
+        estimate = current.estimate()
+        answers = _ask(question, current.survey, estimate, parameters, other)
         listed = tables(answers)
         document: dict[str, Any] = {
             "survey": registered.survey.name,
@@ -55,12 +68,27 @@ class Answers:
             "reports": current.sum.reports,
             "waiting": seen.waiting_reports,
             "left_out": current.left_out,
-            "unit": "reports" if _flag(parameters, "count") else unit_of(question.text, current.estimate()),
+            "unit": "reports" if _flag(parameters, "count") else unit_of(question.text, estimate),
             "answers": listed,
         }
-        if self._truth is not None and not _flag(parameters, "count"):
-            document |= self._truth.of(current.estimate().domain, registered.survey.name, question, answers)
+        if other is not None:
+            document["against"] = {"survey": other.survey.name, "window": other.window, "reports": other.reports}
+        elif self._truth is not None and not _flag(parameters, "count"):
+            document |= self._truth.of(estimate.domain, registered.survey.name, question, answers)
         return _respond(document, listed, parameters, tag)
+
+    def _over_windows(
+        self, request: Request, registered: Registered, text: str, parameters: Mapping[str, str]
+    ) -> Response:
+        """The trend of a question."""
+        for name in parameters:
+            if name not in ("q", "format"):
+                raise QueryError(f"{name} does not apply to trend, which is about all final windows; leave it out")
+        seen = registered.look()
+        question = parse_trend(text)
+        listed = tables(ask_trend(self._readings, registered, seen, question))
+        document = {"survey": registered.survey.name, "windows": len(seen.final), "answers": listed, "unit": "own"}
+        return _respond(document, listed, parameters, _tag(registered, request.url.query, json.dumps(listed)))
 
     def series(self, request: Request) -> Response:
         """`/api/surveys/{name}/series`: the same question to each of the last windows."""
@@ -85,7 +113,7 @@ class Answers:
         row |= {"status": "final" if current.final else "partial", "reports": current.sum.reports, "answers": []}
         try:
             check_reports(current.sum.reports, registered.survey.minimum_reports)
-            row["answers"] = tables(_ask(question, current, parameters))
+            row["answers"] = tables(_ask(question, current.survey, current.estimate(), parameters))
         except QueryError as refusal:
             if current.sum.reports >= max(registered.survey.minimum_reports, 1):
                 raise  # the question itself is refused, in every window alike
@@ -93,11 +121,16 @@ class Answers:
         return row
 
 
-def _ask(question: Question, current: Live, parameters: Mapping[str, str]) -> list[Answer]:
-    survey = current.survey
+def _ask(
+    question: Question, survey: Survey, estimate: Estimate, parameters: Mapping[str, str], other: Live | None = None
+) -> list[Answer]:
+    if other is not None:
+        refuse_options(_flag(parameters, "count"), parameters.get("postprocess"), _flag(parameters, "simultaneous"))
+        check_reports(other.reports, other.survey.minimum_reports)
+        return change(question, estimate, other.estimate(), ANSWERS_LIMIT)
     return answer(
         question,
-        current.estimate(),
+        estimate,
         minimum_reports=survey.minimum_reports,
         count=_flag(parameters, "count"),
         limit=ANSWERS_LIMIT,
@@ -170,7 +203,8 @@ def _flat(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:
         if isinstance(value, Mapping):
             row |= _flat(value)
         elif isinstance(value, list):
-            row |= {f"{above}{name}_{end}": each for end, each in zip(("low", "high"), value, strict=False)}
+            ends = ("a", "b") if name == "of" else ("low", "high")
+            row |= {f"{above}{name}_{end}": each for end, each in zip(ends, value, strict=False)}
         else:
             row[f"{above}{name}"] = value
     return row

@@ -14,6 +14,7 @@ import numpy as np
 from hearsay.collector.errors import StateError
 from hearsay.collector.store.state import check_overflow
 from hearsay.collector.survey.survey import Survey
+from hearsay.collector.survey.windows import ALL
 from hearsay.estimator.errors import SnapshotError
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
@@ -53,3 +54,19 @@ def check_arrays(directory: str | Path, state: State, shapes: Mapping[str, tuple
             check_overflow(state[name])
         except StateError as error:
             raise SnapshotError(f"{directory}: array state/{name}: {error}") from None
+
+
+def check_apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    """Refuse two snapshots, by what they say, of which one holds the other: a difference takes them for independent.
+
+    Two of `all` may be two samples under one definition, or earlier and later ones of the same; they cannot be told
+    apart, unless they are the same.
+    """
+    if one["tag"] != other["tag"]:
+        return
+    windows = [each["window"] for each in (one, other)]
+    sums = [window == ALL or ":" in window for window in windows]
+    same = windows[0] == windows[1] and (not any(sums) or one.get("checksum") == other.get("checksum"))
+    if same or sums[0] != sums[1]:
+        both = " and ".join(windows)
+        raise QueryError(f"against must be a snapshot of other windows, these hold {both} of the same survey")

@@ -13,7 +13,7 @@ import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +30,7 @@ from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
-from hearsay.estimator.snapshots.checks import check_arrays, history, refusing_impossible_counts
+from hearsay.estimator.snapshots.checks import check_apart, check_arrays, history, refusing_impossible_counts
 from hearsay.estimator.snapshots.content import FORMAT, Content
 from hearsay.estimator.snapshots.summary import summary
 from hearsay.mechanisms import State
@@ -74,12 +74,26 @@ class Snapshot:
         return self._estimate
 
     def ask(
-        self, question: str, *, count: bool = False, postprocess: str | None = None, simultaneous: bool = False
+        self,
+        question: str | Sequence[str],
+        *,
+        count: bool = False,
+        postprocess: str | None = None,
+        simultaneous: bool = False,
+        against: "Snapshot | None" = None,
     ) -> Answers:
-        """The answers to a query such as `range 300 500`; docs/queries.md has them all."""
+        """The answers to a query such as `range 300 500`; docs/queries.md has them all.
+
+        With `against` each is a difference, this snapshot less that one (docs/changes.md).
+        """
         how = {"count": count, "simultaneous": simultaneous}
+        if against is not None:
+            check_apart(self.metadata, against.metadata)
         with refusing_impossible_counts():
-            return Answers(ask(self.survey, self.reports, self.estimate, question, postprocess=postprocess, **how))
+            answers = ask(
+                self.survey, self.reports, self.estimate, question, postprocess=postprocess, against=against, **how
+            )
+        return Answers(answers)
 
     def __repr__(self) -> str:
         return summary(self.survey, self.metadata)

@@ -62,6 +62,11 @@ class Inversion:
         low, high = self._last_below(ranks) + 1, self._first_reaching(ranks)
         return Quantiles(cell, np.clip(low, 0, cell), np.maximum(high, cell), stderr)
 
+    def with_error(self, stderr: Floats | float, z: float) -> "Inversion":
+        """With an independent error of the cumulative shares added, whose interval is z standard errors long."""
+        above, below = (np.hypot(away, z * stderr) for away in (self.above, self.below))
+        return Inversion(self.rising, self.cells, np.hypot(self.stderr, stderr), above, below)
+
     @cached_property
     def _limits(self) -> tuple[Floats, Floats]:
         """At the sampled cells the least upper limit from there on, and the largest lower limit up to there."""

@@ -18,7 +18,7 @@ from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.example import Example
-from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.query import Query, within
 from hearsay.mechanisms.queries.view import View
 
 _PAIRS = {"mechanism": "privkv", "epsilon": 4.0, "domain": {"kind": "key-value", "keys": 3}}
@@ -106,6 +106,10 @@ class ValueQuery(PairQuery):
         """Refuse item sets."""
         if not domain.values:
             raise QueryError(f"query {cls.NAME} needs pairs with values, these are item sets")
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        # Who holds a key differs from draw to draw, so the errors of ratios have that of the draw in them already.
+        return [0.0] * len(answers)
 
     @staticmethod
     def dimensions(domain: Domain) -> int:
@@ -225,3 +229,6 @@ class ItemRange(PairQuery):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.item_range(self.low, self.high), [(None, None)])
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        return [within(answer.value, 0.0, self.high - self.low + 1.0) for answer in answers]

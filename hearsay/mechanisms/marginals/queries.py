@@ -29,7 +29,7 @@ from hearsay.mechanisms.marginals.estimate import MarginalEstimate, Marginals
 from hearsay.mechanisms.marginals.table import Table
 from hearsay.mechanisms.queries.answer import Answer, known
 from hearsay.mechanisms.queries.example import Example
-from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.query import Query, within
 from hearsay.mechanisms.queries.view import View
 
 SHARES = ("clip", "norm-sub", "simplex")
@@ -195,6 +195,17 @@ class Conditional(AttributeQuery):
         if table.model:
             shares = Measured.without_error(shares.value)
         return view.show(shares, [(None, estimate.domain.cell(attributes, index)) for index in range(table.value.size)])
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        # r(1-r) among the share y of devices that hold what is given.
+        table: Table = estimate.table((*self.attributes, *self.given))
+        shares = table.value.reshape(table.shape)
+        y = shares.sum(axis=tuple(range(len(self.attributes))), keepdims=True)
+        holders = np.broadcast_to(y, shares.shape).reshape(-1).tolist()
+        return [
+            within(each.value, 0.0, 1.0) / part if part > 0 else 0.0
+            for each, part in zip(answers, holders, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

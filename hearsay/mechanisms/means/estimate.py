@@ -20,6 +20,7 @@ class MeanEstimate(Estimate, OneMean):
     value: float
     stderr: float
     ends: tuple[float, float] | None = None  # the interval, where it is not value +- 1.96 stderr
+    among: float = 0.0  # the devices' own variance, where it is not in the error already
 
     HEADLINE: ClassVar[tuple[str, ...]] = ("mean",)
 

@@ -133,10 +133,12 @@ class MeanMechanism(Mechanism):
             variance = min(max(line.start + line.slope * square, line.least), line.most)
         half = (self.domain.high - self.domain.low) / 2
         value, stderr = self.domain.low + half * (mean + 1), half * float(np.sqrt(variance / n))
+        # A told number varies by the channel's noise and by how the devices differ: `square` has both in it.
+        among = half**2 * min(max(square - variance - mean**2, 0.0), max(1 - mean**2, 0.0))
         if line is not None and n >= _FEW_REPORTS:
-            return MeanEstimate(self.domain, n, value, stderr)
+            return MeanEstimate(self.domain, n, value, stderr, among=among)
         if line is not None:
-            return MeanEstimate(self.domain, n, value, stderr, self._of_few(value, half, line.most, n))
+            return MeanEstimate(self.domain, n, value, stderr, self._of_few(value, half, line.most, n), among)
         return MeanEstimate(self.domain, n, *self._scored(value, stderr, mean, square, n))
 
     def _scored(

@@ -1,6 +1,7 @@
 """The questions to a survey of numbers."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -70,3 +71,6 @@ class MeanOfNumber(NumberQuery):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.mean(), [(None, None)])
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        return [estimate.among]

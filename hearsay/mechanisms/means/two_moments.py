@@ -113,7 +113,8 @@ class TwoMoments(MeanMechanism):
         n, half = self.reports(state), (self.domain.high - self.domain.low) / 2
         m, q = (self._moment(state[name], n) for name in self.arrays)
         mean = m.scaled(half, self.domain.low + half)
-        return MomentsEstimate(self.domain, n, mean.value, mean.stderr, mean[2:], _spread(m, q).scaled(half))
+        among = half**2 * self._among(state["x/hist"])
+        return MomentsEstimate(self.domain, n, mean.value, mean.stderr, mean[2:], among, _spread(m, q).scaled(half))
 
     def _moment(self, hist: NDArray[np.int64], n: int) -> Moment:
         """The mean over all devices, on -1..1, of what half of them tell."""
@@ -121,17 +122,16 @@ class TwoMoments(MeanMechanism):
         if not asked:
             return Moment(nan, inf, -1.0, 1.0)
         estimate = self.part.estimate({"hist": hist})
-        # Where outputs show how large numbers are, the error is about those asked; else it has their spread in it.
-        line, square = self.table.variance_line, float(hist @ self.table.values**2 / asked)
-        among = 0.0
-        if line is not None:
-            noise = min(max(line.start + line.slope * square, line.least), line.most)
-            among = min(max(square - noise - estimate.value**2, 0.0), max(1 - estimate.value**2, 0.0))
-        more = among * (1 / asked - 1 / n)
+        more = self._among(hist) * (1 / asked - 1 / n)
         low, high = (float(end[0]) for end in estimate.mean().ends())
         below, above = (sqrt(away**2 + Z95**2 * more) for away in (estimate.value - low, high - estimate.value))
         stderr = sqrt(estimate.stderr**2 + more)
         return Moment(estimate.value, stderr, estimate.value - below, estimate.value + above)
+
+    def _among(self, hist: NDArray[np.int64]) -> float:
+        """The variance of what the devices asked would tell; 0 where outputs do not show how large numbers are, since
+        then the error has their spread in it."""
+        return self.part.estimate({"hist": hist}).among if hist.sum() else 0.0
 
     def canonical_options(self) -> dict[str, Any]:
         return {**super().canonical_options(), "moments": 2}
@@ -141,7 +141,7 @@ class TwoMoments(MeanMechanism):
         if not len(numbers):
             return MomentsEstimate(self.domain, 0, nan, nan)
         std = float(numbers.std())
-        return MomentsEstimate(self.domain, len(numbers), float(numbers.mean()), 0.0, None, Moment(std, 0.0, std, std))
+        return MomentsEstimate(self.domain, len(numbers), float(numbers.mean()), 0.0, spread=Moment(std, 0.0, std, std))
 
     def channel(self) -> NDArray[np.float64]:
         """Rows: the numbers that the table's rows stand for."""

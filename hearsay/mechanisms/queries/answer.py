@@ -18,6 +18,8 @@ class Answer:
     through that method and `raw` is the unbiased one, to which standard error and intervals belong. `simultaneous` are
     the ends of the interval that holds at 95% for all cells at once, where it was asked for. Answers after
     `smooth` have a band of their own as interval. `note` says why an answer is another one than was asked for.
+    A difference has `of`, the two values, `p_value` and, of many, `p_adjusted`; the largest change of a trend has the
+    `window` that it begins in.
     """
 
     query: str
@@ -33,6 +35,10 @@ class Answer:
     interval: tuple[float | None, float | None] | None = None
     simultaneous: tuple[float | None, float | None] | None = None
     note: str | None = None
+    of: tuple[float | None, float | None] | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    window: str | None = None
 
     @property
     def unbiased(self) -> float | None:
@@ -76,6 +82,14 @@ class Answer:
             table["rank_bound"] = self.rank_bound
         if self.note is not None:
             table["note"] = self.note
+        if self.window is not None:
+            table["window"] = self.window
+        if self.of is not None or self.p_value is not None:
+            table["p_value"] = self.p_value
+        if self.p_adjusted is not None:
+            table["p_adjusted"] = self.p_adjusted
+        if self.of is not None:
+            table["of"] = list(self.of)
         return table
 
 

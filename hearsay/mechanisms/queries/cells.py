@@ -101,6 +101,26 @@ class Top(Query):
         # By the raw values: no method changes their order, and those it makes equal stay apart.
         return show_cells(estimate, view, _largest(_all_shares(estimate), self.wanted))
 
+    def settled(self, one: Any, other: Any) -> Query:
+        # By the sum of both sides: those that one side ranks high by chance would seem to have changed.
+        return Chosen(tuple(_largest(_all_shares(one) + _all_shares(other), self.wanted).tolist()))
+
+
+@dataclass(frozen=True)
+class Chosen(Query):
+    """The shares of given cells; no verb asks for it."""
+
+    cells: tuple[int, ...]
+
+    NAME, GRAMMAR, HELP = Top.NAME, Top.GRAMMAR, Top.HELP
+    NEEDS = Points
+
+    def answers(self, domain: Domain) -> int:
+        return len(self.cells)
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        return show_cells(estimate, view, np.array(self.cells, dtype=np.int64))
+
 
 def _largest(values: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
     """Cells of the largest values, largest first, equal ones in domain order; only candidates are sorted."""

@@ -68,6 +68,12 @@ class Histogram(Query):
         names = (domain.covered([*zip(*ends, strict=True)]) for ends in zip(first, last, strict=True))
         return view.show(raw, names, _processed(estimate, view.method, raw, boxes))
 
+    def settled(self, one: Any, other: Any) -> Query:
+        if self.stretches:
+            return self
+        chosen = (self._measured(estimate)[0] for estimate in (one, other))
+        return Histogram(tuple(min(pair) for pair in zip(*chosen, strict=True)))
+
     def _measured(self, estimate: Any) -> tuple[tuple[int, ...], Measured]:
         if self.stretches:
             return self.stretches, estimate.ranges(*_boxes(estimate.domain, self.stretches))

@@ -46,10 +46,11 @@ class Quantile(Query):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         (axis,) = estimate.domain.axes
         numbers = np.array([_rank(text) for text in self.ranks])
-        quantiles, bound = estimate.quantiles(numbers), estimate.rank_bound()
+        bound = estimate.rank_bound()
         answers = [
-            replace(_answer(axis, text, int(cell), (int(first), int(last)), float(rank_stderr)), rank_bound=bound)
-            for text, cell, first, last, rank_stderr in zip(self.ranks, *quantiles, strict=True)
+            replace(raw, rank_bound=bound)
+            for text, *quantile in zip(self.ranks, *estimate.quantiles(numbers), strict=True)
+            for raw in [_answer(axis, text, *quantile)]
         ]
         if view.method == "none":
             return answers
@@ -78,15 +79,26 @@ class Quantile(Query):
             for raw, cell in zip(answers, cells.tolist(), strict=True)
         ]
 
+    def population(self, estimate: Any, view: View) -> list[Answer]:
+        # The devices' own draw moves the rank of a value: n Var is q(1-q).
+        (axis,) = estimate.domain.axes
+        answers = []
+        for text in self.ranks:
+            rank = np.array([_rank(text)])
+            estimate.quantiles(rank)  # refuses where parts of the distribution are open
+            inversion = estimate.inversion.with_error(np.sqrt(rank * (1 - rank) / max(estimate.reports, 1)), estimate.z)
+            answers.append(_answer(axis, text, *(column[0] for column in inversion.quantiles(rank))))
+        return answers
 
-def _answer(axis: Axis, rank: str, cell: int, ends: tuple[int, int], rank_stderr: float) -> Answer:
-    value = _value(axis, cell)
-    band = float(axis.units(ends[0])), float(axis.units(ends[1] + axis.continuous))
+
+def _answer(axis: Axis, rank: str, cell: np.int64, first: np.int64, last: np.int64, rank_stderr: np.float64) -> Answer:
+    value = _value(axis, int(cell))
+    band = float(axis.units(int(first))), float(axis.units(int(last) + axis.continuous))
     return Answer(
         f"quantile {rank}",
         value,
         known((band[1] - band[0]) / (2 * Z95)),
-        axis.item(cell),
+        axis.item(int(cell)),
         band=band,
         rank_stderr=known(rank_stderr),
         interval=band,

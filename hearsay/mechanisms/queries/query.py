@@ -7,8 +7,14 @@ from typing import Any, ClassVar, Self
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.difference import widened
 from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.view import View
+
+
+def within(mean: float | None, least: float, most: float) -> float:
+    """The largest variance of numbers in least..most with this mean, (most - mean)(mean - least); of a share f(1-f)."""
+    return 0.0 if mean is None else max((most - mean) * (mean - least), 0.0)
 
 
 class Query(ABC):
@@ -51,6 +57,28 @@ class Query(ABC):
     @abstractmethod
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         """The answers, in domain order unless the question asks for another one."""
+
+    def settled(self, one: Any, other: Any) -> "Query":
+        """The question that both estimates answer with the same cells, where each alone would choose its own."""
+        return self
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float] | None:
+        """n Var of each raw answer if the devices were drawn from a population and told the truth; None: not known.
+
+        f(1-f) of a share f; a query in a unit of its own says it itself.
+        """
+        return None if self.OWN_UNIT else [within(answer.value, 0.0, 1.0) for answer in answers]
+
+    def population(self, estimate: Any, view: View) -> list[Answer]:
+        """The raw answers with errors about the population that the devices were drawn from; QueryError: none known."""
+        answers = self.answer(estimate, view)
+        spread = self.sampling(estimate, answers)
+        if spread is None:
+            raise QueryError(
+                f"changes of {self.NAME} have no known error; ask for changes of shares, quantiles or means"
+            )
+        reports = max(estimate.reports, 1)
+        return [widened(answer, each / reports) for answer, each in zip(answers, spread, strict=True)]
 
     @classmethod
     def check_words(cls, words: Sequence[str]) -> None:

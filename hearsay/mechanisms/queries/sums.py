@@ -11,9 +11,9 @@ from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Sums, Weighted
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.auc import NO_LABEL, area_under_curve, label_axis
+from hearsay.mechanisms.queries.auc import NO_LABEL, area_sampling, area_under_curve, label_axis
 from hearsay.mechanisms.queries.example import Example
-from hearsay.mechanisms.queries.query import Query
+from hearsay.mechanisms.queries.query import Query, within
 from hearsay.mechanisms.queries.ranges import Range, arrays
 from hearsay.mechanisms.queries.view import View
 
@@ -37,6 +37,11 @@ class WeightedRange(Range):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.weighted(*arrays(self.ends)), [estimate.domain.covered(self.ends)])
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        # Only sums of weights are known, not their spread: the largest that weights between the ends can have.
+        least, most = estimate.scores.ends
+        return [within(answer.value, min(least, 0.0), max(most, 0.0)) for answer in answers]
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,21 @@ class Linear(Query):
         seen = estimate.sums()
         return view.show(seen, ((row, None) for row in range(1, len(seen.value) + 1)))
 
+    def settled(self, one: Any, other: Any) -> Query:
+        if not self.coefficients and not np.array_equal(getattr(one, "workload", 0), getattr(other, "workload", 0)):
+            raise QueryError("the two surveys have different workloads; ask for linear with one coefficient per cell")
+        return self
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        rows = np.array([self.coefficients]) if self.coefficients else estimate.workload
+        largest = [within(each.value, row.min(), row.max()) for each, row in zip(answers, rows, strict=True)]
+        try:
+            squares = estimate.sums(rows**2).value
+        except QueryError:  # the strategy tells these sums and not those of their squares
+            return largest
+        values = np.array([answer.value for answer in answers], dtype=np.float64)
+        return [float(each) for each in np.clip(squares - values**2, 0.0, largest)]
+
 
 @dataclass(frozen=True)
 class Auc(Query):
@@ -79,6 +99,9 @@ class Auc(Query):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(area_under_curve(estimate), [(None, None)])
+
+    def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
+        return [area_sampling(estimate)]
 
 
 def _coefficient(text: str) -> float:

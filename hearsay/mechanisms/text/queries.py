@@ -92,6 +92,27 @@ class TopTexts(TextQuery):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return _show(estimate, view, estimate.told[: self.wanted])
 
+    def settled(self, one: Any, other: Any) -> Query:
+        codes = np.unique(np.concatenate([one.told, other.told]), axis=0)
+        both = one.shares(codes).value + other.shares(codes).value
+        return ChosenTexts(tuple(code.tobytes() for code in codes[np.argsort(-both, kind="stable")[: self.wanted]]))
+
+
+@dataclass(frozen=True)
+class ChosenTexts(TextQuery):
+    """The shares of given texts; no verb asks for it."""
+
+    codes: tuple[bytes, ...]
+
+    NAME, GRAMMAR, HELP = TopTexts.NAME, TopTexts.GRAMMAR, TopTexts.HELP
+
+    def answers(self, domain: Domain) -> int:
+        return len(self.codes)
+
+    def answer(self, estimate: Any, view: View) -> list[Answer]:
+        codes = np.frombuffer(b"".join(self.codes), dtype=np.uint8).reshape(len(self.codes), -1)
+        return _show(estimate, view, codes) if self.codes else []
+
 
 @dataclass(frozen=True)
 class Told(TextQuery):

@@ -2,17 +2,21 @@
 
 import os
 import re
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
-from hearsay.estimator.answering import ask
+from hearsay.estimator.answering import Side, ask
+from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots import files as snapshots
-from hearsay.estimator.snapshots.checks import refusing_impossible_counts
+from hearsay.estimator.snapshots.checks import check_apart, refusing_impossible_counts
 from hearsay.estimator.waiting import with_waiting
+from hearsay.mechanisms.changes import TREND, parse_trend
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.questions import grammar
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
@@ -43,6 +47,11 @@ class _Question(click.Command):
 @click.argument("words", nargs=-1, metavar="QUERY")
 @click.option("--snapshot", metavar="DIR", type=click.Path(path_type=Path), help="Ask a snapshot instead of a server.")
 @click.option("--window", metavar="NAME|all|last:N", help="Which windows; their states are added.  [default: all]")
+@click.option(
+    "--against",
+    metavar="WINDOW|NAME:WINDOW|DIR",
+    help="Differences to other windows, another survey of the same domain or, with --snapshot, another snapshot.",
+)
 @click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
 @click.option("--postprocess", metavar="METHOD", help="What is done to shares.  [default: the survey's]")
 @click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
@@ -61,6 +70,7 @@ def command(
     words: tuple[str, ...],
     snapshot: Path | None,
     window: str | None,
+    against: str | None,
     count: bool,
     postprocess: str | None,
     simultaneous: bool,
@@ -74,28 +84,46 @@ def command(
     A2:B2`. A live query reads accumulators and deltas from Redis and needs no estimator. With a post-processing method
     the raw value stays beside the processed one; error and intervals belong to the raw one. docs/queries.md explains
     every query and how to read its answer.
+
+    With --against every answer is a difference, with its interval and p-value; `trend QUERY` looks for changes over all
+    final windows (docs/changes.md).
     """
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
             raise click.UsageError(f"No such option: {word}")
     waiting = 0
+    other: Side | None = None
     if snapshot is not None:
         loaded = _from_snapshot(snapshot, window)
         survey, reports, estimate = loaded.survey, loaded.reports, loaded.estimate
         title = f"{survey.name} ({snapshot})"
+        if against is not None:
+            compared = snapshots.load(against)
+            check_apart(loaded.metadata, compared.metadata)
+            other = compared
+            title = f"{title} against {against}"
     else:
         if not words:
             raise click.UsageError("name a survey, or a snapshot with --snapshot DIR")
         name, *words_left = words
         words = tuple(words_left)
-        registered = open_registry(settings).get(name)
+        registry, readings = open_registry(settings), Readings()
+        registered = registry.get(name)
         seen = registered.look()
-        current = Readings().live(registered, window or "all", seen)
+        if words[:1] == (TREND,):
+            _refuse_with_trend(context)
+            answers = ask_trend(readings, registered, seen, parse_trend(shlex.join(words)))
+            _show(as_json, f"{registered.survey.name}: {counted(len(seen.final), 'final window')}", answers)
+            return
+        current = readings.live(registered, window or "all", seen)
         survey, reports, estimate = current.survey, current.sum.reports, current.estimate
         title = f"{survey.name} (window {current.window})"
         if current.left_out:
             reason = f"fewer than {survey.minimum_reports} reports each"
             click.echo(f"hearsay: left out, with {reason}: {', '.join(current.left_out)}", err=True)
+        if against is not None:
+            side = Comparison(registry, readings).other_side(registered, seen, current.window, against)
+            title, other = f"{title} against {side.survey.name} (window {side.window})", side
         waiting = seen.waiting_reports
     verb = words[0] if words else ""
     if picture is not None and verb not in drawable():
@@ -103,20 +131,31 @@ def command(
     try:
         with refusing_impossible_counts() if snapshot is not None else nullcontext():
             flags = {"count": count, "simultaneous": simultaneous}
-            answers = ask(survey, reports, estimate, words, postprocess=postprocess, **flags)
+            answers = ask(survey, reports, estimate, words, postprocess=postprocess, against=other, **flags)
     except QueryError as refusal:
         if reports >= survey.minimum_reports:
             raise
         raise with_waiting(refusal, waiting) from None
     if picture is not None:
         save_picture(verb, answers, picture)
+    unfolded = f"; {waiting:,} more are waiting to be folded" if waiting else ""
+    _show(as_json, f"{title}: {counted(reports, 'report')}{unfolded}", answers)
+    if verb == "tree" and not as_json:
+        console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
+
+
+def _show(as_json: bool, title: str, answers: list[Answer]) -> None:
     if as_json:
         print_json([each.table() for each in answers])
-        return
-    unfolded = f"; {waiting:,} more are waiting to be folded" if waiting else ""
-    print_answers(f"{title}: {counted(reports, 'report')}{unfolded}", answers)
-    if verb == "tree":
-        console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
+    else:
+        print_answers(title, answers)
+
+
+def _refuse_with_trend(context: click.Context) -> None:
+    """Options that choose windows, or change how shares are shown."""
+    for name in ("window", "against", "count", "postprocess", "simultaneous", "picture"):
+        if context.params[name]:
+            raise click.UsageError(f"--{name} does not go with trend, which is about all final windows")
 
 
 def _from_snapshot(directory: Path, window: str | None) -> snapshots.Snapshot:

@@ -65,6 +65,14 @@ def _columns(each: Answer) -> dict[str, Any]:
         columns |= {"band": each.band, "rank stderr": each.rank_stderr}
     if each.rank_bound is not None:
         columns["rank bound"] = each.rank_bound
+    if each.window is not None:
+        columns["window"] = each.window
+    if each.p_value is not None:
+        columns["p"] = each.p_value
+    if each.p_adjusted is not None:
+        columns["p adjusted"] = each.p_adjusted
+    if each.of is not None:
+        columns |= dict(zip(("a", "b"), each.of, strict=True))
     return columns
 
 

@@ -125,7 +125,10 @@ class TestInterface:
             ("q=point+red&window=20250131T130000Z", "withheld until there are 150 reports, got 100"),
             ("q=point+red&window=tomorrow", "window must be all, last:N"),
             ("q=point+red&count=maybe", "count must be 0 or 1"),
-            ("q=point+red&windows=all", "parameter must be one of q, window, count, postprocess, simultaneous"),
+            (
+                "q=point+red&windows=all",
+                "parameter must be one of q, window, against, count, postprocess, simultaneous",
+            ),
             ("q=point+red&postprocess=round", "postprocess must be one of none, clip, norm-sub, simplex, isotonic"),
             (
                 "q=point+red&simultaneous=1",

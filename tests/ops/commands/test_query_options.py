@@ -106,3 +106,19 @@ def test_a_chosen_mechanism_is_named_while_simulating(tmp_path: Path, capsys: py
     assert document["mechanism"] == document["definition"]["mechanism"] != "auto"
     said = " ".join(captured.err.split())
     assert f"mechanism chosen automatically: {document['mechanism']}: " in said
+
+
+def test_two_snapshots_give_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        folder.mkdir()
+    one, other = simulated(folders[0], "haar", "none", capsys), simulated(folders[1], "grr", "none", capsys)
+    asked = ["--snapshot", one, "--against", other]
+    assert table_of(capsys, *asked, "point", "2") == [*PLAIN, "p", "a", "b"]
+    assert table_of(capsys, *asked, "frequencies") == [*PLAIN, "p", "p adjusted", "a", "b"]
+    assert cli.run(["query", *asked, "range", "1", "2", "--json"]) == 2
+    assert "cannot answer range" in capsys.readouterr().err
+    assert cli.run(["query", "--snapshot", one, "--against", one, "point", "2"]) == 2
+    assert "other windows" in capsys.readouterr().err
+    assert cli.run(["query", "--snapshot", one, "trend", "point", "2"]) == 2
+    assert "a survey on a server" in capsys.readouterr().err

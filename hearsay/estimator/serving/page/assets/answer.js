@@ -74,6 +74,7 @@ export function answerBox({ name, ask, path }) {
 
   /** How many more reports make a share known to one point, and when they will be there. */
   function more(found) {
+    if (found.of) return `Difference of two windows, ${found.of.map((each) => each?.toPrecision(4) ?? "unknown").join(" and ")}.`;
     if (unit !== "share" || found.low === null) return "";
     const half = halfWidth(found);
     const needed = moreReports(half, reports);

@@ -30,8 +30,15 @@ export function interval(answer, unit) {
   const half = halfWidth(answer);
   const write = unit === "share" ? percent : plain;
   if (answer.value === null) return UNKNOWN;
-  if (answer.low === null || answer.high === null) return write(answer.value, half);
-  return `${write(answer.value, half)} (${write(answer.low, half)} to ${write(answer.high, half)})`;
+  if (answer.low === null || answer.high === null) return write(answer.value, half) + chance(answer);
+  return `${write(answer.value, half)} (${write(answer.low, half)} to ${write(answer.high, half)})${chance(answer)}`;
+}
+
+/** How likely a difference as large is without a change; of many answers, adjusted for their number. */
+function chance(answer) {
+  const p = answer.p_adjusted ?? answer.p_value ?? null;
+  const from = answer.window ? `, from ${answer.window} on` : "";
+  return p === null ? from : `${from}, p ${p < 0.0001 ? "below 0.0001" : p.toPrecision(2)}`;
 }
 
 export function halfWidth(answer) {
