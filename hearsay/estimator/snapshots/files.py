@@ -21,15 +21,13 @@ from math import prod
 from pathlib import Path
 from typing import IO, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.survey.file import printable
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
+from hearsay.estimator.snapshots.arrays import load_arrays, save_arrays
 from hearsay.estimator.snapshots.checks import check_apart, check_arrays, history, refusing_impossible_counts
 from hearsay.estimator.snapshots.content import FORMAT, Content
 from hearsay.estimator.snapshots.summary import summary
@@ -105,7 +103,7 @@ def write(directory: str | Path, content: Content) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with _replacing(directory / ARRAYS) as temporary, temporary.open("wb") as file:
-            _save_arrays(file, content.arrays())
+            save_arrays(file, content.arrays())
             _to_disk(file)
             document = content.document()
             document[CHECKSUM] = checksum(document, temporary)
@@ -174,7 +172,7 @@ def load(directory: str | Path) -> Snapshot:
         _check_sizes(generation / ARRAYS, {f"state/{name}": 8 * prod(shape) for name, shape in shapes.items()})
         if checksum(metadata, generation / ARRAYS) != metadata[CHECKSUM]:
             raise ValueError("its checksum is another one: a file was changed, or is damaged")
-        state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
+        state = load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
     except (*_DAMAGED, CollectorError, MechanismError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
     check_arrays(directory, state, shapes)
@@ -326,24 +324,6 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _save_arrays(file: IO[bytes], arrays: dict[str, NDArray[Any]]) -> None:
-    """What numpy's savez does, without its way into pickle."""
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]:
-    """The named members only, never by way of pickle."""
-    arrays = {}
-    with zipfile.ZipFile(path) as archive:
-        for name, member in members.items():
-            with archive.open(f"{member}.npy") as file:
-                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
-    return arrays
 
 
 def _to_disk(file: IO[Any]) -> None:

@@ -59,7 +59,7 @@ class Quantile(Query):
             smooth = zip(self.ranks, *estimate.smooth.quantiles(numbers), answers, strict=True)
             return [
                 replace(
-                    _answer(axis, text, int(cell), (int(first), int(last)), float(error)),
+                    _answer(axis, text, cell, first, last, error),
                     postprocess=SMOOTH,
                     raw=raw.value,
                     stderr=raw.stderr,
