@@ -50,7 +50,8 @@ class Answers:
         seen = registered.look()
         try:
             current = self._readings.live(registered, window, seen)
-            check_reports(current.sum.reports, registered.survey.minimum_reports)
+            if current.sum.reports < max(registered.survey.minimum_reports, 1):
+                check_reports(current.sum.reports, registered.survey.minimum_reports)
             if against:
                 other = self._comparison.other_side(registered, seen, window, against)
         except QueryError as refusal:
