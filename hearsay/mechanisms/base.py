@@ -6,7 +6,7 @@ folding is free of order, and merging is `+`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar, Self
@@ -28,6 +28,8 @@ from hearsay.mechanisms.options import Option, complete
 from hearsay.mechanisms.portable import Node
 
 State = dict[str, NDArray[np.int64]]
+Streams = Callable[[str], Random]
+PUBLIC, ANSWER = "public", "answer"  # texts of the streams; the bucket's number follows the answer
 Values = Any  # what the domain's `check` takes: an array of cells, rows, sets of pairs
 EPSILON_LIMIT = 50.0
 EPSILON_LEAST = 1e-9
@@ -171,6 +173,20 @@ class Mechanism(ABC):
     def portable(self) -> Node:
         """How a device in any language draws a report, as data; NotPortable where the nodes cannot say it."""
         raise NotPortable(f"{self.ID} draws what no form for other languages expresses; use Python's Device")
+
+    @property
+    def memoised_buckets(self) -> int | None:
+        """g, where a report is a public part drawn without looking at the value and an answer about one of g buckets;
+        None: it is not, and the mechanism cannot be memoised."""
+        return None
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        """Device: the report of one value, its public part drawn once for life and its answer once per bucket.
+
+        `stream` gives the same draws again for the same text, and others for another device. Only where
+        `memoised_buckets` is a number.
+        """
+        raise SpecificationError(f"mechanism {self.ID} cannot be memoised: its reports have no public part")
 
     def empty(self) -> State:
         """A state without reports."""

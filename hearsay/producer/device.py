@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearsay.collector.errors import OfferRefused, SurveyError
 from hearsay.collector.survey.offers import Offer
+from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_SINGLE
@@ -59,6 +60,11 @@ class Device:
 
             self.survey, self._budget = open_budget(
                 survey, ledger, key, lambda described: _check_allowed(described, tag, max_epsilon)
+            )
+        self._memoised = self.survey.participation.repeat == MEMOISED
+        if self._memoised and ledger is None:
+            raise LedgerError(
+                f"survey {self.survey.name} is memoised: its devices need a ledger, which keeps their secret"
             )
         self._random = secure() if random is None else random
         self._mechanism: DeviceSide = self.survey.mechanism
@@ -114,6 +120,8 @@ class Device:
 
     def _draw(self, cells: Any, offer: Offer | None, answered: int) -> bytes:
         """A report in the round of the offer, for a device that answered rounds up to `answered`."""
+        if self._memoised and self._budget is not None:
+            return self._codec.encode_singles(self.survey.mechanism.perturb_memoised(cells, self._budget.stream))[0]
         if offer is None:
             return self._codec.encode_singles(self._mechanism.perturb(cells, self._random))[0]
         mechanism: DeviceSide = offer.accepted(self.survey, answered).mechanism

@@ -27,7 +27,9 @@ def describe(survey: Survey) -> dict[str, Any]:
         **({} if survey.reason is None else {"reason": survey.reason}),
         **({} if not mechanism.choices() else {"choices": mechanism.choices()}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
-        "participation": survey.participation.describe(survey.epsilon, survey.windows),
+        "participation": survey.participation.describe(
+            survey.epsilon, survey.windows, survey.mechanism.memoised_buckets
+        ),
         **({} if by_value is None else {"protection": by_value.table()}),
         **({} if not advice else {"advice": advice}),
         **mechanism.facts(),

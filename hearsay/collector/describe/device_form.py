@@ -5,6 +5,7 @@ The thresholds are the mechanism's own, asked once; whoever reads the form compu
 
 from typing import Any
 
+from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.errors import NotPortable
@@ -24,6 +25,8 @@ def form(survey: Survey) -> dict[str, Any]:
     """How values become cells, cells become symbols, and symbols become bytes; NotPortable says why there is none."""
     if survey.windows.in_rounds:
         raise NotPortable("a survey with rounds has no form for other languages; use Python's Device")
+    if survey.participation.repeat == MEMOISED:
+        raise NotPortable("a memoised survey has no form for other languages; use Python's Device with a ledger")
     mechanism = survey.mechanism
     return {
         "version": VERSION,

@@ -39,7 +39,7 @@ HEADERS = ("Content-Type", "Idempotency-Key", "Authorization")
 
 def participation(survey: Survey) -> dict[str, Any]:
     """How often a device takes part, and what that spends per report, per day and over a life."""
-    return survey.participation.describe(survey.epsilon, survey.windows)
+    return survey.participation.describe(survey.epsilon, survey.windows, survey.mechanism.memoised_buckets)
 
 
 class Pages:

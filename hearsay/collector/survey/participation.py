@@ -3,6 +3,7 @@
 once          one report, or one per round where the survey has rounds
 every-window  one report per window; the losses add up, without bound unless `lifetime_epsilon` ends it
 sampled       one window of every `of`, drawn by the device, with all of epsilon
+memoised      one report per window; the public part is drawn once for life, the answer once for each of g buckets
 
 A survey file that says nothing is read as `once` where it has one window, and as `every-window` where it has many. The
 table is part of the tag only where the file has it. A device's ledger keeps these rules (`hearsay.producer.budget`);
@@ -16,8 +17,8 @@ from typing import Any
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.windows import Windows
 
-ONCE, EVERY_WINDOW, SAMPLED = "once", "every-window", "sampled"
-REPEATS = (ONCE, EVERY_WINDOW, SAMPLED)
+ONCE, EVERY_WINDOW, SAMPLED, MEMOISED = "once", "every-window", "sampled", "memoised"
+REPEATS = (ONCE, EVERY_WINDOW, SAMPLED, MEMOISED)
 _DAY_S = 86_400
 _SLACK = 1e-12  # sums of a float round
 
@@ -34,10 +35,15 @@ class Participation:
     lifetime_epsilon: float | None = None
     stated: bool = True
 
-    def check(self, epsilon: float, windows: Windows) -> None:
-        """SurveyError where it does not fit the survey."""
+    def check(self, epsilon: float, windows: Windows, buckets: int | None = None) -> None:
+        """SurveyError where it does not fit the survey; `buckets` is g where the mechanism can be memoised."""
         if self.repeat != ONCE and not windows.every_ms:
             raise SurveyError(f"participation.repeat must be {ONCE!r} without window.every, got {self.repeat!r}")
+        if self.repeat == MEMOISED and buckets is None:
+            raise SurveyError(
+                "participation.repeat 'memoised' needs a mechanism whose reports are a public part and an answer about "
+                "one of a few buckets: hrr, olh, or haar on one axis"
+            )
         if self.repeat == SAMPLED and self.of is None:
             raise SurveyError("participation.of is missing: one window of how many; an integer from 2 on")
         if self.repeat != SAMPLED and self.of is not None:
@@ -45,36 +51,43 @@ class Participation:
         limit = self.lifetime_epsilon
         if limit is None:
             return
-        least = self.charge(epsilon)
+        least = epsilon * self.charges(0, buckets)
         if not isfinite(limit) or not is_within(least, limit):
             raise SurveyError(f"participation.lifetime_epsilon must be at least {least:g}, one report, got {limit!r}")
 
-    def charge(self, epsilon: float) -> float:
-        """What the first report spends."""
-        return epsilon
+    def charges(self, spent: int, buckets: int | None) -> int:
+        """How many times epsilon the next report spends, after `spent` times. A memoised life is paid for at once: its
+        later costs would tell when the bucket changed."""
+        if self.repeat != MEMOISED:
+            return 1
+        assert buckets is not None
+        return 0 if spent else buckets
 
     def table(self) -> dict[str, Any]:
         """As the survey file has it."""
         rest = {"of": self.of, "lifetime_epsilon": self.lifetime_epsilon}
         return {"repeat": self.repeat, **{name: value for name, value in rest.items() if value is not None}}
 
-    def per_day(self, epsilon: float, windows: Windows) -> float:
+    def per_day(self, epsilon: float, windows: Windows, buckets: int | None = None) -> float:
         """The most that any day's reports spend together, a day being as many windows as 24 hours meet."""
         if self.repeat == ONCE:
             return epsilon
+        if self.repeat == MEMOISED:
+            return epsilon * self.charges(0, buckets)
         reports = max(1, -(-1_000 * _DAY_S // windows.every_ms))
         if self.of is not None:
             reports = min(reports, -(-(reports - 1) // self.of) + 1)  # so many groups of `of` windows meet the day
         per_day = epsilon * reports
         return per_day if self.lifetime_epsilon is None else min(per_day, self.lifetime_epsilon)
 
-    def lifetime(self, epsilon: float) -> float | None:
+    def lifetime(self, epsilon: float, buckets: int | None = None) -> float | None:
         """The most that a life of reports spends; None: there is no bound."""
-        return epsilon if self.repeat == ONCE else self.lifetime_epsilon
+        once_for_life = self.repeat in (ONCE, MEMOISED)
+        return epsilon * self.charges(0, buckets) if once_for_life else self.lifetime_epsilon
 
-    def describe(self, epsilon: float, windows: Windows) -> dict[str, Any]:
+    def describe(self, epsilon: float, windows: Windows, buckets: int | None = None) -> dict[str, Any]:
         """The rules and the losses as data and in words; `warning` where a life has no bound."""
-        per_day, lifetime = self.per_day(epsilon, windows), self.lifetime(epsilon)
+        per_day, lifetime = self.per_day(epsilon, windows, buckets), self.lifetime(epsilon, buckets)
         loss = {"per_report": epsilon, "per_day": per_day, "lifetime": lifetime}
         bound = "without bound" if lifetime is None else f"at most {lifetime:g}"
         words = (
@@ -94,6 +107,12 @@ class Participation:
             return "A device answers once." if not windows.in_rounds else "A device answers each round at most once."
         if self.repeat == SAMPLED:
             return f"A device answers in one window of every {self.of}, which it draws itself."
+        if self.repeat == MEMOISED:
+            return (
+                "A device answers once in every window and repeats itself: its public part is drawn once for life, its "
+                "answer once for each bucket. Hidden is which buckets it was in, not that its bucket changed; the "
+                "public part is a pseudonym that connects its reports."
+            )
         return "A device answers once in every window."
 
 

@@ -177,7 +177,7 @@ def parse(table: dict[str, Any]) -> Survey:
         file.rounds.within if file.rounds else None,
         stated_participation=None if file.participation is None else Participation(**file.participation.model_dump()),
     )
-    survey.participation.check(survey.epsilon, survey.windows)
+    survey.participation.check(survey.epsilon, survey.windows, mechanism.memoised_buckets)
     return survey
 
 

@@ -6,6 +6,7 @@ float, so the probabilities that the privacy argument uses are the probabilities
 `secure()` is what a device uses. `seeded(n)` repeats itself and is only for simulation and tests.
 """
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from typing import Any
@@ -155,6 +156,18 @@ class SecureRandom(Random):
         if not 0 <= threshold <= WORD:
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
         return np.ones(count, dtype=bool) if threshold == WORD else self.words(count) < np.uint64(threshold)
+
+
+class DerivedRandom(SecureRandom):
+    """SHAKE-256 of a secret: the same draws again for the same seed, and as good as random to whoever lacks it."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed, self._used = seed, 0
+
+    def words(self, count: int) -> Words:
+        start, self._used = self._used, self._used + 8 * count
+        octets = hashlib.shake_256(self._seed).digest(self._used)[start:]
+        return np.frombuffer(bytearray(octets), dtype="<u8").astype(np.uint64)
 
 
 class SeededRandom(Random):

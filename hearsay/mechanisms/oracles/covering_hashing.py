@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State
+from hearsay.mechanisms.base import State, Streams, Values
 from hearsay.mechanisms.domains.cells import categorical
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
@@ -175,18 +175,22 @@ class CoveringOLH(OLH):
     def raised_norms(self) -> float:
         return 1.0 if self.counts_values else 1 + (self.correlation if self.named == 1 else self._gap)
 
-    def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
-        vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
-        bucket = self.hashed(vector + np.uint32(1), cells)
-        inside = random.narrow_below(self.named, cells.size).astype(bucket.dtype)
-        outside = random.narrow_below(self.buckets - self.named, cells.size).astype(bucket.dtype)
-        shift = np.where(random.bernoulli(self.keep, cells.size), inside, outside + bucket.dtype.type(self.named))
-        return {"vector": vector, "bucket": bucket ^ shift}
+    def tell(self, bucket: NDArray[Any], random: Random) -> NDArray[Any]:
+        """Each bucket, moved by an s inside or outside 0..w-1."""
+        inside = random.narrow_below(self.named, bucket.size).astype(bucket.dtype)
+        outside = random.narrow_below(self.buckets - self.named, bucket.size).astype(bucket.dtype)
+        shift = np.where(random.bernoulli(self.keep, bucket.size), inside, outside + bucket.dtype.type(self.named))
+        return bucket ^ shift
 
     def perturb(self, values: Any, random: Random) -> Reports:
         if self.named == 1 and self.t <= MAXIMUM_T:
             return OLH.perturb(self._plain, values, random)
         return super().perturb(values, random)
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        if self.named == 1 and self.t <= MAXIMUM_T:
+            return OLH.perturb_memoised(self._plain, values, stream)
+        return super().perturb_memoised(values, stream)
 
     def portable(self) -> Node:
         return linear_hash(self.bits, self.t, LOW_TERMS[self.bits], self.keep, self.named)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import Spread, least_explained, scored_cells
@@ -133,6 +133,15 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     def portable(self) -> Node:
         return linear_hash(self.bits, self.t, LOW_TERMS[self.bits], self.keep)
+
+    @property
+    def memoised_buckets(self) -> int:
+        return self.buckets
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        vector = stream(PUBLIC).narrow_below(self.characters - 1, 1).astype(np.uint32)
+        bucket = self.hashed(vector + np.uint32(1), self.domain.flatten(values).astype(np.uint32))
+        return {"vector": vector, "bucket": self.tell(bucket, stream(f"{ANSWER} {bucket[0]}"))}
 
     def rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
         """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""

@@ -10,6 +10,7 @@ from typing import Any
 from hearsay.collector.survey.participation import SAMPLED
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import Window
+from hearsay.mechanisms.exact.randomness import DerivedRandom, Random
 from hearsay.producer.budget.ledger import HANDED_OUT, Draw, Ledger
 from hearsay.producer.budget.link import Link, NotAnswered, NotReached
 from hearsay.producer.budget.outbox import Outbox
@@ -82,6 +83,7 @@ class Budget:
     def submit(self, draw: Draw, round_number: int | None) -> str:
         """A report, paid for and sent: `sent`; `kept`: it waits to be sent; `skipped`: it drew another window."""
         outbox = self._sending()
+        outbox.settle()
         window = self._survey.windows.of(self._clock(), round_number)
         if self._skips(window):
             return SKIPPED
@@ -93,6 +95,7 @@ class Budget:
         """Try to send all that waits, now; how many still wait."""
         with self._lock:
             outbox = self._sending()
+            outbox.settle()
             if self._is_same():
                 outbox.send()
         return len(self._ledger.waiting(self._survey.tag))
@@ -122,6 +125,10 @@ class Budget:
         group = window.number // every_ms // of
         drawn = shake_256(self._ledger.secret + f"window {self._survey.tag} {group}".encode()).digest(16)
         return (group * of + int.from_bytes(drawn, "big") % of) * every_ms  # 2^128 is even enough for any `of`
+
+    def stream(self, text: str) -> Random:
+        """Draws that are the same again for the same text, survey and ledger."""
+        return DerivedRandom(self._ledger.secret + f"memoised {self._survey.tag} {text}".encode())
 
     def _sending(self) -> Outbox:
         if self._outbox is None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hearsay.collector.survey.participation import ONCE, is_within
+from hearsay.collector.survey.participation import MEMOISED, ONCE, is_within
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import Window
 from hearsay.producer.errors import BudgetSpent, LedgerError
@@ -141,6 +141,7 @@ class Ledger:
         """One report, drawn and paid for; BudgetSpent before anything is drawn."""
         with self._transaction() as db:
             charges = self._charges(db, survey, window)
+            per_report = survey.participation.repeat != MEMOISED and not survey.windows.in_rounds
             waiting = db.execute(
                 "SELECT count(*) FROM reports WHERE tag = ? AND state = ?", (survey.tag, WAITING)
             ).fetchone()[0]
@@ -152,7 +153,8 @@ class Ledger:
                 "INSERT INTO reports (tag, window, round, end_ms, charges, report, id, sent, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(survey.tag, window.number, round_number, window.end_ms, charges),
+                    # What is paid once for life is not given back with its first report: others follow for nothing.
+                    *(survey.tag, window.number, round_number, window.end_ms, 1 if per_report else 0),
                     *(report if state == WAITING else None, identity, state != WAITING, state),
                 ),
             ).lastrowid
@@ -175,7 +177,7 @@ class Ledger:
         elif rule.repeat == ONCE and charges:
             raise BudgetSpent(f"survey {survey.name} is answered; a device answers it once")
         else:
-            due = 1
+            due = rule.charges(charges, survey.mechanism.memoised_buckets)
         known = db.execute("SELECT 1 FROM reports WHERE tag = ? AND window = ?", (survey.tag, window.number)).fetchone()
         if known is not None or (forgotten is not None and window.number <= forgotten):
             raise BudgetSpent(f"window {window.name} of survey {survey.name} is answered")

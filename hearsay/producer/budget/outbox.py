@@ -30,14 +30,17 @@ class Outbox:
         _, next_ms = self._ledger.pause(self._survey.tag)
         return not 0 < next_ms - self._clock() <= 2 * LONGEST_PAUSE_MS
 
-    def send(self, first: int | None = None) -> bool:
-        """Send all that waits, `first` before the others, until the gateway fails; whether `first` is stored."""
+    def settle(self) -> None:
+        """Give up, or give back, what is not to be sent any more; this needs no gateway."""
         given_up = self._ledger.sweep(self._survey.tag)
         if given_up:
             _LOG.warning(
                 "reports were given up: sent without an answer, and too old to be sent again",
                 extra={"survey": self._survey.name, "reports": given_up},
             )
+
+    def send(self, first: int | None = None) -> bool:
+        """Send all that waits, `first` before the others, until the gateway fails; whether `first` is stored."""
         waiting = self._ledger.waiting(self._survey.tag)
         stored = False
         try:

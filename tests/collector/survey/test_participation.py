@@ -45,6 +45,7 @@ def test_the_canonical_form_is_the_same_survey(table: dict[str, Any]) -> None:
         (asked(HOURLY, repeat="every-window"), 12.0, None),
         (asked(HOURLY, repeat="every-window", lifetime_epsilon=4.0), 4.0, 4.0),
         (asked(HOURLY, repeat="sampled", of=24), 1.0, None),  # 24 hours from noon on meet two groups
+        (asked(HOURLY, repeat="memoised"), 1.0, 1.0),  # hrr: two buckets
         (asked({**PLAIN, "window": {"every": "7d"}}, repeat="sampled", of=4, lifetime_epsilon=2.0), 0.5, 2.0),
     ],
 )
@@ -64,8 +65,11 @@ def test_a_survey_without_windows_is_answered_once_and_one_with_windows_in_each(
     ("base", "table", "message"),
     [
         (HOURLY, {}, "participation.repeat is missing"),
-        (HOURLY, {"repeat": "twice"}, "participation.repeat must be one of once, every-window, sampled"),
+        (HOURLY, {"repeat": "twice"}, "participation.repeat must be one of once, every-window, sampled, memoised"),
         (PLAIN, {"repeat": "every-window"}, "must be 'once' without window.every, got 'every-window'"),
+        (PLAIN, {"repeat": "memoised"}, "must be 'once' without window.every"),
+        ({**HOURLY, "mechanism": "grr"}, {"repeat": "memoised"}, "'memoised' needs a mechanism whose reports"),
+        (HOURLY, {"repeat": "memoised", "lifetime_epsilon": 0.9}, "lifetime_epsilon must be at least 1,"),
         (PLAIN, {"repeat": "sampled", "of": 3}, "must be 'once' without window.every"),
         (HOURLY, {"repeat": "sampled"}, "participation.of is missing"),
         (HOURLY, {"repeat": "sampled", "of": 1}, "participation.of must be greater than or equal to 2"),

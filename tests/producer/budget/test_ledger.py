@@ -1,5 +1,6 @@
 """What a device's ledger allows, keeps and gives back; the gateway is one that fails as told."""
 
+import shutil
 import stat
 import subprocess
 import sys
@@ -188,6 +189,24 @@ def test_two_processes_spend_once(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert sorted(each.communicate()[0].strip() for each in started) == ["made", "spent"]
+
+
+def test_a_memoised_life_is_paid_for_at_once_and_repeats_itself(tmp_path: Path) -> None:
+    survey = asked(HOURLY, repeat="memoised", lifetime_epsilon=1.0)
+    life = world(survey, tmp_path, "offline")
+    for _ in range(3):
+        assert life.run(0, "submit") == "kept"
+        life.now_ms += HOUR_MS
+    life.run(0, "flush")  # the first of them never left the device, and the life stays paid for
+    assert (states(life), life.processes[0].spent()) == ({"returned": 3}, 1.0)
+    reports = set()
+    for number in range(5):
+        (tmp_path / "device").unlink(missing_ok=True)
+        shutil.copy(tmp_path / "ledger", tmp_path / "device")
+        reports.add(Device(survey, ledger=tmp_path / "device").report(["other", "purple-elephant"][number % 2]))
+    assert len(reports) <= 2
+    with pytest.raises(LedgerError, match="is memoised: its devices need a ledger"):
+        Device(survey)
 
 
 def test_rounds_are_remembered(tmp_path: Path) -> None:

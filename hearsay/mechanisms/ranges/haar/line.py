@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import least_explained
@@ -81,12 +81,36 @@ class Haar(FlippedSign):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         cells = self.domain.flatten(values).astype(np.uint64)
-        index = random.choose(self._thresholds, cells.size)
+        index, character = self._public(cells.size, random)
+        minus = self._sign(cells, index, character) ^ random.bernoulli(self.flip, cells.size)
+        return self._report(index, character, minus)
+
+    @property
+    def memoised_buckets(self) -> int:
+        return 2
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        cells = self.domain.flatten(values).astype(np.uint64)
+        index, character = self._public(1, stream(PUBLIC))
+        sign = self._sign(cells, index, character)
+        minus = sign ^ stream(f"{ANSWER} {sign[0]}").bernoulli(self.flip, 1)
+        return self._report(index, character, minus)
+
+    def _public(self, count: int, random: Random) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
+        """Level and character, drawn without looking at a value."""
+        index = random.choose(self._thresholds, count)
+        # K is a power of two, so a masked word is uniform below it.
+        return index, random.words(count) & np.array(self.nodes, dtype=np.uint64)[index] - np.uint64(1)
+
+    def _sign(
+        self, cells: NDArray[np.uint64], index: NDArray[np.intp], character: NDArray[np.uint64]
+    ) -> NDArray[np.uint64]:
+        """Whether the sign of each cell is minus, as 0 or 1."""
         node = cells >> (index + 1).astype(np.uint64)
         right_half = (cells >> index.astype(np.uint64)) & np.uint64(1)
-        # K is a power of two, so a masked word is uniform below it.
-        character = random.words(cells.size) & np.array(self.nodes, dtype=np.uint64)[index] - np.uint64(1)
-        minus = right_half ^ parity(node & character) ^ random.bernoulli(self.flip, cells.size)
+        return right_half ^ parity(node & character)
+
+    def _report(self, index: NDArray[np.intp], character: NDArray[np.uint64], minus: NDArray[np.uint64]) -> Reports:
         return {
             "level": index.astype(smallest_unsigned(self.height)),
             "symbol": (character << np.uint64(1) | minus).astype(smallest_unsigned(2 * self.nodes[0])),
