@@ -234,7 +234,7 @@ def test_the_pages_of_this_distribution_stay_as_they_are(name: str) -> None:
         (("two-throws", "grr"), "domain.kind must be one of categorical, ordinal, binary, grid"),
         (("epsilon = 2.0", "epsilon = 11.0"), "epsilon must be at most 10 for mechanism two-throws, got 11"),
         (("not-below-zero", "isotonic"), "isotonic needs an ordinal domain, got 'dice'"),
-        (("not-below-zero", "positive"), "answers.postprocess must be one of none, "),
+        (("not-below-zero", "positive"), "answers.postprocess must be one of "),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(change: tuple[str, str], message: str, tmp_path: Path, hearsay: Run) -> None:
