@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test check verify chaos bench docs clean
+.PHONY: help setup demo run test check verify chaos bench wheel docs clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -40,6 +40,9 @@ chaos: setup  ## Everything that can go wrong, for MINUTES=5 or more: what was l
 
 bench: setup  ## Measure speed, each figure against a ceiling in the same run
 	@$(BIN)/hearsay bench
+
+wheel: setup  ## Write a wheel into dist/
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null && ls dist
 
 docs: setup  ## Write the reference pages that are made from the code
 	@$(BIN)/python -m hearsay.ops.pages.docs
