@@ -39,6 +39,6 @@ def lifetime_words(epsilon: float, reports: int, period: str, lifetime: str) -> 
     spent = epsilon * reports
     return (
         f"One report every {period} for {lifetime} is {reports:,} reports, which spend epsilon {spent:g} in all. "
-        f"A device that reports once spends {epsilon:g} in all; one that keeps its report and repeats it (memoised) "
-        f"spends {epsilon:g} for every different value that it holds."
+        f"A device that reports once spends {epsilon:g} in all; one that repeats itself ([participation] repeat = "
+        f"'memoised', with hrr, olh or haar) spends {epsilon:g} for each of its mechanism's g buckets."
     )
