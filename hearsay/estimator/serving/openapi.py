@@ -24,6 +24,7 @@ ASKED = (
     _parameter("format", "JSON, or a table as CSV.", {"type": "string", "enum": list(FORMATS)}),
 )
 ONE_WINDOW = _parameter("window", "A window's name, `all` or `last:N`.", {"type": "string", "default": "all"})
+AGAINST = _parameter("against", "Differences to these windows, or to `NAME:WINDOW`.", {"type": "string"})
 WINDOWS = _parameter(
     "windows",
     "How many windows, counted from the newest.",
@@ -81,7 +82,7 @@ ADDRESSES = (
     Address(
         f"{_SURVEY}/query",
         "Answers to a question, each with its standard error and 95% confidence interval.",
-        parameters=(NAME, *ASKED, ONE_WINDOW),
+        parameters=(NAME, *ASKED, ONE_WINDOW, AGAINST),
         refusals=(400, 404),
     ),
     Address(
