@@ -40,7 +40,8 @@ def test_truth_on_a_grid() -> None:
 def test_the_demo_shows_several_kinds() -> None:
     players = acts()
     assert len(players) >= 3
-    assert len({act.survey.mechanism.ID for act in players}) == len(players)
+    assert len({act.survey.mechanism.ID for act in players}) >= 10
+    assert len({act.survey.name for act in players}) == len(players)
     assert all(truth.value is not None for act in players for truth in act.truth())
 
 
