@@ -61,13 +61,15 @@ class ImpossibleCounts(QueryError):
 def one_of(names: Iterable[str], got: object = "") -> str:
     """Names as an error lists them: all, or where there are more than eight the three nearest to what was given.
 
+    Where no text was given, none is near: all are listed.
+
     >>> one_of(["grr", "hr", "hrr"], "hhr")
     'grr, hr, hrr'
     >>> one_of([f"mechanism{number}" for number in range(40)], "mechanism7")
     'mechanism7, mechanism37, mechanism27 (and 37 others)'
     """
     every = list(names)
-    if len(every) <= LISTED:
+    if len(every) <= LISTED or not isinstance(got, str):
         return ", ".join(every)
     near = get_close_matches(str(got)[:_COMPARED], every, n=3, cutoff=0.0)
     return f"{', '.join(near)} (and {len(every) - len(near)} others)"

@@ -24,7 +24,9 @@ def test_a_purged_window_leaves_no_key(
     store.purge_window("all")
     store.trim()
     base = store.keys.base.encode()
-    left = {base + name for name in (b"stream", b"cursor", b"writers", b"meta")}  # what belongs to no window
+    left = {
+        base + name for name in (b"stream", b"cursor", b"writers", b"meta", b"published")
+    }  # what belongs to no window
     assert set(client.keys(f"{prefix}:{{*")) == left
     assert client.xlen(store.keys.stream) == 0
     assert (store.status().delta_bytes, store.status().windows) == (0, ())

@@ -109,7 +109,7 @@ class TestPostprocessing:
                 LINE,
                 "point 0",
                 "round",
-                "postprocess must be one of none, clip, norm-sub, simplex, isotonic, got 'round'",
+                "postprocess must be one of none, clip, norm-sub, simplex, isotonic, smooth, got 'round'",
             ),
         ],
     )

@@ -12,10 +12,10 @@ from typing import Any
 
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import _parse_record
+from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms import catalogue
-from hearsay.ops.terminal import toml
 from tests.fuzz.octets import damaged, damaged_text, put
 from tests.fuzz.tally import Tally, one_line
 from tests.fuzz.trees import damaged_tree

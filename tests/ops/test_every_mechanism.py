@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.mechanisms.domains.axis import Axis
 from hearsay.ops import cli
-from hearsay.ops.terminal import toml
 from tests.mechanisms.shared import CASES, Case
 
 REPORTS = 20_000

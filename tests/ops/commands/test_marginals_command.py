@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops import cli
-from hearsay.ops.terminal import toml
 from hearsay.ops.terminal.pictures import tree_lines
 from tests.mechanisms.shared import ALL_CASES, Case
 
