@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook
+from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.windows import ALL, Window
 from hearsay.estimator.live import Live, choose
 from hearsay.estimator.readings import Readings
@@ -51,7 +52,10 @@ class Comparison:
         name, other = selected(against)
         if name is not None and name != registered.survey.name:
             return self.readings.live(self.registry.get(name), other)
-        common = set(choose(seen, window)) & set(choose(seen, other))
+        sides = choose(seen, window), choose(seen, other)
+        if _repeats(seen) and max(map(len, sides)) > 1:
+            raise QueryError("against must compare single windows here: devices repeat their report in the next window")
+        common = set(sides[0]) & set(sides[1])
         if common:
             first = min(common).name
             raise QueryError(
@@ -64,6 +68,10 @@ def ask_trend(readings: Readings, registered: Registered, seen: SurveyLook, ques
     """The trend of a question over the final windows that have enough reports."""
     if seen.survey.windows.in_rounds:
         raise QueryError(f"{VERB} needs windows of time, and this survey's are rounds of one question")
+    if _repeats(seen):
+        raise QueryError(
+            f"{VERB} needs windows that err independently; this survey's devices repeat, compare two windows"
+        )
     windows = sorted(seen.final)
     points = []
     for window in windows:
@@ -72,6 +80,11 @@ def ask_trend(readings: Readings, registered: Registered, seen: SurveyLook, ques
             answer = in_population(question, current.estimate())
             points.append(Point(window.name, _number(window, windows[0], seen), answer))
     return trend(f"{VERB} {question.text}", points)
+
+
+def _repeats(seen: SurveyLook) -> bool:
+    """Whether windows share their noise: then sums of windows and trends err more than is known here."""
+    return seen.survey.participation.repeat == MEMOISED
 
 
 def _number(window: Window, first: Window, seen: SurveyLook) -> float:

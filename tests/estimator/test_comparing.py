@@ -117,3 +117,14 @@ class TestOverHttp:
         deliver(registry.get("elsewhere"), 500, seed=10)
         new = http.get("/api/surveys/colours/query", params=asked, headers={"If-None-Match": first.headers["etag"]})
         assert new.status_code == 200
+
+
+def test_devices_that_repeat_are_compared_window_by_window(registry: Registry) -> None:
+    registered = registry.add(colours(window={"every": "1h"}, participation={"repeat": "memoised"}))
+    for hour in range(3):
+        deliver(registered, 200, seed=hour, at_ms=ONE + hour * HOUR_MS)
+    repeating = OpenSurvey(registered, registry)
+    assert repeating.ask("point red", SECOND, against=FIRST)[0].p_value is not None
+    assert "single windows" in refusal(repeating, "point red", "last:2", FIRST)
+    with pytest.raises(QueryError, match="err independently"):
+        repeating.ask("trend point red")
