@@ -27,6 +27,7 @@ class Sum:
     state: State
     counters: tuple[Mapping[str, int], ...]  # of each window and shard
     cells: int  # of the domain
+    repeats: int = 1  # windows in which devices may have sent the same report again
     _estimate: Estimate | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -52,6 +53,7 @@ class Sum:
             if self._estimate is None:
                 self.survey.mechanism.check_state(self.state)
                 self._estimate = self.survey.mechanism.estimate(self.state)
+                object.__setattr__(self._estimate, "repeats", self.repeats)
             return self._estimate
 
 

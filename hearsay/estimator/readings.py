@@ -15,6 +15,7 @@ from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, SurveyLook
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import Vector, unflatten
+from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.windows import ALL, Window
 from hearsay.estimator.live import Live, Sum, choose, survey_in, too_small
 
@@ -188,7 +189,8 @@ class Readings:
                 total = _added(total, reading.vector)
         survey = survey_in(seen, windows)
         state = survey.mechanism.empty() if total is None else unflatten(survey.mechanism, total)
-        return _Kept(Sum(survey, state, tuple(counters), memory.cells), seen, base, in_base)
+        repeats = len(windows) if survey.participation.repeat == MEMOISED else 1
+        return _Kept(Sum(survey, state, tuple(counters), memory.cells, repeats), seen, base, in_base)
 
     def _nearest_base(
         self, seen: SurveyLook, windows: Sequence[Window]

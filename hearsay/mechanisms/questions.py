@@ -8,6 +8,7 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Domain
@@ -104,11 +105,25 @@ def answer(
     scale = float(estimate.reports) if count else 1.0
     view = View(question.text, method, scale)
     answers = query.answer(estimate, view)
-    if not simultaneous:
-        return answers
-    z = critical_value(query.together(estimate.domain))
-    wide = query.answer(estimate.at_level(z), view)
-    return [narrow.together_with(same, z) for narrow, same in zip(answers, wide, strict=True)]
+    if simultaneous:
+        z = critical_value(query.together(estimate.domain))
+        wide = query.answer(estimate.at_level(z), view)
+        answers = [narrow.together_with(same, z) for narrow, same in zip(answers, wide, strict=True)]
+    return answers if estimate.repeats == 1 else _repeated(answers, kind, estimate.repeats)
+
+
+def _repeated(answers: list[Answer], kind: type[Query], windows: int) -> list[Answer]:
+    """Answers about windows in which devices may have repeated their report, noise and all.
+
+    The errors of such windows add. With n_i reports and standard error s/sqrt(n_i) in window i, N in all, the sum errs
+    by at most sum_i (n_i/N) s/sqrt(n_i) <= sqrt(windows) s/sqrt(N): sqrt(windows) times the error of as many reports
+    that were all drawn afresh.
+    """
+    if kind.OWN_UNIT:
+        raise QueryError(
+            f"{kind.NAME} of several windows is unknown where devices repeat their report (memoised); name one window"
+        )
+    return [each.widened(sqrt(windows)) for each in answers]
 
 
 def check_limit(query: Query, domain: Domain, limit: int | None) -> None:

@@ -11,8 +11,9 @@ import pytest
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.estimator.live import Live
-from hearsay.estimator.readings import Readings
+from hearsay.estimator.readings import Readings, live
 from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.questions import answer, parse_text
 from tests.estimator.surveys import colours, deliver, state_of
 from tests.pipeline import Tail
 from tests.walk import ACCUMULATOR, Walk
@@ -189,3 +190,15 @@ def test_many_who_ask_at_once_share_one_estimate(registry: Registry, monkeypatch
         thread.join()
     assert len(made) == 1
     assert len({id(each) for each in answers}) == 1
+
+
+def test_windows_of_memoised_devices_err_together(registry: Registry) -> None:
+    hour_ms = 3_600_000
+    errors = {}
+    for repeat in ("memoised", "every-window"):
+        survey = colours(name=repeat, window={"every": "1h"}, participation={"repeat": repeat})
+        registered = registry.add(survey)
+        for hour in range(4):
+            deliver(registered, 200, seed=hour, at_ms=1_738_328_400_000 + hour * hour_ms)
+        errors[repeat] = answer(parse_text("point red"), live(registered).estimate())[0].stderr
+    assert errors["memoised"] == pytest.approx(2 * errors["every-window"])

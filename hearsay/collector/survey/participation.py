@@ -111,8 +111,8 @@ class Participation:
             return (
                 "A device answers once in every window and repeats itself: its public part is drawn once for life, its "
                 "answer once for each bucket. Hidden is which buckets it was in, not that its bucket changed; the "
-                "public part is a pseudonym that connects its reports. Its noise repeats: ask for one window at a "
-                "time, the interval of several windows together is too narrow."
+                "public part is a pseudonym that connects its reports. Its noise repeats: several windows together "
+                "tell no more than one."
             )
         return "A device answers once in every window."
 

@@ -103,6 +103,7 @@ class Estimate(ABC):
 
     HEADLINE: ClassVar[tuple[str, ...]] = ()
     z: float = Z95  # the level of its intervals, in standard errors of a normal one
+    repeats: int = 1  # windows added up in which devices may have sent the same report again
 
     def at_level(self, z: float) -> Self:
         """The same estimate with intervals of another level, such as those that hold for many cells together."""

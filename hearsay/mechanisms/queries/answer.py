@@ -61,6 +61,19 @@ class Answer:
         low, high = min(filter(_is_known, lows), default=None), max(filter(_is_known, highs), default=None)
         return replace(self, simultaneous=(low, high))
 
+    def widened(self, factor: float) -> Self:
+        """With a standard error and intervals that are so many times wider."""
+        centre = self.unbiased
+
+        def scaled(ends: tuple[float | None, float | None] | None) -> tuple[float | None, float | None] | None:
+            if ends is None or centre is None:
+                return ends
+            low, high = (None if end is None else centre + factor * (end - centre) for end in ends)
+            return low, high
+
+        stderr = None if self.stderr is None else factor * self.stderr
+        return replace(self, stderr=stderr, interval=scaled(self.interval), simultaneous=scaled(self.simultaneous))
+
     def _away(self, factor: float) -> float | None:
         return None if self.unbiased is None or self.stderr is None else self.unbiased + factor * self.stderr
 
