@@ -9,17 +9,20 @@ from hearsay.ops import cli
 from hearsay.ops.demo.scene import SURVEYS
 
 EXAMPLES = sorted(SURVEYS.glob("*.toml"))
+LONG_AUDITS = {"page-load"}  # two minutes: all bits of a hierarchy over 512 cells are compared
+AUDITED = [pytest.param(path, marks=pytest.mark.slow if path.stem in LONG_AUDITS else ()) for path in EXAMPLES]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_promised_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["survey", "show", str(path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert "epsilon" in shown["guarantee"]["words"] or "factor" in shown["guarantee"]["words"]
+    words = shown["guarantee"]["words"]
+    assert "epsilon" in words or "times likelier" in words
     assert all(stderr > 0 for kinds in shown["predicted_stderr"].values() for stderr in kinds.values())
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", AUDITED, ids=lambda path: path.stem)
 def test_a_small_audit_holds(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["audit", str(path), "--draws", "1000", "--seed", "1", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)

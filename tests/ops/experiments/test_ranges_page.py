@@ -13,7 +13,7 @@ from hearsay.ops.experiments.ranges.grids import CASES, METHODS, PEOPLE
 
 PAGE = Path(__file__).parents[3] / "docs" / "ranges.md"
 EPSILONS = (0.2, 0.6, 1.1)
-WITH_SHARES = re.compile(r"true shares make it\s+(\d\.\d+), (\d\.\d+) and (\d\.\d+)")
+WITH_SHARES = re.compile(r"with the true shares\s+it is\s+(\d\.\d+), (\d\.\d+) and (\d\.\d+)")
 _NUMBER = r" ([\d.]+) \|"
 GRID = re.compile(r"^\| ([\dx]+) \|" + 7 * _NUMBER + r" ([\d.]+)% \|$", re.M)
 ROW = re.compile(r"^\| 2\^(\d+) \|" + 6 * _NUMBER + r" ([\d.]+)% \|$", re.M)
