@@ -21,7 +21,7 @@ from hearsay.ops.errors import OperationError
 from hearsay.producer.device import Device
 
 
-class _Crowd(Device):
+class Crowd(Device):
     """Stands for many devices, none of which reports twice."""
 
     def _warn_of_repeats(self) -> None:
@@ -33,7 +33,7 @@ class Voice:
 
     def __init__(self, mechanism: Mechanism, random: Random) -> None:
         self._mechanism, self._random = mechanism, random
-        self._device = _Crowd(Survey("audit", mechanism, None, None, 1), random)
+        self._device = Crowd(Survey("audit", mechanism, None, None, 1), random)
 
     def report(self, value: int) -> bytes:
         """The bytes of one report."""

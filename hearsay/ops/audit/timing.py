@@ -19,8 +19,7 @@ from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.key_value.domain import KeyValue
-from hearsay.ops.audit.singles import Voice
-from hearsay.producer.device import Device
+from hearsay.ops.audit.singles import Crowd, Voice
 
 RUNS, REPORTS, VALUES = 12, 30, 4
 LARGEST_SHARE, LARGEST_ERRORS = 0.01, 3.0
@@ -75,7 +74,7 @@ def _reporter(mechanism: Mechanism, listed: Any, chosen: list[int]) -> Callable[
     domain, survey = mechanism.domain, Survey("audit", mechanism, None, None, 1)
     if not isinstance(domain, KeyValue) or len(domain.keys) > 1 or domain.dimensions > 1 or survey.windows.in_rounds:
         return Voice(mechanism, secure()).report
-    device = Device(survey)
+    device = Crowd(survey)
     given: dict[int, Any] = {}
     for value in chosen:
         held = listed[value : value + 1]
