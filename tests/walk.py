@@ -173,11 +173,11 @@ class _Pipeline:
         self._registered, self._value = registered, value
         self._device = Device(registered.survey)
         self._dispatcher = Dispatcher(client, client, CollectorSettings(PREFIX))
-        self._writer = Writer(registered.store(0))
+        self._writer = Writer(registered.shards[0])
 
     def deliver(self, walks: dict[str, Walk]) -> None:
         """One report, folded and committed."""
-        store = self._registered.store(0)
+        store = self._registered.shards[0]
         with walks["Device.report"].traced():
             report = self._device.report(self._value)
         number = 1 if self._registered.survey.mechanism.rounds > 1 else None

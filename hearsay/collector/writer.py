@@ -45,7 +45,7 @@ class Writer:
     """One process's way into one shard. Not for use by several threads at once.
 
     >>> opened = open_survey(url, "likes")
-    >>> writer = Writer(opened.registered.store(0))  # the same as opened.writer()
+    >>> writer = Writer(opened.registered.shards[0])  # the same as opened.writer()
     >>> writer.publish([(b"r", Device(opened.survey).report("tea"))], reports=1)
     >>> writer.check()  # at the end of a run: whether the server still has everything
     >>> opened.close()

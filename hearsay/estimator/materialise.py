@@ -149,7 +149,7 @@ class Materialiser:
         result.materialised += 1
         duration_s = time.monotonic() - started
         result.duration_s += duration_s
-        if len(parts) * sum(shard.cells for shard in seen.registered.stores) >= LARGE_CELLS:
+        if len(parts) * sum(shard.cells for shard in seen.registered.shards) >= LARGE_CELLS:
             progress.resting_until = time.monotonic() + REST * duration_s
         if final and not compaction.waiting:
             progress.settled = True
@@ -157,7 +157,7 @@ class Materialiser:
 
     def _publish(self, seen: SurveyLook, content: Content) -> None:
         """Redis first: what stands there decides which of two estimators was later."""
-        first, window = seen.registered.stores[0], content.window
+        first, window = seen.registered.shards[0], content.window
         directory = "" if self.root is None else f"{socket.gethostname()}:{self.root.resolve()}"
         first.put_snapshot(window, content.version, content.short_json(), directory)
         if self.root is not None:

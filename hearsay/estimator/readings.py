@@ -117,19 +117,19 @@ class Readings:
         memory, merged, due = self._memory(seen), 0, 0
         with memory.lock:
             for window in windows:
-                for shard in seen.registered.stores:
+                for shard in seen.registered.shards:
                     reading = memory.readings.get((shard.shard, window))
                     if reading is not None and is_due(reading):
                         due += 1
                         merged += shard.compact(reading)
-            kept = [memory.readings.get((shard.shard, each)) for each in windows for shard in seen.registered.stores]
+            kept = [memory.readings.get((shard.shard, each)) for each in windows for shard in seen.registered.shards]
             return Compaction(merged, due, any(reading is not None and reading.deltas for reading in kept))
 
     def drop_window(self, seen: SurveyLook, window: Window) -> None:
         """Forget the readings of a window that nobody adds to any more; what was made of them stays."""
         memory = self._memory(seen)
         with memory.lock:
-            for shard in seen.registered.stores:
+            for shard in seen.registered.shards:
                 memory.readings.pop((shard.shard, window), None)
 
     def forget_window(self, seen: SurveyLook, window: Window) -> None:
@@ -183,7 +183,7 @@ class Readings:
             if window in in_base:
                 counters += in_base[window]
                 continue
-            for shard in seen.registered.stores:
+            for shard in seen.registered.shards:
                 reading = self._read(memory, shard, window, seen)
                 counters.append(reading.counters)
                 total = _added(total, reading.vector)
@@ -221,7 +221,7 @@ class Readings:
         for window, counters in final.items():
             if window in in_base:
                 continue
-            for shard in seen.registered.stores:
+            for shard in seen.registered.shards:
                 needed = (shard.shard, window) in memory.readings  # by the pass
                 base = _added(base, self._read(memory, shard, window, seen).vector)
                 if not needed:

@@ -14,8 +14,8 @@ def forget(registered: Registered, root: Path | None, seen: SurveyLook | None = 
         return []
     seen = registered.look() if seen is None else seen
     oldest_ms = seen.now_ms - survey.retain_s * 1_000
-    for store, look in zip(registered.stores, seen.shards, strict=True):
-        store.forget_dead_letters(look.observed_ms, survey.retain_s)
+    for shard, look in zip(registered.shards, seen.shards, strict=True):
+        shard.forget_dead_letters(look.observed_ms, survey.retain_s)
     known = set(seen.windows)
     for name in [] if root is None else snapshot.windows(root, survey.name):
         with suppress(ValueError):  # a link that somebody else put there
@@ -26,7 +26,7 @@ def forget(registered: Registered, root: Path | None, seen: SurveyLook | None = 
             continue
         if not seen.is_final(window):
             continue
-        purged_here = [store.purge_window(window.name, survey.retain_s) for store in registered.stores]
+        purged_here = [shard.purge_window(window.name, survey.retain_s) for shard in registered.shards]
         if not all(purged_here):
             continue  # by the clock it is old, but it has not been kept for so long: the clock has jumped
         if root is not None:

@@ -43,8 +43,8 @@ def drive(
     if any(each.open for each in every):
         if all(each.open for each in every) and close != first.number and not _is_due(seen):
             return Progress(first.number, "open")
-        for store in registered.stores:
-            store.close_round(first.number)
+        for shard in registered.shards:
+            shard.close_round(first.number)
         seen = registered.look()
         _LOG.info("round closed", extra={"survey": registered.survey.name, "round": first.number})
     if seen.closed:
@@ -68,24 +68,24 @@ def _next(seen: SurveyLook, readings: Readings) -> Progress:
         return Progress(rounds.number, "draining")
     # What the next round asks is computed from this one. Were its end lost again, it would get more reports, the next
     # round would ask something else, and devices that have heard the first question would answer that.
-    if not all(store.is_on_disk() for store in registered.stores):
+    if not all(shard.is_on_disk() for shard in registered.shards):
         return Progress(rounds.number, "draining")
     current = readings.live(registered)
     mechanism: EstimatorSide = seen.survey.mechanism.in_round(rounds.history(rounds.number))
     parameters = mechanism.next_round(current.state) if rounds.number < mechanism.rounds else None
     if parameters is None:
-        for store in registered.stores:
-            store.close()
+        for shard in registered.shards:
+            shard.close()
         _LOG.info("last round is over", extra={"survey": seen.survey.name, "round": rounds.number})
         return Progress(rounds.number, "over")
-    registered.stores[0].open_round(rounds.number + 1, parameters)
+    registered.shards[0].open_round(rounds.number + 1, parameters)
     return _open(registered, rounds.number + 1)
 
 
 def _open(registered: Registered, number: int) -> Progress:
     """Open a round in every shard, with what the first one has for it."""
-    parameters = registered.stores[0].rounds().rounds[number - 1].parameters
-    for store in registered.stores[1:]:
-        store.open_round(number, parameters)
+    parameters = registered.shards[0].rounds().rounds[number - 1].parameters
+    for shard in registered.shards[1:]:
+        shard.open_round(number, parameters)
     _LOG.info("round opened", extra={"survey": registered.survey.name, "round": number})
     return Progress(number, "open")

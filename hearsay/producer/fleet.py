@@ -62,7 +62,7 @@ class Fleet:
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
-        self._writers = [Writer(store, stop=self._stop, on_wait=on_wait) for store in registered.stores]
+        self._writers = [Writer(shard, stop=self._stop, on_wait=on_wait) for shard in registered.shards]
 
     def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Let so many devices report, once or in every round; returns the number of reports."""
@@ -151,7 +151,7 @@ class Fleet:
         """Take the open round's parameters; wait for the round after `closed` if that is given."""
         survey, self._round = self._registered.survey, None
         if survey.windows.in_rounds:
-            while not (rounds := self._registered.stores[0].rounds()).open or rounds.number == closed:
+            while not (rounds := self._registered.shards[0].rounds()).open or rounds.number == closed:
                 if self._registered.look().closed:
                     raise SurveyClosed(f"survey {survey.name} is closed and takes no more reports")
                 still = "still open" if rounds.open else "closed, the next one not open yet"

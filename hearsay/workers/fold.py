@@ -19,28 +19,28 @@ from hearsay.workers.context import current
 Entries = list[tuple[bytes, dict[bytes, bytes]]]
 
 
-def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
+def fold_range(name: str, tag8: str, shard_number: int, seq: int, nonce: str) -> str:
     """Fold and commit one range; answers ok, or why there was nothing to do."""
     context = current()
     try:
         registered = context.registry.get(name)
     except UnknownSurvey:
         return "gone"
-    if registered.survey.tag8 != tag8 or shard >= registered.shards:
+    if registered.survey.tag8 != tag8 or shard_number >= len(registered.shards):
         return "gone"  # deleted, and perhaps added again
-    store = registered.store(shard)
-    stretch = store.range(seq)
+    shard = registered.shards[shard_number]
+    stretch = shard.range(seq)
     if stretch is None or stretch.nonce != nonce:
         return "gone"
     started = time.monotonic()
     try:
-        entries = store.entries(stretch)
+        entries = shard.entries(stretch)
     except CollectorError:
-        if store.range(seq) is None:
+        if shard.range(seq) is None:
             return "gone"  # another delivery committed it, and it was trimmed
         raise
-    commit = fold_entries(store, stretch, entries, context.keep_payloads)
-    answer = store.commit(stretch, commit)
+    commit = fold_entries(shard, stretch, entries, context.keep_payloads)
+    answer = shard.commit(stretch, commit)
     if answer == "parts":
         raise CollectorError(f"range {seq} of {name}: staged parts expired before the commit")
     if answer == "ok":
@@ -48,11 +48,11 @@ def fold_range(name: str, tag8: str, shard: int, seq: int, nonce: str) -> str:
     return answer
 
 
-def fold_entries(store: Shard, stretch: Range, entries: Entries, keep_payloads: bool) -> Commit:
+def fold_entries(shard: Shard, stretch: Range, entries: Entries, keep_payloads: bool) -> Commit:
     """What a range's entries add. Where the survey has rounds, they are read as their round asks."""
-    survey, asked = store.survey, None
+    survey, asked = shard.survey, None
     if survey.windows.in_rounds:
-        rounds = store.rounds()
+        rounds = shard.rounds()
         asked = AskedRound(stretch.window_number, opened=stretch.window_number <= rounds.number)
         survey = survey.in_round(rounds.history(stretch.window_number))
     mechanism: WorkerSide = survey.mechanism

@@ -30,18 +30,18 @@ def fold_from_ledger(context: Context, is_full: Callable[[], bool], stop: thread
 def _sweep(context: Context) -> int:
     """Once over every range that is out. Shuffled: several workers do this, and one range may kill each of them."""
     out = [
-        (store, stretch)
+        (shard, stretch)
         for registered in context.registry.list()
-        for store in registered.stores
-        for stretch in store.ranges()
+        for shard in registered.shards
+        for stretch in shard.ranges()
         if not stretch.quarantined
     ]
     random.shuffle(out)
     committed = 0
-    for store, stretch in out:
-        survey = store.survey
+    for shard, stretch in out:
+        survey = shard.survey
         try:
-            committed += fold_range(survey.name, survey.tag8, store.shard, stretch.seq, stretch.nonce) == "ok"
+            committed += fold_range(survey.name, survey.tag8, shard.shard, stretch.seq, stretch.nonce) == "ok"
         except CollectorError as error:
             _LOG.error("range %d of %s cannot be folded: %s", stretch.seq, survey.name, error)
     return committed

@@ -82,7 +82,7 @@ def offline(tab: Tab, away: bool) -> None:
 
 
 def test_a_page_answers_a_survey(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
-    stream = surveys["minutes"].store(0).keys.stream
+    stream = surveys["minutes"].shards[0].keys.stream
     with gateway(client, prefix) as sender:
         start(tab, sender)
         assert opened(tab, "minutes", tag=surveys["minutes"].survey.tag, maxEpsilon=1.0) == "opened"
@@ -123,7 +123,7 @@ def test_a_retry_sends_the_same_bytes(
         assert list(tab.run("device.flush()").values()) == ["sent"]
         first, second = tab.run("sent")
         assert first == second
-        assert client.xlen(surveys["likes"].store(0).keys.stream) == 1
+        assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
 
 
 def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
@@ -149,7 +149,7 @@ def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[s
         tab.run("shift = 0")
         offline(tab, False)
         assert list(tab.run("device.flush()").values()) == ["sent"]  # under a new id: the old one is expired
-        assert client.xlen(surveys["likes"].store(0).keys.stream) == 1
+        assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
         assert len(tab.run("device.spent()")) == 2
 
 
@@ -162,7 +162,7 @@ def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[
             "[device, other].map((each) => each.submit('a').catch((error) => error.constructor.name))))"
         )
         assert sorted(both) == ["BudgetSpent", "sent"]
-        assert client.xlen(surveys["likes"].store(0).keys.stream) == 1
+        assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
 
 
 def test_what_an_application_does_not_allow(
@@ -204,4 +204,4 @@ def test_ten_lines_of_html(client: redis.Redis, prefix: str, tab: Tab) -> None:
                 tab.run("document.getElementById('send').click()")
                 tab.wait(f"document.getElementById('answer').textContent === {json.dumps(answer)}")
         site.shutdown()
-    assert client.xlen(registered.store(0).keys.stream) == 1
+    assert client.xlen(registered.shards[0].keys.stream) == 1

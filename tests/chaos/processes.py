@@ -120,7 +120,7 @@ class Pipeline:
     def store(self, name: str) -> Shard:
         if self.registry is None:
             self.registry = Registry(connect(self.server.url))
-        return self.registry.get(name).store(0)
+        return self.registry.get(name).shards[0]
 
 
 def children(pid: int) -> list[int]:

@@ -75,7 +75,7 @@ def readyz(port: int) -> tuple[int, str]:
 @pytest.mark.slow
 def test_a_server_that_cannot_write_its_log(server: EmbeddedServer, tmp_path: Path) -> None:
     registry = Registry(connect(server.url))
-    store, port = registry.add(parse(survey_table("identity", REPORTS))).store(0), free_port()
+    store, port = registry.add(parse(survey_table("identity", REPORTS))).shards[0], free_port()
     waits: list[str] = []
     writer = Writer(store, on_wait=waits.append)
     pipeline = Pipeline(server, tmp_path)
@@ -112,7 +112,7 @@ def test_a_full_disk_under_the_snapshots(server: EmbeddedServer, tmp_path: Path)
     """Answers are read live, the round is closed and the next one opened; the last snapshot stays, and nothing piles
     up beside it."""
     registry = Registry(connect(server.url))
-    store = registry.add(parse(survey_table("identity", REPORTS))).store(0)
+    store = registry.add(parse(survey_table("identity", REPORTS))).shards[0]
     turns = registry.add(parse(rounds_table(8, reports=100)))
     pipeline, port = Pipeline(server, tmp_path), free_port()
     pipeline.plugins += ",tests.rounds"
@@ -124,8 +124,8 @@ def test_a_full_disk_under_the_snapshots(server: EmbeddedServer, tmp_path: Path)
         until(lambda: (root / "buckets" / "all").exists() and snapshot.load(root / "buckets" / "all").reports == 1_000)
         with full_disk(pipeline.processes["estimator"].pid):
             writer.publish(singles(store, range(1_000, REPORTS)), REPORTS - 1_000)
-            Writer(turns.store(0)).publish([(b"r", b"\x91\x05")] * 100, 100, 1)
-            until(lambda: turns.store(0).rounds().number == 2)
+            Writer(turns.shards[0]).publish([(b"r", b"\x91\x05")] * 100, 100, 1)
+            until(lambda: turns.shards[0].rounds().number == 2)
             until(lambda: {found.about for found in registry.complaints.all()} >= {"buckets"})
             (words,) = [found.words for found in registry.complaints.all() if found.about == "buckets"]
             assert "snapshot cannot be written to" in words

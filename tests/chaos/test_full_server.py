@@ -64,7 +64,7 @@ def client(own_server: EmbeddedServer) -> Iterator[Client]:
 @pytest.fixture
 def registered(client: Client) -> Registered:
     found = buckets(client, PREFIX, REPORTS)
-    store = found.store(0)
+    store = found.shards[0]
     Writer(store).publish(frame(store, range(REPORTS // 3)), REPORTS // 3)
     Writer(store).publish(singles(store, range(REPORTS // 3, 2 * REPORTS // 3)), REPORTS // 3)
     return found
@@ -74,7 +74,7 @@ def registered(client: Client) -> Registered:
 def test_a_server_that_others_filled(
     own_server: EmbeddedServer, client: Client, registered: Registered, tmp_path: Path
 ) -> None:
-    store, port = registered.store(0), free_port()
+    store, port = registered.shards[0], free_port()
     fill(client)
     pipeline = Pipeline(own_server, tmp_path)
     waits: list[str] = []
@@ -114,7 +114,7 @@ def test_a_server_that_others_filled(
 
 def test_a_full_queue_uses_up_no_attempts(client: Client, registered: Registered) -> None:
     """Ranges that nobody could be told of are not to blame: they are enqueued when there is memory again."""
-    store, dispatcher = registered.store(0), Dispatcher(client, client, CollectorSettings(lease_s=0.0))
+    store, dispatcher = registered.shards[0], Dispatcher(client, client, CollectorSettings(lease_s=0.0))
     queue = Queue(queue_name(QUEUE, PREFIX), connection=client, serializer=JSONSerializer)
     out = cut_all(store)
     Writer(store).publish(singles(store, range(2 * REPORTS // 3, REPORTS)), REPORTS // 3)

@@ -52,7 +52,7 @@ class Crowd:
         self.pairs = Pairs.grouped(device, key, M[key], DEVICES)
         self.reference: State = registered.survey.mechanism.empty()
         self.refused = 0
-        self.writers = [Writer(store) for store in registered.stores]
+        self.writers = [Writer(store) for store in registered.shards]
         self.mechanism = registered.survey.mechanism
 
     def join(self, number: int) -> None:
@@ -112,11 +112,11 @@ def test_rounds_survive_their_estimators(own_server: EmbeddedServer, tmp_path: P
         crowd.join(2)
         crowd.report(slice(4_000, 24_000))  # others than in round 1 are missing
         kill(pipeline, "one", "two")
-        registered.store(0).close_round(2)  # an estimator dies between two shards
+        registered.shards[0].close_round(2)  # an estimator dies between two shards
         crowd.report(slice(24_000, 26_000))  # half of them meet a closed shard
         assert crowd.refused == 1_000
-        assert [store.rounds().open for store in registered.stores] == [False, True]
-        registered.store(1).close_round(2)  # another one between closing and publishing what comes next
+        assert [store.rounds().open for store in registered.shards] == [False, True]
+        registered.shards[1].close_round(2)  # another one between closing and publishing what comes next
         pipeline.wait_until_drained("films", 60)
         crowd.report(slice(26_000, 27_000))
         assert crowd.refused == 2_000
@@ -124,7 +124,7 @@ def test_rounds_survive_their_estimators(own_server: EmbeddedServer, tmp_path: P
         start(pipeline, "one", "two")
         crowd.join(3)
         crowd.report(slice(8_000, DEVICES))
-        until(lambda: registered.look().closed and all(store.status().outstanding == 0 for store in registered.stores))
+        until(lambda: registered.look().closed and all(store.status().outstanding == 0 for store in registered.shards))
         found = live(registered)
         shots = [_final(tmp_path / "var" / "snapshots" / "films" / f"r{number}") for number in (1, 2, 3)]
     finally:
@@ -188,4 +188,4 @@ def test_a_round_without_reports_ends_and_the_survey_goes_on(own_server: Embedde
     assert {name: array.tolist() for name, array in found.state.items()} == {
         name: array.tolist() for name, array in crowd.reference.items()
     }
-    assert [store.rounds().open for store in registered.stores] == [False, False]
+    assert [store.rounds().open for store in registered.shards] == [False, False]

@@ -87,7 +87,7 @@ class Crowd(threading.Thread):
             self.failure = error
 
     def _run(self) -> None:
-        writer = Writer(self.registered.store(0), stop=self.stop)
+        writer = Writer(self.registered.shards[0], stop=self.stop)
         while self.left and not self.enough.wait(self.frame / self.rate):
             try:
                 held = self.registered.look().rounds

@@ -53,7 +53,7 @@ class Protocol(RuleBasedStateMachine):
         client.flushall()
         self.client, self.clock = client, clock
         self.registered: Registered = buckets(client, prefix, BUCKETS, window={"every": WINDOW})
-        self.store = self.registered.store(0)
+        self.store = self.registered.shards[0]
         self.lossy = Lossy(self.store)
         self.writers = [self.writer(), self.writer()]
         self.next_value = 0

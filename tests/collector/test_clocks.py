@@ -24,7 +24,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, client: redis.Redis) -> Clock:
 
 def test_a_jump_forward_forgets_no_writer_that_lives(clock: Clock, client: redis.Redis, prefix: str) -> None:
     """A suspended machine, a late time sync: the clock is two days ahead at once."""
-    store = buckets(client, prefix, 60).store(0)
+    store = buckets(client, prefix, 60).shards[0]
     monotonic = [0.0]
     writers = [Writer(store, clock=lambda: monotonic[0]) for _ in range(2)]
     for start in (0, 10):
@@ -47,7 +47,7 @@ def test_a_jump_forward_forgets_no_writer_that_lives(clock: Clock, client: redis
 
 
 def test_a_writer_that_was_silent_for_long_repeats_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 40).store(0)
+    store = buckets(client, prefix, 40).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, range(10)), 10)
     fold_all(store)
@@ -65,7 +65,7 @@ def test_a_writer_that_was_silent_for_long_repeats_nothing(client: redis.Redis, 
 
 def test_a_writer_that_only_repeats_is_not_forgotten(client: redis.Redis, prefix: str) -> None:
     """It hears from the server, and so believes that it is remembered."""
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store, clock=lambda: 0.0)
     writer.publish(singles(store, range(10)), 10)
     for _ in range(3):
@@ -98,7 +98,7 @@ class Lossy:
 def test_a_batch_on_its_way_through_a_partition_is_never_stored_twice(
     client: redis.Redis, prefix: str, number: int, partition_s: int, lost: bool
 ) -> None:
-    store = buckets(client, prefix, 30).store(0)
+    store = buckets(client, prefix, 30).shards[0]
     lossy = Lossy(store)
 
     def partition(cause: str) -> None:
@@ -121,7 +121,7 @@ def test_a_batch_on_its_way_through_a_partition_is_never_stored_twice(
 
 
 def test_what_waits_when_the_clock_goes_back_is_cut_at_once(clock: Clock, client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 20).store(0)
+    store = buckets(client, prefix, 20).shards[0]
     writer = Writer(store)
     clock.turn(HOUR_S)
     writer.publish(singles(store, range(10)), 10)
@@ -136,7 +136,7 @@ def test_what_waits_when_the_clock_goes_back_is_cut_at_once(clock: Clock, client
 
 
 def test_reports_after_a_jump_are_in_their_own_window(clock: Clock, client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 60, window={"every": "1h"}).store(0)
+    store = buckets(client, prefix, 60, window={"every": "1h"}).shards[0]
     windows, writer = store.survey.windows, Writer(store)
     before = windows.of(store.now_ms(), None)
     if windows.of(store.now_ms() + 60_000, None) != before:  # pragma: no cover - once an hour
@@ -160,7 +160,7 @@ def test_reports_after_a_jump_are_in_their_own_window(clock: Clock, client: redi
 
 def test_a_window_is_not_final_while_later_entries_may_be_of_it(clock: Clock, client: redis.Redis, prefix: str) -> None:
     """After a clock went back, entries of an earlier window stand behind those of a later one."""
-    store = buckets(client, prefix, 20, window={"every": "1h"}).store(0)
+    store = buckets(client, prefix, 20, window={"every": "1h"}).shards[0]
     writer, windows = Writer(store), store.survey.windows
     clock.turn(3 * HOUR_S)
     writer.publish(singles(store, range(10)), 10)
@@ -174,7 +174,7 @@ def test_a_window_is_not_final_while_later_entries_may_be_of_it(clock: Clock, cl
 
 
 def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     clock.turn(HOUR_S)
     Writer(store).publish(singles(store, range(10)), 10)
     assert len(cut_all(store)) == 1
@@ -185,7 +185,7 @@ def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis
 
 
 def test_a_pressure_mark_from_the_future_is_void(clock: Clock, client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     clock.turn(HOUR_S)
     store.set_pressure("memory")
     assert store.publish("w", 1, singles(store, [0]), 1).status == "pressure"

@@ -33,7 +33,7 @@ def test_every_key_is_documented_with_its_type(
     monkeypatch.setattr(limits, "PART_BYTES", 16)
     monkeypatch.setattr(limits, "RANGE_SINGLES", 10)
     registered = buckets(client, prefix, 100)
-    store = registered.store(0)
+    store = registered.shards[0]
     Writer(store).publish([(b"r", b"\xc1"), *singles(store, range(50))], 51)
     first, *others, last, _ = cut_all(store)  # one stays outstanding
     assert fold(store, first) == "ok"

@@ -18,7 +18,7 @@ from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, sta
 
 
 def test_a_repeated_publish_is_stored_once(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     first = store.publish("w", 1, singles(store, [0, 1]), 2)
     again = store.publish("w", 1, singles(store, [0, 1]), 2)
     assert (first.status, again.status) == ("ok", "duplicate")
@@ -28,7 +28,7 @@ def test_a_repeated_publish_is_stored_once(client: redis.Redis, prefix: str) -> 
 
 
 def test_two_interleaved_writers_lose_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 4_000).store(0)
+    store = buckets(client, prefix, 4_000).shards[0]
     writers = [Writer(store), Writer(store)]
 
     def work(number: int) -> None:
@@ -45,7 +45,7 @@ def test_two_interleaved_writers_lose_nothing(client: redis.Redis, prefix: str) 
 
 
 def test_a_writer_with_a_clock_ahead_harms_nobody(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 20).store(0)
+    store = buckets(client, prefix, 20).shards[0]
     ahead = Writer(store, clock=lambda: time.monotonic() + 3_600)
     ahead.publish(singles(store, range(10)), 10)
     Writer(store).publish(singles(store, range(10, 20)), 10)
@@ -56,7 +56,7 @@ def test_a_writer_with_a_clock_ahead_harms_nobody(client: redis.Redis, prefix: s
 
 
 def test_the_same_range_folded_concurrently_commits_once(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 500).store(0)
+    store = buckets(client, prefix, 500).shards[0]
     Writer(store).publish(singles(store, range(500)), 500)
     (found,) = cut_all(store)
     barrier, answers = threading.Barrier(3), []
@@ -77,7 +77,7 @@ def test_the_same_range_folded_concurrently_commits_once(client: redis.Redis, pr
 
 
 def test_a_range_number_that_was_used_before_is_refused(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     (found,) = cut_all(store)
     commit = fold_entries(store, found, store.entries(found), False)
@@ -89,7 +89,7 @@ def test_a_range_number_that_was_used_before_is_refused(client: redis.Redis, pre
 
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_readers_see_whole_commits_while_others_merge(client: redis.Redis, prefix: str, as_frame: bool) -> None:
-    store = buckets(client, prefix, 100_000).store(0)
+    store = buckets(client, prefix, 100_000).shards[0]
     done = threading.Event()
     wrong: list[str] = []
 
@@ -118,7 +118,7 @@ def test_readers_see_whole_commits_while_others_merge(client: redis.Redis, prefi
 
 
 def test_a_merge_of_an_old_version_changes_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 100).store(0)
+    store = buckets(client, prefix, 100).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, range(50)), 50)
     fold_all(store)
@@ -133,13 +133,13 @@ def test_a_merge_of_an_old_version_changes_nothing(client: redis.Redis, prefix: 
 
 def test_what_was_read_before_a_loss_never_comes_back(client: redis.Redis, prefix: str) -> None:
     """The range number, and even the number of cells, are those of before; only the nonces differ."""
-    store = buckets(client, prefix, 100).store(0)
+    store = buckets(client, prefix, 100).shards[0]
     Writer(store).publish(singles(store, range(50)), 50)
     fold_all(store)
     before = store.read("all")
     also_before = store.read("all")
     client.flushall()  # as a log whose tail is gone
-    store = buckets(client, prefix, 100).store(0)
+    store = buckets(client, prefix, 100).shards[0]
     Writer(store).publish(singles(store, range(30, 100)), 70)
     fold_all(store)
     assert not store.compact(also_before)
@@ -151,7 +151,7 @@ def test_what_was_read_before_a_loss_never_comes_back(client: redis.Redis, prefi
 
 def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hearsay.collector.limits.PART_BYTES", 1_000)
-    store = buckets(client, prefix, 5_000).store(0)
+    store = buckets(client, prefix, 5_000).shards[0]
     Writer(store).publish(frame(store, range(5_000)), 5_000)
     (found,) = cut_all(store)
     commit = fold_entries(store, found, store.entries(found), False)
@@ -169,7 +169,7 @@ def test_large_deltas_travel_in_parts(client: redis.Redis, prefix: str, monkeypa
 
 def test_writers_repair_what_a_server_lost(own_server: EmbeddedServer) -> None:
     client = connect(own_server.url)
-    store = buckets(client, "hs", 3_000).store(0)
+    store = buckets(client, "hs", 3_000).shards[0]
     writers = [Writer(store), Writer(store)]
     for start in range(0, 2_000, 100):
         writers[start // 100 % 2].publish(singles(store, range(start, start + 100)), 100)
@@ -189,7 +189,7 @@ def test_writers_repair_what_a_server_lost(own_server: EmbeddedServer) -> None:
 
 
 def test_a_writer_that_waits_is_not_forgotten(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     store.publish("w", 1, singles(store, [0]), 1)
     watched(client, store, limits.DEDUP_WINDOW_S - 1)
     store.set_pressure("memory")
@@ -210,7 +210,7 @@ def cut_off_tail(server: EmbeddedServer, octets: int) -> None:
 
 def test_a_restarted_server_knows_everything(own_server: EmbeddedServer) -> None:
     client = connect(own_server.url)
-    store = buckets(client, "hs", 1_000).store(0)
+    store = buckets(client, "hs", 1_000).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, range(500)), 500)
     (found,) = cut_all(store)
@@ -222,8 +222,8 @@ def test_a_restarted_server_knows_everything(own_server: EmbeddedServer) -> None
 
 
 def test_registered_surveys_of_one_server_do_not_meet(client: redis.Redis, prefix: str) -> None:
-    one = buckets(client, prefix, 10, name="one").store(0)
-    two = Registry(client, prefix).add(buckets(client, prefix, 10, name="two").survey).store(0)
+    one = buckets(client, prefix, 10, name="one").shards[0]
+    two = Registry(client, prefix).add(buckets(client, prefix, 10, name="two").survey).shards[0]
     set_current(Context(client, prefix))
     Writer(one).publish(singles(one, range(10)), 10)
     fold_all(one)

@@ -26,7 +26,7 @@ def fill(client: redis.Redis) -> None:
 def test_a_full_server_drains(own_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, part_bytes: int) -> None:
     monkeypatch.setattr(limits, "PART_BYTES", part_bytes)
     client = connect(own_server.url)
-    store = buckets(client, "hs", 5_000).store(0)
+    store = buckets(client, "hs", 5_000).shards[0]
     writer = Writer(store)
     writer.publish(frame(store, range(2_500)), 2_500)
     writer.publish(singles(store, range(2_500, 5_000)), 2_500)
@@ -45,7 +45,7 @@ def test_a_full_server_drains(own_server: EmbeddedServer, monkeypatch: pytest.Mo
 
 def test_a_writer_waits_for_a_full_server_and_loses_nothing(own_server: EmbeddedServer) -> None:
     client = connect(own_server.url)
-    store = buckets(client, "hs", 20).store(0)
+    store = buckets(client, "hs", 20).shards[0]
     causes: list[str] = []
 
     def free(cause: str) -> None:
@@ -67,7 +67,7 @@ def test_the_chores_go_on_though_the_queue_takes_no_job(
     """Enqueuing fails on a full server; trimming and merging are what empties it."""
     monkeypatch.setattr(limits, "DELTAS_LIMIT", 2)
     client = connect(own_server.url)
-    store = buckets(client, "hs", 20).store(0)
+    store = buckets(client, "hs", 20).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     fold_all(store)
     Writer(store).publish(singles(store, range(10, 20)), 10)
@@ -92,7 +92,7 @@ def test_the_collector_merges_where_no_estimator_does(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "DELTAS_LIMIT", 8)
-    store = buckets(client, prefix, 40).store(0)
+    store = buckets(client, prefix, 40).shards[0]
     writer, dispatcher = Writer(store), Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
     for value in range(40):
         writer.publish(singles(store, [value]), 1)
@@ -119,7 +119,7 @@ def test_a_survey_that_would_not_fit_is_refused(own_server: EmbeddedServer) -> N
 def test_dead_letters_are_bounded_in_bytes(client: redis.Redis, prefix: str) -> None:
     from hearsay.workers.context import Context, set_current
 
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     set_current(Context(client, prefix, keep_payloads=True))
     Writer(store).publish([(b"r", bytes([0xC1]) * 100_000)] * 5, 5)
     fold_all(store)

@@ -39,7 +39,7 @@ CASES_EACH = 2_500  # 12,500 in all
 
 def add_survey(client: redis.Redis, prefix: str, table: dict[str, Any], keep_payloads: bool = False) -> Shard:
     set_current(Context(client, prefix, keep_payloads))
-    return Registry(client, prefix).add(parse({"name": "fuzzed", "epsilon": 1.1, **table})).store(0)
+    return Registry(client, prefix).add(parse({"name": "fuzzed", "epsilon": 1.1, **table})).shards[0]
 
 
 def publish(store: Shard, entries: list[Entry], reports: int) -> None:

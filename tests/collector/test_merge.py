@@ -19,7 +19,7 @@ def deltas(store: Shard, *values: int) -> None:
 
 def test_a_version_number_that_is_used_again_is_no_fence(client: redis.Redis, prefix: str) -> None:
     """Two estimators pause, a third merges, the server loses that merge: the first makes another one of its number."""
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     deltas(store, 0)
     first = store.read("all")
     deltas(store, 1)
@@ -38,7 +38,7 @@ def test_a_version_number_that_is_used_again_is_no_fence(client: redis.Redis, pr
 
 def test_a_merge_that_another_overtook_changes_nothing(client: redis.Redis, prefix: str) -> None:
     """The delta that it names is still there; only the fence tells."""
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     deltas(store, 0)
     early = store.read("all")
     deltas(store, 1)
@@ -51,7 +51,7 @@ def test_a_merge_that_another_overtook_changes_nothing(client: redis.Redis, pref
 
 def test_a_merge_of_deltas_that_a_server_lost_changes_nothing(client: redis.Redis, prefix: str) -> None:
     """The fence is that of before; only the missing delta tells."""
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     deltas(store, 0)
     before = Tail(client)
     deltas(store, 1)
@@ -65,7 +65,7 @@ def test_a_merge_of_deltas_that_a_server_lost_changes_nothing(client: redis.Redi
 def test_a_merge_whose_chunks_ran_out_changes_nothing(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     deltas(store, 0)
     reading = store.read("all")
     many = store.node.many
@@ -82,7 +82,7 @@ def test_a_merge_whose_chunks_ran_out_changes_nothing(
 
 
 def test_a_merge_of_a_deleted_survey_leaves_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     deltas(store, 0)
     reading = store.read("all")
     client.delete(store.keys.meta)
@@ -91,7 +91,7 @@ def test_a_merge_of_a_deleted_survey_leaves_nothing(client: redis.Redis, prefix:
 
 
 def test_what_a_merge_replaces_goes_away(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     for value in range(3):
         deltas(store, value)
         assert store.compact(store.read("all"))

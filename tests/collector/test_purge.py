@@ -14,7 +14,7 @@ def test_a_purged_window_leaves_no_key(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch, merged: bool, part_bytes: int
 ) -> None:
     monkeypatch.setattr(limits, "PART_BYTES", part_bytes)
-    store = buckets(client, prefix, 50).store(0)
+    store = buckets(client, prefix, 50).shards[0]
     Writer(store).publish(singles(store, range(50)), 50)
     fold_all(store)
     if merged:
@@ -34,7 +34,7 @@ def test_a_purged_window_leaves_no_key(
 
 def test_purging_touches_nobody_elses_keys(client: redis.Redis, prefix: str) -> None:
     """An accumulator's version or number of cells may be the name of a key."""
-    store = buckets(client, prefix, 50).store(0)
+    store = buckets(client, prefix, 50).shards[0]
     Writer(store).publish(singles(store, range(50)), 50)
     fold_all(store)
     assert store.compact(store.read("all"))

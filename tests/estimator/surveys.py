@@ -33,7 +33,7 @@ def deliver(
     registered: Registered, count: int, seed: int = 1, shard: int = 0, at_ms: int | None = None
 ) -> dict[str, NDArray[Any]]:
     """Publish reports as one frame and fold them; with `at_ms` they were appended at that time of the server."""
-    store = registered.store(shard)
+    store = registered.shards[shard]
     reports = devices(registered.survey, count, seed)
     frame = codec(registered.survey.mechanism).encode_frame(reports)
     if at_ms is None:
@@ -46,7 +46,7 @@ def deliver(
 
 def deliver_values(registered: Registered, values: Any, seed: int = 1, frame: int = 4_096) -> None:
     """Let one device per value report, in frames, and fold all of them."""
-    mechanism, store = registered.survey.mechanism, registered.store(0)
+    mechanism, store = registered.survey.mechanism, registered.shards[0]
     for number, start in enumerate(range(0, len(values), frame), start=1):
         part = values[start : start + frame]
         reports = mechanism.perturb(part, seeded(seed + number))

@@ -21,7 +21,7 @@ def test_a_survey_without_reports_is_empty(registry: Registry) -> None:
 def test_accumulator_plus_deltas_are_what_was_folded(registry: Registry) -> None:
     registered = registry.add(colours())
     deliver(registered, 300, seed=1)
-    registered.store(0).compact(registered.store(0).read("all"))
+    registered.shards[0].compact(registered.shards[0].read("all"))
     deliver(registered, 200, seed=2)
     expected = merge(state_of(colours(), 300, 1), state_of(colours(), 200, 2))
     found = live(registered)
@@ -77,7 +77,7 @@ class TestWindows:
 
 def test_versions_grow_with_commits_skips_and_finality(registry: Registry) -> None:
     registered = registry.add(colours())
-    store = registered.store(0)
+    store = registered.shards[0]
     versions = [live(registered).version]
     deliver(registered, 50, seed=1)
     versions.append(live(registered).version)

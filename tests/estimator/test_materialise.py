@@ -45,7 +45,7 @@ def test_files_and_redis_follow_the_state(registry: Registry, materialiser: Mate
         loaded = snapshot.load(tmp_path / "colours" / "all")
         assert np.array_equal(loaded.state["sum"], expected["sum"])
         assert loaded.metadata["status"] == "partial"
-        held = registered.store(0).snapshot("all")
+        held = registered.shards[0].snapshot("all")
         assert held is not None
         VALIDATOR.validate(held)
         assert held["reports"] == loaded.metadata["reports"] == 100 * (seed + 1)
@@ -121,7 +121,7 @@ def test_nothing_of_a_deleted_survey_comes_back(
     def deleted_meanwhile(*arguments: Any) -> bool:
         registry.delete("colours")
         snapshot.remove_survey(tmp_path, "colours")
-        assert not registered.store(0).put_snapshot("all", 99, b"{}")
+        assert not registered.shards[0].put_snapshot("all", 99, b"{}")
         return real(*arguments)
 
     monkeypatch.setattr(snapshot, "publish", deleted_meanwhile)
@@ -136,7 +136,7 @@ class TestCompaction:
     ) -> None:
         monkeypatch.setattr(limits, "DELTAS_LIMIT", 2)
         registered = registry.add(colours())
-        store = registered.store(0)
+        store = registered.shards[0]
         deliver(registered, 100, seed=1)
         deliver(registered, 100, seed=2)
         store.publish("more", 1, singles(store, [0]), 1)
@@ -152,21 +152,21 @@ class TestCompaction:
         registered = registry.add(colours())
         deliver(registered, 100, seed=1)
         deliver(registered, 100, seed=2)
-        before = registered.store(0).read("all").vector.copy()
+        before = registered.shards[0].read("all").vector.copy()
         assert materialiser.run_once().merged == 1
-        after = registered.store(0).read("all")
+        after = registered.shards[0].read("all")
         assert after.deltas == {}
         assert np.array_equal(after.vector, before)
-        assert registered.store(0).status().delta_bytes == 0
+        assert registered.shards[0].status().delta_bytes == 0
 
     def test_small_deltas_wait_until_the_window_is_over(self, registry: Registry, materialiser: Materialiser) -> None:
         registered = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14}))
         deliver(registered, 20)
         assert materialiser.run_once().merged == 0
-        assert registered.store(0).status().deltas == 1
+        assert registered.shards[0].status().deltas == 1
         registry.close("colours")
         assert materialiser.run_once().merged == 1
-        assert registered.store(0).status().deltas == 0
+        assert registered.shards[0].status().deltas == 0
 
     def test_many_small_deltas_are_merged_before_cut_has_to_wait(
         self, registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
@@ -176,7 +176,7 @@ class TestCompaction:
         for seed, merged in ((1, 0), (2, 0), (3, 1), (4, 0)):
             deliver(registered, 20, seed=seed)
             assert materialiser.run_once().merged == merged
-        state = registered.store(0).read("all").state
+        state = registered.shards[0].read("all").state
         assert registered.survey.mechanism.reports(state) == 80
 
     def test_two_estimators_do_no_harm(self, registry: Registry, tmp_path: Path) -> None:
@@ -188,16 +188,16 @@ class TestCompaction:
             merge(expected, state_of(colours(), 50, seed))
             for one in pair if seed % 2 else reversed(pair):
                 one.run_once()
-            assert np.array_equal(registered.store(0).read("all").state["sum"], expected["sum"])
+            assert np.array_equal(registered.shards[0].read("all").state["sum"], expected["sum"])
             assert np.array_equal(snapshot.load(tmp_path / "colours" / "all").state["sum"], expected["sum"])
 
     def test_an_older_version_never_replaces_a_newer_one(self, registry: Registry) -> None:
         registered = registry.add(colours())
-        assert registered.store(0).put_snapshot("all", 4, b'{"n": 4}')
-        assert not registered.store(0).put_snapshot("all", 3, b'{"n": 3}')
-        assert not registered.store(0).put_snapshot("all", 4, b'{"n": 4}')
-        assert registered.store(0).snapshot("all") == {"n": 4}
-        assert registered.store(0).put_snapshot("all", 10, b'{"n": 10}')
+        assert registered.shards[0].put_snapshot("all", 4, b'{"n": 4}')
+        assert not registered.shards[0].put_snapshot("all", 3, b'{"n": 3}')
+        assert not registered.shards[0].put_snapshot("all", 4, b'{"n": 4}')
+        assert registered.shards[0].snapshot("all") == {"n": 4}
+        assert registered.shards[0].put_snapshot("all", 10, b'{"n": 10}')
 
 
 class TestFailures:
@@ -205,7 +205,7 @@ class TestFailures:
     def broken(self, registry: Registry) -> Registered:
         registered = registry.add(colours(name="broken"))
         deliver(registered, 100)
-        store = registered.store(0)
+        store = registered.shards[0]
         (name,) = store.client.hkeys(store.keys.deltas)
         store.client.hset(store.keys.deltas, name, b"\xc1 not msgpack")
         return registered
@@ -245,7 +245,7 @@ class TestFailures:
         (tmp_path / "colours").write_text("in the way")
         done = Materialiser(registry, tmp_path).run_once()
         assert done.failed == 1
-        assert registered.store(0).status().deltas == 0
+        assert registered.shards[0].status().deltas == 0
 
 
 def test_a_server_that_lost_its_last_second_is_read_afresh(own_server: EmbeddedServer, tmp_path: Path) -> None:
@@ -268,20 +268,20 @@ class TestRetention:
     @pytest.fixture
     def hourly(self, registry: Registry) -> Registered:
         registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
-        this_hour = registered.store(0).now_ms() // HOUR_MS * HOUR_MS
+        this_hour = registered.shards[0].now_ms() // HOUR_MS * HOUR_MS
         for hours_ago in (5, 4, 1):
             deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
-        watched(registry.client, registered.store(0), 3 * 3_600)
+        watched(registry.client, registered.shards[0], 3 * 3_600)
         return registered
 
     def test_a_clock_that_jumped_by_a_month_deletes_nothing(self, registry: Registry, tmp_path: Path) -> None:
         """By the clock the windows are old; by the time that went by they are not."""
         registered = registry.add(colours(window={"every": "1h", "retain": "30d"}))
-        deliver(registered, 100, at_ms=registered.store(0).now_ms() // HOUR_MS * HOUR_MS - 31 * 24 * HOUR_MS)
+        deliver(registered, 100, at_ms=registered.shards[0].now_ms() // HOUR_MS * HOUR_MS - 31 * 24 * HOUR_MS)
         materialiser = Materialiser(registry, tmp_path)
         assert materialiser.run_once().purged == 0
         assert len(registered.look().windows) == len(snapshot.windows(tmp_path, "colours")) == 1
-        watched(registry.client, registered.store(0), 30 * 86_400)
+        watched(registry.client, registered.shards[0], 30 * 86_400)
         assert len(forget(registered, tmp_path)) == 1
         assert registered.look().windows == []
         assert snapshot.windows(tmp_path, "colours") == []
@@ -297,7 +297,7 @@ class TestRetention:
     ) -> None:
         done = materialiser.run_once()
         assert (done.materialised, done.purged) == (3, 2)
-        store = hourly.store(0)
+        store = hourly.shards[0]
         assert len(snapshot.windows(tmp_path, "colours")) == 1
         assert store.client.scard(store.keys.windows) == 1
         left = [key.decode() for key in store.client.keys(store.keys.base + "*")]
@@ -308,12 +308,12 @@ class TestRetention:
     def test_totals_survive_and_are_moved_once(self, hourly: Registered) -> None:
         assert len(forget(hourly, None)) == 2
         assert forget(hourly, None) == []
-        store = hourly.store(0)
+        store = hourly.shards[0]
         assert store.client.hget(store.keys.meta, f"{GONE}folded") == b"200"
 
     def test_a_window_with_an_outstanding_range_stays(self, registry: Registry) -> None:
         registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
-        store = registered.store(0)
+        store = registered.shards[0]
         name, payload = singles(store, [1])[0]
         long_ago = store.now_ms() // HOUR_MS * HOUR_MS - 9 * HOUR_MS
         store.client.xadd(store.keys.stream, {name: payload}, id=f"{long_ago}-1")

@@ -44,7 +44,7 @@ def test_a_sum_does_not_change_when_its_reading_does(registry: Registry) -> None
 
 def test_only_new_deltas_are_fetched(registry: Registry) -> None:
     registered, readings = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14})), Readings()
-    store = registered.store(0)
+    store = registered.shards[0]
     deliver(registered, 200, seed=1)
     assert store.compact(store.read("all"))
     first = Walk()

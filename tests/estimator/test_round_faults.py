@@ -42,7 +42,7 @@ def test_a_clock_that_jumps_neither_ends_a_round_nor_keeps_it_open(
 ) -> None:
     clock = turn_clocks(monkeypatch, client)
     registered = turns(client, prefix, within="1h")
-    store = registered.store(0)
+    store = registered.shards[0]
     store.trim()
     Writer(store).publish(singles(registered, [5, 5, 2], 1), 3, 1)
     clock.turn(jump_s)
@@ -71,10 +71,10 @@ def test_a_round_is_opened_when_the_end_of_the_last_one_is_on_disk(
     monkeypatch.setattr(stored_rounds, "DISK_WAIT_MS", 20)
     client = connect(own_server.url)
     registered = turns(client, "hs", reports=1)
-    assert registered.store(0).client.config_set("appendfsync", "no")  # a disk that takes its time
-    Writer(registered.store(0)).publish(singles(registered, [5], 1), 1, 1)
+    assert registered.shards[0].client.config_set("appendfsync", "no")  # a disk that takes its time
+    Writer(registered.shards[0]).publish(singles(registered, [5], 1), 1, 1)
     drive(registered)
-    fold_all(registered.store(0))
+    fold_all(registered.shards[0])
     assert [drive(registered) for _ in range(3)] == [Progress(1, "draining")] * 3
     client.config_set("appendfsync", "always")
     assert drive(registered) == Progress(2, "open")
@@ -82,7 +82,7 @@ def test_a_round_is_opened_when_the_end_of_the_last_one_is_on_disk(
 
 def test_a_server_without_a_log_is_not_waited_for(own_server: EmbeddedServer) -> None:
     client = connect(own_server.url)
-    store = turns(client, "hs", reports=1).store(0)
+    store = turns(client, "hs", reports=1).shards[0]
     client.config_set("appendonly", "no")
     assert store.is_on_disk()
 
@@ -92,7 +92,7 @@ class TestLostWithTheirRound:
 
     def closed_behind_its_back(self, client: Client, prefix: str) -> tuple[Registered, Writer]:
         registered = turns(client, prefix, reports=100)
-        store, writer = registered.store(0), Writer(registered.store(0))
+        store, writer = registered.shards[0], Writer(registered.shards[0])
         writer.publish(singles(registered, [5], 1), 1, 1)
         tail = Tail(client)
         writer.publish(singles(registered, [2, 2], 1), 2, 1)
@@ -102,7 +102,7 @@ class TestLostWithTheirRound:
 
     def test_later_ones_are_stored_once_and_the_loss_is_told(self, client: redis.Redis, prefix: str) -> None:
         registered, writer = self.closed_behind_its_back(client, prefix)
-        store = registered.store(0)
+        store = registered.shards[0]
         store.open_round(2, {"chosen": [5, 2, 7, 0]})
         with pytest.raises(ReportsLost, match="lost 2 entries of turns that it had taken, and their rounds are over"):
             writer.publish(singles(registered, [5], 2), 1, 2)
@@ -120,7 +120,7 @@ class TestLostWithTheirRound:
         assert (refused.value.number, refused.value.entries) == (1, 3)
         with pytest.raises(ReportsLost, match="lost 2 entries"):
             writer.close()
-        fold_all(registered.store(0))
+        fold_all(registered.shards[0])
         assert int(live(registered).state["r1/hist"].sum()) == 1
 
 

@@ -38,11 +38,11 @@ def publish(registered: Registered, values: np.ndarray, round_number: int, shard
     history = registered.look().rounds.history(round_number)
     mechanism = registered.survey.in_round(history).mechanism
     payloads = codec(mechanism).encode_singles(mechanism.perturb(values, seeded(1)))
-    Writer(registered.store(shard)).publish([(b"r", each) for each in payloads], len(values), round_number)
+    Writer(registered.shards[shard]).publish([(b"r", each) for each in payloads], len(values), round_number)
 
 
 def everything_folded(registered: Registered) -> None:
-    for store in registered.stores:
+    for store in registered.shards:
         fold_all(store)
 
 
@@ -58,7 +58,7 @@ def test_two_rounds_from_the_first_report_to_the_last_answer(client: redis.Redis
     everything_folded(registered)
     for each in estimators:
         each.run_once()
-    assert [store.rounds().number for store in registered.stores] == [2, 2]
+    assert [store.rounds().number for store in registered.shards] == [2, 2]
     assert registered.look().rounds.newest.parameters == {"chosen": [5, 2, 7, 0]}
     publish(registered, VALUES, 2, 0)
     publish(registered, VALUES, 2, 1)
@@ -85,7 +85,7 @@ def test_two_rounds_from_the_first_report_to_the_last_answer(client: redis.Redis
 
 def test_every_step_may_be_repeated_and_is_fenced_by_the_round(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
-    store = registered.store(0)
+    store = registered.shards[0]
     assert store.open_round(1, {"other": 1}) == "known"
     assert store.open_round(2, {}) == "stale"  # the first one is still open
     assert store.close_round(2) == "stale"
@@ -104,25 +104,25 @@ def test_every_step_may_be_repeated_and_is_fenced_by_the_round(client: redis.Red
 def test_a_driver_that_died_between_two_shards_is_replaced(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, shards=3)
     publish(registered, VALUES, 1)
-    registered.store(1).close_round(1)  # and died
+    registered.shards[1].close_round(1)  # and died
     everything_folded(registered)
     open_after = drive(registered)
     assert open_after == Progress(2, "open")
-    assert [store.rounds().number for store in registered.stores] == [2, 2, 2]
+    assert [store.rounds().number for store in registered.shards] == [2, 2, 2]
 
 
 def test_what_the_first_shard_was_told_is_what_all_are_told(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, shards=2)
-    for store in registered.stores:
+    for store in registered.shards:
         store.close_round(1)
-    registered.store(0).open_round(2, {"chosen": [1, 2, 3, 4]})
+    registered.shards[0].open_round(2, {"chosen": [1, 2, 3, 4]})
     assert drive(registered) == Progress(2, "open")
-    assert registered.store(1).rounds().newest.parameters == {"chosen": [1, 2, 3, 4]}
+    assert registered.shards[1].rounds().newest.parameters == {"chosen": [1, 2, 3, 4]}
 
 
 def test_ranges_never_cross_a_round_and_a_closed_round_is_cut_at_once(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
-    store = registered.store(0)
+    store = registered.shards[0]
     publish(registered, VALUES, 1)
     assert store.cut(age_ms=60_000) == "young"
     store.close_round(1)
@@ -145,7 +145,7 @@ def test_ranges_never_cross_a_round_and_a_closed_round_is_cut_at_once(client: re
 
 def test_both_rounds_behind_the_cursor_are_cut_apart(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
-    store = registered.store(0)
+    store = registered.shards[0]
     publish(registered, VALUES[:7], 1)
     store.close_round(1)
     store.open_round(2, {"chosen": [5, 2, 7, 0]})
@@ -155,7 +155,7 @@ def test_both_rounds_behind_the_cursor_are_cut_apart(client: redis.Redis, prefix
 
 def test_entries_of_another_round_are_refused_by_reason(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
-    store = registered.store(0)
+    store = registered.shards[0]
     for fields in ({"r": b"\x05"}, {"r": b"\x05", "k": "2"}, {"r": b"\x05", "k": "one"}, {"k": "1", "r": b"\x05"}):
         client.xadd(store.keys.stream, fields)
     client.xadd(store.keys.stream, {"r": b"\x05", "k": "1", "x": "1"})
@@ -181,7 +181,7 @@ def test_entries_of_another_round_are_refused_by_reason(client: redis.Redis, pre
 def test_a_survey_without_rounds_refuses_them(client: redis.Redis, prefix: str) -> None:
     set_current(Context(client, prefix))
     survey = parse({"name": "a", "mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 8}})
-    store = Registry(client, prefix).add(survey).store(0)
+    store = Registry(client, prefix).add(survey).shards[0]
     client.xadd(store.keys.stream, {"r": b"\x05", "k": "1"})
     fold_all(store)
     assert store.status().round == 0
@@ -195,16 +195,16 @@ def test_a_fleet_takes_part_in_every_round_and_loses_nobody(
     monkeypatch.setattr("hearsay.collector.writer.PUBLISH_ENTRIES", 10)
     registered = turns(client, prefix)
     fleet = Fleet(registered, seeded(1), frame=None)
-    publish = registered.store(0).publish
+    publish = registered.shards[0].publish
 
     def closing(*words: object) -> object:
         if words[1] == 4 and registered.look().rounds.number == 1:  # in the middle of a batch
-            registered.store(0).close_round(1)
+            registered.shards[0].close_round(1)
             everything_folded(registered)
             drive(registered)
         return publish(*words)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(registered.store(0), "publish", closing)
+    monkeypatch.setattr(registered.shards[0], "publish", closing)
 
     class People:
         def take(self, count: int) -> np.ndarray:
@@ -238,7 +238,7 @@ def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: s
             devices[0].publish({"0": 0.5}, writer, opened.offer())
         if number == 2:
             assert len({opened.offer()["parameters"]["signs"] for _ in range(60)}) > 1  # drawn afresh
-        registered.store(0).close_round(number)
+        registered.shards[0].close_round(number)
         assert opened.offer() is None
         everything_folded(registered)
         drive(registered)
@@ -265,7 +265,7 @@ def test_two_surveys_go_through_their_rounds_side_by_side(client: redis.Redis, p
     quick, slow = turns(client, prefix, shards=2, reports=100), films(client, prefix)
     estimator = Materialiser(Registry(client, prefix), tmp_path)
     publish(quick, VALUES, 1)
-    Device(slow.survey).publish({"1": -1}, Writer(slow.store(0)))
+    Device(slow.survey).publish({"1": -1}, Writer(slow.shards[0]))
     for _ in range(2):  # closes, then opens what is folded
         everything_folded(quick)
         everything_folded(slow)
@@ -300,7 +300,7 @@ def test_a_round_that_is_over_meanwhile_is_not_closed_in_the_name_of_another(cli
 def test_a_round_closes_by_time_too(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, within="1h")
     assert drive(registered) == Progress(1, "open")
-    store = registered.store(0)
+    store = registered.shards[0]
     watched(client, store, 3_600)
     assert drive(registered) == Progress(2, "open")  # nothing to drain
 

@@ -25,7 +25,7 @@ def test_metrics_count_told_texts_and_show_none(registry: Registry, tmp_path: Pa
     registered = registry.add(survey)
     texts = ["grog"] * 6_000 + ["toddy"] * 4_000
     reports = survey.mechanism.perturb(survey.mechanism.domain.read({"value": texts}), seeded(1))
-    store = registered.store(0)
+    store = registered.shards[0]
     store.publish("writer", 1, [(b"f", codec(survey.mechanism).encode_frame(reports))], len(texts))
     fold_all(store)
     with estimator(registry, tmp_path) as http:

@@ -64,7 +64,7 @@ def test_the_command_line_shows_the_answers(
 def collected(registry: Registry, name: str, example: Example) -> Registered:
     """The example's devices, each many times, through the stream and the fold."""
     registered = registry.add(Survey.of({"name": name, **example.survey}))
-    mechanism, store = registered.survey.mechanism, registered.store(0)
+    mechanism, store = registered.survey.mechanism, registered.shards[0]
     domain = mechanism.domain
     values: Any = domain.join([domain.one(value) for value in list(example.values) * TIMES])
     frame = codec(mechanism).encode_frame(mechanism.perturb(domain.check(values), seeded(4)))
@@ -85,7 +85,7 @@ def test_http_shows_the_answers(client: Client, prefix: str, tmp_path: Path) -> 
     assert len(surveys) > 15
     with estimator(registry, tmp_path) as http:
         for name, registered in surveys.items():
-            estimate = registered.survey.mechanism.estimate(state_of(registered.store(0)))
+            estimate = registered.survey.mechanism.estimate(state_of(registered.shards[0]))
             question = examples[name].question
             document = http.get(f"/api/surveys/{name}/query", params={"q": question}).json()
             agree(answer(parse_text(question), estimate), document["answers"])

@@ -86,7 +86,7 @@ def test_a_user_without_rights(hearsay: Hearsay, server: EmbeddedServer, client:
     ids=str,
 )
 def test_a_garbage_record_stops_nobody_else(hearsay: Hearsay, client: redis.Redis, prefix: str, record: bytes) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     client.hset(surveys(prefix), "garbage", record)
     assert hearsay("status", "--interval", "0")[0] == 0
     code, out, complaint = hearsay("survey", "list")

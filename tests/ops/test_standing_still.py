@@ -37,7 +37,7 @@ def registered(client: redis.Redis, prefix: str) -> Registered:
 
 
 def publish(registered: Registered, count: int = 50) -> None:
-    Writer(registered.store(0)).publish(singles(registered.store(0), range(count)), count)
+    Writer(registered.shards[0]).publish(singles(registered.shards[0], range(count)), count)
 
 
 def check(hearsay: Hearsay) -> tuple[int, str]:
@@ -47,7 +47,7 @@ def check(hearsay: Hearsay) -> tuple[int, str]:
 
 def test_all_is_well(hearsay: Hearsay, registered: Registered, at_work: None) -> None:
     publish(registered)
-    fold_all(registered.store(0))
+    fold_all(registered.shards[0])
     assert check(hearsay) == (0, "")
 
 
@@ -74,7 +74,7 @@ def test_no_workers_is_trouble_though_the_backlog_is_empty(
         Heartbeat(Registry(client, prefix), role).beat()
     monkeypatch.setattr(troubles, "ALONE_S", 0.0)
     publish(registered)
-    cut_all(registered.store(0))
+    cut_all(registered.shards[0])
     code, complaint = check(hearsay)
     assert code == 1
     assert "survey buckets: a range waits for 0 s to be folded, and no worker was seen lately" in complaint
@@ -89,7 +89,7 @@ def test_workers_on_another_queue_are_found_out(
     hearsay: Hearsay, registered: Registered, at_work: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(registered)
-    cut_all(registered.store(0))
+    cut_all(registered.shards[0])
     assert check(hearsay)[0] == 0  # young enough
     monkeypatch.setattr(troubles, "OLD_RANGE_S", 0.0)
     code, complaint = check(hearsay)
@@ -107,7 +107,7 @@ def test_entries_that_nobody_cuts(
 
 def test_answers_say_what_they_do_not_know_yet(hearsay: Hearsay, registered: Registered) -> None:
     publish(registered)
-    fold_all(registered.store(0))
+    fold_all(registered.shards[0])
     publish(registered, 30)
     code, out, _ = hearsay("query", "buckets", "top", "3")
     assert code == 0
@@ -120,7 +120,7 @@ def test_status_can_be_read_at_any_width(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     publish(registered)
-    Writer(registered.store(0)).publish([(b"r", b"\xc1")], 1)
+    Writer(registered.shards[0]).publish([(b"r", b"\xc1")], 1)
     _, out, _ = hearsay("status", "--interval", "0.01")
     assert all(len(line) <= 80 for line in out.splitlines())
     assert "published  51 reports, " in out
@@ -179,7 +179,7 @@ def test_a_process_that_missed_a_beat_is_told_apart(
 
 
 def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:
-    store = registered.store(0)
+    store = registered.shards[0]
     Writer(store).publish([(b"r", b"\xc1"), (b"f", b"garbage"), *singles(store, [1])], 3)
     fold_all(store)
     found = json.loads(hearsay("survey", "rejects", "buckets", "--json")[1])
@@ -199,7 +199,7 @@ def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:
 class TestDelete:
     def snapshots(self, registered: Registered, client: redis.Redis, prefix: str, root: Path) -> Materialiser:
         publish(registered)
-        fold_all(registered.store(0))
+        fold_all(registered.shards[0])
         materialiser = Materialiser(Registry(client, prefix), root)
         materialiser.run_once()
         assert (root / "buckets" / "all" / "snapshot.json").exists()

@@ -34,7 +34,7 @@ def test_row_8_after_a_deletion_the_append_only_file_is_rewritten(tmp_path: Path
     """Row 8: after `survey delete` the file still had the stream 87 times."""
     with EmbeddedServer(tmp_path / "redis") as server:
         registry = Registry(connect(server.url))
-        store = registry.add(colours()).store(0)
+        store = registry.add(colours()).shards[0]
         for number in range(1, 20):
             store.publish("w", number, singles(store, range(3)), 3)
         assert past(server) > 0

@@ -91,7 +91,7 @@ def test_a_survey_may_be_a_file(tmp_path: Path) -> None:
 
 
 def test_devices_publish_into_the_stream(client: redis.Redis, prefix: str) -> None:
-    store = Registry(client, prefix).add(parse(TEA)).store(0)
+    store = Registry(client, prefix).add(parse(TEA)).shards[0]
     set_current(Context(client, prefix))
     writer = Writer(store)
     for drink in ("tea", "coffee", "tea"):
@@ -101,7 +101,7 @@ def test_devices_publish_into_the_stream(client: redis.Redis, prefix: str) -> No
 
 
 def test_a_survey_of_one_round_takes_reports_that_name_it(client: redis.Redis, prefix: str) -> None:
-    store = Registry(client, prefix).add(parse(TEA)).store(0)
+    store = Registry(client, prefix).add(parse(TEA)).shards[0]
     set_current(Context(client, prefix))
     writer, device = Writer(store), Device(TEA)
     device.publish("tea", writer, {"tag": parse(TEA).tag, "round": 1, "parameters": {}})

@@ -26,7 +26,7 @@ def registered(client: redis.Redis, prefix: str) -> Registered:
 
 
 def entries(registered: Registered, shard: int) -> list[dict[bytes, bytes]]:
-    store = registered.store(shard)
+    store = registered.shards[shard]
     return [fields for _, fields in store.client.xrange(store.keys.stream)]
 
 
@@ -76,7 +76,7 @@ def test_a_fleet_says_which_round_it_waits_for(
     def waiting(cause: str) -> None:
         said.append(cause)
         if films.look().rounds.open:
-            films.store(0).close_round(1)
+            films.shards[0].close_round(1)
         else:
             stop.set()
 
@@ -107,7 +107,7 @@ def test_a_fleet_under_pressure_can_be_stopped(registered: Registered, frame: in
         causes.append(cause)
         stop.set()
 
-    for store in registered.stores:
+    for store in registered.shards:
         store.set_pressure("memory")
     assert Fleet(registered, seeded(1), frame=frame, stop=stop, on_wait=waiting).run(people(100), 100) == 0
     assert causes == ["memory"]

@@ -52,8 +52,8 @@ def test_every_report_counts_once(sender: Sender, asked: Registered) -> None:
     done: list[int] = []
     sent = GatewayFleet(url, survey, seeded(1), size=7).run(everybody(), 2_000, done.append)
     assert (sent.accepted, sent.rejected, len(sent.late_s), sum(done)) == (2_000, 0, 286, 2_000)
-    fold_all(asked.store(0))
-    assert (state_of(asked.store(0))["hist"] == 1).all()
+    fold_all(asked.shards[0])
+    assert (state_of(asked.shards[0])["hist"] == 1).all()
 
 
 def test_requests_are_due_by_the_clock(client: redis.Redis, prefix: str, asked: Registered) -> None:
@@ -81,12 +81,12 @@ def test_what_gets_no_answer_is_sent_again(client: redis.Redis, prefix: str, ask
     (sent,) = result
     assert sent.accepted == 2_000
     assert sent.repeats > 0
-    fold_all(asked.store(0))
-    assert (state_of(asked.store(0))["hist"] == 1).all()
+    fold_all(asked.shards[0])
+    assert (state_of(asked.shards[0])["hist"] == 1).all()
 
 
 def test_pressure_is_waited_for(sender: Sender, asked: Registered) -> None:
-    store = asked.store(0)
+    store = asked.shards[0]
     store.set_pressure("memory")
     causes: list[str] = []
 
@@ -100,7 +100,7 @@ def test_pressure_is_waited_for(sender: Sender, asked: Registered) -> None:
 
 
 def test_final_refusals_are_counted(sender: Sender, asked: Registered) -> None:
-    asked.store(0).close()
+    asked.shards[0].close()
     sent = GatewayFleet(str(sender.base_url), asked.survey, seeded(1), size=50).run(everybody(), 100)
     assert (sent.accepted, dict(sent.refused)) == (0, {"closed": 2})
 
@@ -129,7 +129,7 @@ def next_round(store: Shard, number: int, reports: int, parameters: dict[str, ob
 
 def test_devices_are_dealt_out_to_the_rounds(client: redis.Redis, prefix: str) -> None:
     asked = Registry(client, prefix).add(parse(rounds_table(4)))
-    store = asked.store(0)
+    store = asked.shards[0]
     with gateway(client, prefix) as sender:
 
         def estimator() -> None:
@@ -148,7 +148,7 @@ def test_devices_are_dealt_out_to_the_rounds(client: redis.Redis, prefix: str) -
 def test_a_round_that_is_drawn_for_each_device_is_asked_for_by_each(client: redis.Redis, prefix: str) -> None:
     table = {"name": "apps", "mechanism": "privkvm", "epsilon": 4.0, "domain": {"kind": "key-value", "keys": 5}}
     asked = Registry(client, prefix).add(parse({**table, "options": {"rounds": 3}}))
-    store, mechanism = asked.store(0), asked.survey.mechanism
+    store, mechanism = asked.shards[0], asked.survey.mechanism
     people = Population(mechanism.domain.shapes()[0], mechanism.domain, np.random.default_rng(1))
     with gateway(client, prefix) as sender:
 

@@ -59,7 +59,7 @@ def running(
 
 
 def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 1_000).store(0)
+    store = buckets(client, prefix, 1_000).shards[0]
     Writer(store).publish(singles(store, range(1_000)), 1_000)
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
     (found,) = cut_all(store)
@@ -81,7 +81,7 @@ def test_a_job_of_a_survey_that_is_gone_does_nothing(client: redis.Redis, prefix
 
 
 def test_workers_log_in_json_lines(server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     client.xtrim(store.keys.stream, maxlen=0)
@@ -95,7 +95,7 @@ def test_workers_log_in_json_lines(server: EmbeddedServer, client: redis.Redis, 
 
 
 def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     trace = tmp_path / "trace"
@@ -136,7 +136,7 @@ def test_deployments_that_differ_in_the_prefix_only_share_no_job(
 ) -> None:
     """The same queue name, as everybody leaves it at its default: a foreign worker must never see the job."""
     ours, theirs = f"{prefix}a", f"{prefix}b"
-    store = buckets(client, ours, 50).store(0)
+    store = buckets(client, ours, 50).shards[0]
     dispatcher = Dispatcher(client, client, CollectorSettings(ours))
     Writer(store).publish(singles(store, range(50)), 50)
     (found,) = cut_all(store)
@@ -151,7 +151,7 @@ def test_deployments_that_differ_in_the_prefix_only_share_no_job(
 
 
 def test_a_job_that_nobody_takes_goes_away(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
@@ -169,7 +169,7 @@ def test_a_worker_that_ends_takes_its_mark_away(server: EmbeddedServer, client: 
 
 
 def test_a_worker_that_dies_is_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 200).store(0)
+    store = buckets(client, prefix, 200).shards[0]
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=1.0))
     writer = Writer(store)
     with running(server, prefix, "tests.workers.supervised") as supervisor:
@@ -201,7 +201,7 @@ def test_a_poisonous_range_is_quarantined_and_blocks_nothing(
     server: EmbeddedServer, client: redis.Redis, prefix: str
 ) -> None:
     registry = Registry(client, prefix)
-    store = registry.add(parse(survey_table("poison", 100))).store(0)
+    store = registry.add(parse(survey_table("poison", 100))).shards[0]
     writer = Writer(store)
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=1.0))
     writer.publish(singles(store, [POISON]), 1)

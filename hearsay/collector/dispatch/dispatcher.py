@@ -80,7 +80,7 @@ class Dispatcher:
     def dispatch(self) -> bool:
         """Cut what is ready in every shard and enqueue it; answers whether there was anything."""
         busy = False
-        stores = [store for registered in self._surveys() for store in registered.stores]
+        stores = [store for registered in self._surveys() for store in registered.shards]
         for number in range(len(stores)):
             # Begin with another one each time: a busy shard that fills the queue must not starve those behind it.
             store = stores[(self._turn + number) % len(stores)]
@@ -119,7 +119,7 @@ class Dispatcher:
         memory = self.registry.node.condition().short
         queue_is_full = self._look_at_queue()
         for survey in look_at(self._surveys()):
-            for store, look in zip(survey.registered.stores, survey.shards, strict=True):
+            for store, look in zip(survey.registered.shards, survey.shards, strict=True):
                 if not queue_is_full:  # an attempt that nobody hears of would be an attempt lost
                     self.reconcile(store, look)
                 store.trim()

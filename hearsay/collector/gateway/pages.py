@@ -70,7 +70,7 @@ class Pages:
         offer = open_offer(registered, secure())
         if offer is None:
             raise Problem(409, "no-round", f"survey {registered.survey.name} has no open round")
-        for_all = offer.number == 1 or offer.parameters == registered.store(0).rounds().newest.parameters
+        for_all = offer.number == 1 or offer.parameters == registered.shards[0].rounds().newest.parameters
         return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
 
     def _get(self, request: Request) -> Registered:

@@ -80,7 +80,7 @@ class Surveys:
         lane = self._lanes.get(key)
         if lane is None:
             if round_number is not None:
-                held = await asyncio.get_running_loop().run_in_executor(self._executor, registered.store(0).rounds)
+                held = await asyncio.get_running_loop().run_in_executor(self._executor, registered.shards[0].rounds)
                 if not 1 <= round_number <= held.number:
                     raise Refusal("malformed", f"round must be in 1..{held.number}, got another")
                 survey = survey.in_round(held.history(round_number))
@@ -92,7 +92,7 @@ class Surveys:
     def _publisher(self, registered: Registered, shard: int) -> Publisher:
         key = (registered.survey.name, registered.survey.tag, shard)
         if key not in self._publishers:
-            self._publishers[key] = Publisher(registered.store(shard), durable=self._durable)
+            self._publishers[key] = Publisher(registered.shards[shard], durable=self._durable)
         return self._publishers[key]
 
     def check(self) -> int:

@@ -34,14 +34,7 @@ class Registered:
     """A survey and where it is collected."""
 
     survey: Survey
-    stores: tuple[Shard, ...]
-
-    @property
-    def shards(self) -> int:
-        return len(self.stores)
-
-    def store(self, shard: int) -> Shard:
-        return self.stores[shard]
+    shards: tuple[Shard, ...]
 
     def look(self, known: Collection[str] = ()) -> "SurveyLook":
         """Ask all shards once for what may be needed; `known`: windows that are not looked into."""
@@ -125,7 +118,7 @@ def look_at(
     surveys, asked_at = list(surveys), time.monotonic()
     by_node: dict[int, list[Shard]] = {}
     for registered in surveys:
-        for shard in registered.stores:
+        for shard in registered.shards:
             by_node.setdefault(id(shard.node), []).append(shard)
     looks: dict[int, Look] = {}
     errors: dict[str, Exception] = {}
@@ -141,7 +134,7 @@ def look_at(
     elif errors:
         raise next(iter(errors.values()))
     return [
-        SurveyLook.of(registered, tuple(looks[id(shard)] for shard in registered.stores), asked_at)
+        SurveyLook.of(registered, tuple(looks[id(shard)] for shard in registered.shards), asked_at)
         for registered in surveys
         if registered.survey.name not in errors
     ]
@@ -178,16 +171,16 @@ class Registry:
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
                     f"this one is {survey.tag8}); delete it first or choose another name"
                 )
-            if shards not in (None, known.shards):
-                raise SurveyConflict(f"survey {survey.name} exists with {known.shards} shards, got {shards}")
+            if shards not in (None, len(known.shards)):
+                raise SurveyConflict(f"survey {survey.name} exists with {len(known.shards)} shards, got {shards}")
             survey = replace(survey, reason=survey.reason or known.survey.reason)
             # `retain` may be new
-            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, known.shards))
+            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, len(known.shards)))
         registered = self.get(survey.name)
-        for store in registered.stores:
-            store.open()
+        for shard in registered.shards:
+            shard.open()
             if survey.windows.in_rounds:
-                store.open_round(1, {})
+                shard.open_round(1, {})
         return registered
 
     def _check_capacity(self, survey: Survey, shards: int) -> None:
@@ -199,7 +192,7 @@ class Registry:
         if limit == 0:
             return
         others = [found for found in self.list() if found.survey.name != survey.name]
-        planned = sum(state_bytes(found.survey, found.shards) for found in others)
+        planned = sum(state_bytes(found.survey, len(found.shards)) for found in others)
         needed, room = state_bytes(survey, shards), int(limits.STATE_SHARE * limit)
         if planned + needed > room:
             raise ServerError(
@@ -231,8 +224,8 @@ class Registry:
 
     def close(self, name: str) -> None:
         """Take no more reports for a survey."""
-        for store in self.get(name).stores:
-            store.close()
+        for shard in self.get(name).shards:
+            shard.close()
 
     def delete(self, name: str) -> int:
         """Forget a survey with all it holds in Redis; answers how many keys went."""
@@ -273,8 +266,8 @@ class Registry:
         known = self._parsed.get(record)
         if known is None:
             survey, shards = _parse_record(record)
-            stores = tuple(Shard(self.node, self.prefix, survey, number) for number in range(shards))
-            known = self._parsed[record] = Registered(survey, stores)
+            collected = tuple(Shard(self.node, self.prefix, survey, number) for number in range(shards))
+            known = self._parsed[record] = Registered(survey, collected)
         return known
 
 

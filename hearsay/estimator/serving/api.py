@@ -144,7 +144,7 @@ class Interface:
         offer = open_offer(registered, secure())
         if offer is None:
             raise Problem(409, "no-round", f"survey {registered.survey.name} has no open round")
-        for_all = offer.number == 1 or offer.parameters == registered.stores[0].rounds().newest.parameters
+        for_all = offer.number == 1 or offer.parameters == registered.shards[0].rounds().newest.parameters
         return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
 
     def windows(self, request: Request) -> Response:
@@ -153,13 +153,13 @@ class Interface:
         fields = ("status", "reports", "withheld", "version", "generated_at", "window_start", "window_end")
         listed = []
         for window in registered.look().windows:
-            document = registered.stores[0].snapshot(window.name) or {}
+            document = registered.shards[0].snapshot(window.name) or {}
             listed.append({"window": window.name, **{field: document.get(field) for field in fields}})
         return JSONResponse(listed)
 
     def snapshot(self, request: Request) -> Response:
         registered, window = self._get(request), request.path_params["window"]
-        document = registered.stores[0].snapshot(window) if window in _names(registered.look()) else None
+        document = registered.shards[0].snapshot(window) if window in _names(registered.look()) else None
         if document is None:
             raise Problem(404, "no-snapshot", f"survey {registered.survey.name} has no snapshot of window {window}")
         return JSONResponse(document)

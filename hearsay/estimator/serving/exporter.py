@@ -185,7 +185,7 @@ class _Families:
             self._add_shard([survey.name, str(number)], look)
         self.open.add_metric([survey.name], float(all(look.open for look in seen.shards)))
         self.windows.add_metric([survey.name], len(seen.windows))
-        document = seen.registered.stores[0].snapshot(seen.windows[-1].name) if seen.windows else None
+        document = seen.registered.shards[0].snapshot(seen.windows[-1].name) if seen.windows else None
         if document is not None:
             self._add_snapshot(survey.name, document)
 

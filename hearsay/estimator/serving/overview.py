@@ -99,7 +99,7 @@ class Overview:
             if known is not None and known.window == window.name and known.version >= (version or 0):
                 return known
         try:
-            document = seen.registered.stores[0].snapshot(window.name)
+            document = seen.registered.shards[0].snapshot(window.name)
         except redis.exceptions.RedisError:
             return own
         if document is None:

@@ -63,7 +63,7 @@ def _watch(registered: Registered, fleet: threading.Thread) -> list[tuple[float,
     seen: list[tuple[float, int]] = [(time.monotonic(), 0)]
     deadline = time.monotonic() + 3 * SECONDS
     while (fleet.is_alive() or seen[-1][1] < LOAD * SECONDS) and time.monotonic() < deadline:
-        document = registered.stores[0].snapshot("all")
+        document = registered.shards[0].snapshot("all")
         if document is not None and document["reports"] > seen[-1][1]:
             seen.append((time.monotonic(), document["reports"]))
         time.sleep(0.02)

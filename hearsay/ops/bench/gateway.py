@@ -125,7 +125,7 @@ def _ids(registry: Registry, server: int) -> tuple[float, float]:
     """Microseconds and bytes of the server for an id, beyond what the same batches cost without."""
     costs = []
     for name, with_ids in (("without", False), ("with", True)):
-        shard = registry.add(parse({**SURVEY, "name": name})).store(0)
+        shard = registry.add(parse({**SURVEY, "name": name})).shards[0]
         hour = int(time.time()) // 3_600
         batches = [secrets.token_bytes(12 * IDS_AT_ONCE) for _ in range(IDS // IDS_AT_ONCE)]
         memory, processor = registry.client.info("memory")["used_memory"], processor_s(server)

@@ -69,8 +69,8 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
         PATH_TARGET,
         note="two side by side",
     )
-    waiting = registered.store(0).status()
-    dense_mb = 8e-6 * registered.store(0).cells
+    waiting = registered.shards[0].status()
+    dense_mb = 8e-6 * registered.shards[0].cells
     yield Row(
         f"deltas, {title}",
         waiting.delta_bytes / max(waiting.deltas, 1) / 1e6,
@@ -145,7 +145,7 @@ def _check_identity(registered: Registered, cells: Indices) -> None:
     expected = mechanism.empty()
     for start in range(0, len(cells), BATCH_REPORTS):  # as the fleet perturbed them
         mechanism.fold(expected, mechanism.perturb(cells[start : start + BATCH_REPORTS], random))
-    state = registered.store(0).read("all").state
+    state = registered.shards[0].read("all").state
     wrong = [name for name, array in expected.items() if not np.array_equal(array, state[name])]
     if wrong:
         raise RuntimeError(f"the accumulator must equal a single fold of the same reports; {wrong[0]} does not")

@@ -62,8 +62,8 @@ def _peak_memory_mb() -> float:
 def _merge(registered: Registered) -> float:
     """Merge all waiting deltas; returns the seconds, reading included."""
     started = time.perf_counter()
-    for store in registered.stores:
-        if not store.compact(store.read("all")):
+    for shard in registered.shards:
+        if not shard.compact(shard.read("all")):
             raise RuntimeError("the merge must succeed: nobody else is there")
     return time.perf_counter() - started
 

@@ -41,7 +41,7 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
         cells = Population("zipf", mechanism.domain, np.random.default_rng(1)).take(DRAWN)
         prepared = list(frames(mechanism, codec(mechanism), cells, seeded(1)))
         stop, published = threading.Event(), [0]
-        publishing = threading.Thread(target=_publish, args=(Writer(registered.store(0)), prepared, stop, published))
+        publishing = threading.Thread(target=_publish, args=(Writer(registered.shards[0]), prepared, stop, published))
         publishing.start()
         try:
             time.sleep(WARM_UP_S)

@@ -297,6 +297,6 @@ def _row(registered: Registered) -> dict[str, object]:
         "kind": survey.mechanism.domain.kind,
         "cells": survey.mechanism.domain.size,
         "every": survey.every,
-        "shards": registered.shards,
+        "shards": len(registered.shards),
         "closed": registered.look().closed,
     }

@@ -34,7 +34,7 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
 
 def _warnings(survey: SurveyLook) -> list[str]:
     """The warnings of the newest snapshot."""
-    document = survey.registered.stores[0].snapshot(survey.windows[-1].name) if survey.windows else None
+    document = survey.registered.shards[0].snapshot(survey.windows[-1].name) if survey.windows else None
     return [] if document is None else list(document.get("warnings", []))
 
 

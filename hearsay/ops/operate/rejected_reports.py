@@ -10,9 +10,9 @@ from hearsay.collector.wire.rejections import Rejections
 def rejected_reports(registered: Registered, limit: int) -> tuple[Rejections, list[dict[str, Any]]]:
     """Totals, and at most `limit` letters, the newest first."""
     total, rejected = Rejections(), []
-    for store, look in zip(registered.stores, registered.look().shards, strict=True):
+    for shard, look in zip(registered.shards, registered.look().shards, strict=True):
         total += look.totals.rejected
-        rejected += [(time_ms, letter, store.shard) for time_ms, letter in store.newest_dead_letters(limit)]
+        rejected += [(time_ms, letter, shard.shard) for time_ms, letter in shard.newest_dead_letters(limit)]
     rejected.sort(key=lambda row: row[0], reverse=True)
     return total, [
         {

@@ -8,7 +8,7 @@ def skip_backlog(registered: Registered) -> dict[str, int]:
     """Skip every entry that is not cut yet."""
     entries = 0
     seen = registered.look()
-    for shard, look in zip(registered.stores, seen.shards, strict=True):
+    for shard, look in zip(registered.shards, seen.shards, strict=True):
         window = registered.survey.windows.of(look.now_ms, seen.rounds.number)
         entries += shard.skip_backlog(window.name)
     return {"entries skipped": entries}
@@ -18,7 +18,7 @@ def skip_quarantined(registered: Registered, seq: int | None, retry: bool) -> di
     """Skip (or retry) the quarantined ranges, or one of them."""
     quarantined = [
         (shard, stretch)
-        for shard in registered.stores
+        for shard in registered.shards
         for stretch in shard.ranges()
         if stretch.quarantined and seq in (None, stretch.seq)
     ]

@@ -23,4 +23,4 @@ def wait_until_folded(registered: Registered, reports: int, timeout_s: float = 6
 def total_reports(registered: Registered) -> int:
     """The reports in the states themselves, read and added up as an estimator does."""
     mechanism, windows = registered.survey.mechanism, registered.look().windows
-    return sum(mechanism.reports(store.read(window.name).state) for store in registered.stores for window in windows)
+    return sum(mechanism.reports(shard.read(window.name).state) for shard in registered.shards for window in windows)

@@ -60,7 +60,7 @@ def test_slow_greedy_and_lying_clients_stop_nobody(
         assert is_served(sender, asked)
         assert slow.recv(100) == b""
         assert lying.recv(100) == b""
-    assert int(client.xlen(asked.store(0).keys.stream)) == 2
+    assert int(client.xlen(asked.shards[0].keys.stream)) == 2
 
 
 def test_idle_connections_make_room(

@@ -49,9 +49,9 @@ def test_answers_are_those_of_the_document(client: redis.Redis, prefix: str) -> 
             sender.send_reports(good, content_type="text/plain"),
         ):
             documented(REPORTS, answer)
-        asked.store(0).set_pressure("memory")
+        asked.shards[0].set_pressure("memory")
         documented(REPORTS, sender.send_reports(good))
-        asked.store(0).close()
+        asked.shards[0].close()
         documented(REPORTS, sender.send_reports(good))
         documented("/v1/surveys/{name}/round", sender.get("/v1/surveys/buckets/round"))
     with gateway(client, prefix, keys=True) as sender:

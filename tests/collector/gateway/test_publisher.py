@@ -25,7 +25,7 @@ HOUR = 490_000
 
 @pytest.fixture
 def store(client: redis.Redis, prefix: str) -> Shard:
-    return buckets(client, prefix, 60).store(0)
+    return buckets(client, prefix, 60).shards[0]
 
 
 def batch_of(store: Shard, values: dict[int, int], digest: bytes = b"same", hour: int = HOUR) -> tuple[Batch, Any]:
@@ -218,7 +218,7 @@ def test_trouble_of_the_server(store: Shard, error: Exception, code: str) -> Non
 
 
 def test_a_round_that_is_over(client: redis.Redis, prefix: str) -> None:
-    store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
+    store = Registry(client, prefix).add(parse(rounds_table(4))).shards[0]
     publisher, wire = Publisher(store), codec(store.survey.mechanism)
     reports = store.survey.mechanism.perturb(np.array([1]), seeded(1))
     first = Batch([HOUR], [b"12345678same"], reports, np.zeros(1, dtype=np.intp), 1)
@@ -251,11 +251,11 @@ def test_durable_waits_for_the_disk(store: Shard, monkeypatch: pytest.MonkeyPatc
 
 def test_reports_of_a_deleted_survey_do_not_come_back(client: redis.Redis, prefix: str) -> None:
     """The same definition registered anew has an empty ledger: that is no server which lost its last second."""
-    store = buckets(client, prefix, 60).store(0)
+    store = buckets(client, prefix, 60).shards[0]
     publisher = Publisher(store)
     assert codes(publisher, {1: 1}) == [None]
     Registry(client, prefix).delete("buckets")
-    store = buckets(client, prefix, 60).store(0)
+    store = buckets(client, prefix, 60).shards[0]
     publisher.check()
     assert codes(publisher, {2: 2}) == [None]
     assert counted(store) == [2]

@@ -44,8 +44,8 @@ def test_reports_are_taken_and_counted(sender: Sender, asked: Registered) -> Non
     answer = sender.send_reports([*reports_of(asked.survey, [3, 4]), b"\xc1"])
     assert (answer.status_code, answer.json()) == (202, {"accepted": 2, "rejected": 1})
     assert sender.send_reports(reports_of(asked.survey, [5])).json() == {"accepted": 1, "rejected": 0}
-    fold_all(asked.store(0))
-    assert state_of(asked.store(0))["hist"].tolist() == [0] * 3 + [1] * 3 + [0] * 44
+    fold_all(asked.shards[0])
+    assert state_of(asked.shards[0])["hist"].tolist() == [0] * 3 + [1] * 3 + [0] * 44
 
 
 def test_a_repeat_is_answered_as_the_first_by_any_process(
@@ -53,7 +53,7 @@ def test_a_repeat_is_answered_as_the_first_by_any_process(
 ) -> None:
     same, reports = identity(), [*reports_of(asked.survey, [7]), b"bad"]
     first = sender.send_reports(reports, id=same)
-    store = asked.store(0)
+    store = asked.shards[0]
     with gateway(client, prefix) as other:
         again = [sender.send_reports(reports, id=same), other.send_reports(reports, id=same)]
         store.close()
@@ -75,14 +75,14 @@ def test_one_id_twice_at_the_same_time_is_one_request(client: redis.Redis, prefi
         assert sender.code(two, id=same) == "id-reused"
         assert time.monotonic() - started < 1.4
         assert [answer.result().json() for answer in answers] == [{"accepted": 1, "rejected": 0}] * 2
-    fold_all(asked.store(0))
-    assert int(state_of(asked.store(0))["hist"].sum()) == 1
+    fold_all(asked.shards[0])
+    assert int(state_of(asked.shards[0])["hist"].sum()) == 1
 
 
 def test_what_is_held_is_published_together_and_at_once_when_the_process_ends(
     client: redis.Redis, prefix: str, asked: Registered
 ) -> None:
-    store = asked.store(0)
+    store = asked.shards[0]
     with ThreadPoolExecutor(20) as threads:
         with gateway(client, prefix, hold_s=30.0) as sender:
             answers = [threads.submit(sender.send_reports, reports_of(asked.survey, [value])) for value in range(20)]
@@ -109,8 +109,8 @@ def test_a_full_frame_is_published_before_its_time(client: redis.Redis, prefix: 
             threads.submit(sender.send_reports, every[start : start + 1_000]) for start in range(0, 5_000, 1_000)
         ]
         assert {answer.result(10).json()["accepted"] for answer in answers} == {1_000}
-    fold_all(asked.store(0))
-    assert (state_of(asked.store(0))["hist"] == 1).all()
+    fold_all(asked.shards[0])
+    assert (state_of(asked.shards[0])["hist"] == 1).all()
 
 
 def test_refusals_have_their_codes(sender: Sender, asked: Registered, client: redis.Redis, prefix: str) -> None:
@@ -124,10 +124,10 @@ def test_refusals_have_their_codes(sender: Sender, asked: Registered, client: re
         "too-large": sender.code([b"x"] * 1_001),
         "content-type": sender.code(good, content_type="application/json"),
     }
-    asked.store(0).set_pressure("memory")
+    asked.shards[0].set_pressure("memory")
     codes["pressure"] = sender.code(good)
-    asked.store(0).set_pressure(None)
-    asked.store(0).close()
+    asked.shards[0].set_pressure(None)
+    asked.shards[0].close()
     codes["closed"] = sender.code(good)
     assert codes == {code: code for code in codes}
     deadline = time.monotonic() + 10
@@ -139,7 +139,7 @@ def test_refusals_have_their_codes(sender: Sender, asked: Registered, client: re
     assert {name: count for name, count in seen.items() if name.startswith("refused:")} == {
         f"refused:{code}": 1 for code in codes
     }
-    assert client.xlen(asked.store(0).keys.stream) == 0
+    assert client.xlen(asked.shards[0].keys.stream) == 0
 
 
 def test_refusals_are_problem_documents(sender: Sender, asked: Registered) -> None:
@@ -150,7 +150,7 @@ def test_refusals_are_problem_documents(sender: Sender, asked: Registered) -> No
     assert document["code"] == "malformed"
     assert document["error"] == document["detail"]
     assert document["status"] == 400
-    asked.store(0).set_pressure("deltas")
+    asked.shards[0].set_pressure("deltas")
     waiting = sender.send_reports(reports_of(asked.survey, [1]))
     assert waiting.status_code == 503
     assert int(waiting.headers["retry-after"]) >= 1
@@ -181,7 +181,7 @@ def test_a_report_of_a_whole_body_may_be_large(client: redis.Redis, prefix: str)
     with gateway(client, prefix) as sender:
         reports = reports_of(asked.survey, list(range(100)))
         assert sender.send_reports(reports, "wide").json() == {"accepted": 100, "rejected": 0}
-    assert asked.store(0).client.xlen(asked.store(0).keys.stream) == 1
+    assert asked.shards[0].client.xlen(asked.shards[0].keys.stream) == 1
 
 
 def test_other_methods_and_addresses(sender: Sender) -> None:
@@ -193,7 +193,7 @@ def test_other_methods_and_addresses(sender: Sender) -> None:
 
 def test_a_survey_with_rounds_needs_to_be_told_which(client: redis.Redis, prefix: str) -> None:
     asked = Registry(client, prefix).add(parse(rounds_table(4)))
-    name, store = asked.survey.name, asked.store(0)
+    name, store = asked.survey.name, asked.shards[0]
     first = reports_of(asked.survey, [1])
     with gateway(client, prefix) as sender:
         assert sender.get(f"/v1/surveys/{name}/round").json()["round"] == 1
@@ -229,8 +229,8 @@ def test_shards_share_the_requests_by_their_ids(client: redis.Redis, prefix: str
             same = identity()
             for _ in range(2):
                 assert sender.send_reports(reports_of(asked.survey, [value]), "two", id=same).status_code == 202
-    assert sum(client.xlen(store.keys.stream) for store in asked.stores) == 9
-    assert all(client.xlen(store.keys.stream) > 0 for store in asked.stores)
+    assert sum(client.xlen(store.keys.stream) for store in asked.shards) == 9
+    assert all(client.xlen(store.keys.stream) > 0 for store in asked.shards)
 
 
 def test_what_a_survey_asks_and_promises(sender: Sender, asked: Registered) -> None:
@@ -268,7 +268,7 @@ def test_nothing_beside_a_payload_says_whose_it_is(sender: Sender, asked: Regist
     same = identity()
     sender.send_reports(reports_of(asked.survey, [1]), id=same)
     octets = bytes.fromhex(same.replace("-", ""))
-    ((_, fields),) = client.xrange(asked.store(0).keys.stream)
+    ((_, fields),) = client.xrange(asked.shards[0].keys.stream)
     assert set(fields) == {b"f"}
     for key in client.keys("*"):
         content = key + client.dump(key)
@@ -295,11 +295,11 @@ def test_reports_come_out_as_they_went_in(client: redis.Redis, prefix: str) -> N
     with gateway(client, prefix) as sender:
         assert sender.send_reports(reports, "tree").json()["accepted"] == 64
     buckets(client, prefix, 2)  # jobs of this process work on this server
-    fold_all(asked.store(0))
+    fold_all(asked.shards[0])
     decoded = decode([msgpack.packb(reports)], mechanism, codec(mechanism))
     assert length_of(decoded.reports) == 64
     expected = mechanism.fold(mechanism.empty(), decoded.reports)
-    state = state_of(asked.store(0))
+    state = state_of(asked.shards[0])
     assert {name: array.tolist() for name, array in state.items()} == {
         name: array.tolist() for name, array in expected.items()
     }

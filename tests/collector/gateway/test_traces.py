@@ -79,7 +79,7 @@ def test_liars_replayers_malformed_and_flooding_senders_change_as_much_as_they_m
         for body in (b"\x91", msgpack.packb([b"\xc1"]), msgpack.packb([b"\xcd\xff\xff"] * 50), b"x" * 100):
             sender.send_reports(body, authorization=people)
         assert {sender.code(reports_of(asked.survey, [0]), authorization="Bearer nobody") for _ in range(50)} == {"key"}
-    store = asked.store(0)
+    store = asked.shards[0]
     fold_all(store)
     expected = np.bincount(values, minlength=100)
     expected[0] += liars

@@ -12,7 +12,7 @@ from tests.pipeline import buckets, fold_all, singles, watched
 def test_a_publish_that_is_wrong_appends_nothing(
     client: redis.Redis, prefix: str, words: tuple[object, object]
 ) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     number, reports = words
     with pytest.raises(redis.exceptions.ResponseError, match="PUBLISH needs whole numbers"):
         store.publish("w", number, singles(store, [1]), reports)  # type: ignore[arg-type]
@@ -23,14 +23,14 @@ def test_limits_are_the_servers_not_the_callers(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 3)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 1_000)  # a caller with limits of its own
     assert store.publish("w", 1, singles(store, range(3)), 3).status == "ok"
     assert store.publish("w", 2, singles(store, [3]), 1).cause == "backlog"
 
 
 def test_a_million_writers_do_not_stop_the_server(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     for start in range(0, 100_000, 10_000):
         client.hset(store.keys.writers, mapping={f"w{number}": "1 0" for number in range(start, start + 10_000)})
     watched(client, store, limits.DEDUP_WINDOW_S + 1)
@@ -43,7 +43,7 @@ def test_a_million_writers_do_not_stop_the_server(client: redis.Redis, prefix: s
 
 
 def test_purging_a_window_twice_leaves_the_totals_right(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     fold_all(store)
     assert store.status().delta_bytes > 0
@@ -56,7 +56,7 @@ def test_purging_a_window_twice_leaves_the_totals_right(client: redis.Redis, pre
 
 def test_totals_of_earlier_versions_are_moved(client: redis.Redis, prefix: str) -> None:
     """Up to 0.2.0 they were in `meta`."""
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     store.publish("w", 1, singles(store, range(5)), 5)
     before = store.status()
     totals = client.hgetall(store.keys.published)

@@ -15,7 +15,7 @@ def test_a_damaged_delta_stops_nothing_but_its_own_window(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(limits, "DELTAS_LIMIT", 2)
-    stores = [buckets(client, prefix, 4, name=name).store(0) for name in ("damaged", "whole")]
+    stores = [buckets(client, prefix, 4, name=name).shards[0] for name in ("damaged", "whole")]
     for store in stores:
         Writer(store).publish(singles(store, [1]), 1)
         fold_all(store)
@@ -29,7 +29,7 @@ def test_a_damaged_delta_stops_nothing_but_its_own_window(
 
 @pytest.mark.parametrize("chunk", [b"", b"\0" * 31, b"\0" * 40])
 def test_a_damaged_chunk_is_said_to_be_one(client: redis.Redis, prefix: str, chunk: bytes) -> None:
-    store = buckets(client, prefix, 4).store(0)
+    store = buckets(client, prefix, 4).shards[0]
     Writer(store).publish(singles(store, [1]), 1)
     fold_all(store)
     assert store.compact(store.read("all"))

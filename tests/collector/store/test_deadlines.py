@@ -43,7 +43,7 @@ class Unreliable:
 
 @pytest.fixture
 def store(client: redis.Redis, prefix: str) -> Shard:
-    return buckets(client, prefix, 40).store(0)
+    return buckets(client, prefix, 40).shards[0]
 
 
 def each_once(store: Shard, count: int) -> bool:
@@ -80,7 +80,7 @@ def test_only_what_is_not_stored_is_given_back(
 ) -> None:
     monkeypatch.setattr(writer, "PUBLISH_ENTRIES", 4)
     monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 6)
-    small = buckets(client, prefix, 40).store(0)  # limits are taken when a shard is opened
+    small = buckets(client, prefix, 40).shards[0]  # limits are taken when a shard is opened
     entries = singles(small, range(14))
     patient = Writer(small)
     with pytest.raises(PublishRefused) as refused:
@@ -145,7 +145,7 @@ def test_a_writer_that_is_stopped_says_so(store: Shard) -> None:
 
 def test_a_round_that_ends_meanwhile_takes_the_unsure_ones_with_it(client: redis.Redis, prefix: str) -> None:
     registered = Registry(client, prefix).add(parse(rounds_table(6)))
-    store = registered.store(0)
+    store = registered.shards[0]
     shard = Unreliable(store)
     patient = Writer(shard)  # type: ignore[arg-type]
     patient.publish([(b"r", b"\x91\x05")], 1, 1)

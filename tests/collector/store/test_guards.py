@@ -25,7 +25,7 @@ def written(store: Shard, client: redis.Redis) -> set[bytes]:
 
 
 def test_a_window_of_a_deleted_survey_is_counted_nowhere(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     fold_all(store)
     client.delete(store.keys.meta)
@@ -36,7 +36,7 @@ def test_a_window_of_a_deleted_survey_is_counted_nowhere(client: redis.Redis, pr
 
 def test_a_deleted_survey_comes_back_by_no_script(client: redis.Redis, prefix: str) -> None:
     """Each step of a process that was in the middle of something when the survey was deleted."""
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     (found,) = cut_all(store)
     commit = fold_entries(store, found, store.entries(found), False)
@@ -60,14 +60,14 @@ def test_a_deleted_survey_comes_back_by_no_script(client: redis.Redis, prefix: s
 
 
 def test_rounds_of_a_deleted_survey_stay_as_they_are(client: redis.Redis, prefix: str) -> None:
-    store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
+    store = Registry(client, prefix).add(parse(rounds_table(4))).shards[0]
     client.delete(store.keys.meta)
     assert store.close_round(1) == "gone"
     assert store.rounds().open
 
 
 def test_a_round_is_closed_where_it_was_closed_first(client: redis.Redis, prefix: str) -> None:
-    store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
+    store = Registry(client, prefix).add(parse(rounds_table(4))).shards[0]
     assert store.close_round(1) == "ok"
     boundary = store.rounds().newest.closed
     client.xadd(store.keys.stream, {"r": b"\x01", "k": "1"})
@@ -76,7 +76,7 @@ def test_a_round_is_closed_where_it_was_closed_first(client: redis.Redis, prefix
 
 
 def test_two_rounds_within_a_millisecond_stay_apart(client: redis.Redis, prefix: str) -> None:
-    store = Registry(client, prefix).add(parse(rounds_table(4))).store(0)
+    store = Registry(client, prefix).add(parse(rounds_table(4))).shards[0]
     client.xadd(store.keys.stream, {"r": b"\x01", "k": "1"}, id="1000-1")
     store.close_round(1)
     store.open_round(2, {"chosen": [0, 1]})
@@ -85,7 +85,7 @@ def test_two_rounds_within_a_millisecond_stay_apart(client: redis.Redis, prefix:
 
 
 def test_an_unknown_writer_leaves_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     store.leave("stranger")
     assert client.hlen(store.keys.writers) == 0
 
@@ -94,7 +94,7 @@ def test_a_window_that_is_over_is_cut_at_once(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = turn_clocks(monkeypatch, client)
-    store = buckets(client, prefix, 10, window={"every": "1h"}).store(0)
+    store = buckets(client, prefix, 10, window={"every": "1h"}).shards[0]
     Writer(store).publish(singles(store, [1]), 1)
     assert store.cut(age_ms=10**9) == "young"
     clock.turn(3_600)
@@ -105,7 +105,7 @@ def test_trim_spares_the_oldest_of_many_that_are_out(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     done, *out = cut_all(store)
     assert fold(store, done) == "ok"
@@ -118,7 +118,7 @@ def test_parts_that_ran_out_are_not_committed(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "PART_BYTES", 100)
-    store = buckets(client, prefix, 1_000).store(0)
+    store = buckets(client, prefix, 1_000).shards[0]
     Writer(store).publish(frame(store, range(1_000)), 1_000)
     (found,) = cut_all(store)
     run = store.node.run
@@ -139,7 +139,7 @@ def test_parts_that_ran_out_are_not_committed(
 
 def test_time_that_went_by_never_goes_back(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = turn_clocks(monkeypatch, client)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     store.trim()
     seen = []
     for step in (3_600, -7_200, 1, -1, 86_400, -86_400):
@@ -152,7 +152,7 @@ def test_time_that_went_by_never_goes_back(client: redis.Redis, prefix: str, mon
 
 class TestReissue:
     def test_a_range_that_is_gone(self, client: redis.Redis, prefix: str) -> None:
-        store = buckets(client, prefix, 10).store(0)
+        store = buckets(client, prefix, 10).shards[0]
         Writer(store).publish(singles(store, [1]), 1)
         (found,) = cut_all(store)
         assert fold(store, found) == "ok"
@@ -160,7 +160,7 @@ class TestReissue:
         assert store.ranges() == []
 
     def test_only_one_of_two_collectors_takes_the_next_attempt(self, client: redis.Redis, prefix: str) -> None:
-        store = buckets(client, prefix, 10).store(0)
+        store = buckets(client, prefix, 10).shards[0]
         Writer(store).publish(singles(store, [1]), 1)
         (found,) = cut_all(store)
         assert [store.reissue(found, 0.0)[0] for _ in range(2)] == ["reissued", "stale"]
@@ -169,7 +169,7 @@ class TestReissue:
         self, client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "ATTEMPTS", 1)
-        store = buckets(client, prefix, 10).store(0)
+        store = buckets(client, prefix, 10).shards[0]
         Writer(store).publish(singles(store, [1]), 1)
         (found,) = cut_all(store)
         assert store.reissue(found, 0.0)[0] == "quarantined"
@@ -179,7 +179,7 @@ class TestReissue:
 
 
 def test_a_range_that_was_committed_is_not_skipped(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, [1]), 1)
     (found,) = cut_all(store)
     assert fold(store, found) == "ok"
@@ -189,7 +189,7 @@ def test_a_range_that_was_committed_is_not_skipped(client: redis.Redis, prefix: 
 
 class TestPurge:
     def test_a_window_is_kept_for_as_long_as_it_should(self, client: redis.Redis, prefix: str) -> None:
-        store = buckets(client, prefix, 10).store(0)
+        store = buckets(client, prefix, 10).shards[0]
         Writer(store).publish(singles(store, [1]), 1)
         fold_all(store)
         assert not store.purge_window("all", retain_s=60)
@@ -199,7 +199,7 @@ class TestPurge:
         assert state_of(store)["hist"].sum() == 0
 
     def test_deltas_of_other_windows_stay(self, client: redis.Redis, prefix: str) -> None:
-        store = buckets(client, prefix, 10).store(0)
+        store = buckets(client, prefix, 10).shards[0]
         Writer(store).publish(singles(store, [1]), 1)
         fold_all(store)
         store.purge_window("another")
@@ -207,7 +207,7 @@ class TestPurge:
 
 
 def test_a_merge_notes_how_many_reports_the_accumulator_has(client: redis.Redis, prefix: str) -> None:
-    store, number = buckets(client, prefix, 10).store(0), 0
+    store, number = buckets(client, prefix, 10).shards[0], 0
     for reports in (5, 3):
         number += reports
         Writer(store).publish(singles(store, range(reports)), reports)
@@ -217,7 +217,7 @@ def test_a_merge_notes_how_many_reports_the_accumulator_has(client: redis.Redis,
 
 
 def test_an_older_snapshot_is_not_shown(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     assert store.put_snapshot("all", 2, b'{"is": "new"}')
     assert not store.put_snapshot("all", 1, b'{"is": "old"}')
     assert not store.put_snapshot("all", 2, b'{"is": "again"}')
@@ -226,7 +226,7 @@ def test_an_older_snapshot_is_not_shown(client: redis.Redis, prefix: str) -> Non
 
 
 def test_a_worker_whose_entries_are_gone_says_so(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     (found,) = cut_all(store)
     client.xtrim(store.keys.stream, maxlen=0)

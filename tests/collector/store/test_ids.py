@@ -35,7 +35,7 @@ class Gateway:
 
 @pytest.fixture
 def store(client: redis.Redis, prefix: str) -> Shard:
-    return buckets(client, prefix, 20).store(0)
+    return buckets(client, prefix, 20).shards[0]
 
 
 def test_a_repeat_is_named_and_nothing_is_appended(store: Shard, client: redis.Redis) -> None:
@@ -120,7 +120,7 @@ def test_an_id_from_the_future_raises_no_floor(
 ) -> None:
     """Else one id of the year 2100 would expire every other one until then."""
     clock = turn_clocks(monkeypatch, client)
-    store = buckets(client, prefix, 20).store(0)
+    store = buckets(client, prefix, 20).shards[0]
     gateway = Gateway(store)
     assert gateway.send([1], {HOUR + 40: identity(1)}).status == "ok"
     watched(client, store, 1.1 * limits.DEDUP_WINDOW_S)

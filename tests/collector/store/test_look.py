@@ -15,7 +15,7 @@ ALL = Whole().named("all")
 
 
 def test_one_round_trip_tells_what_was_counted_what_waits_and_what_was_merged(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, range(5)), 5)
     fold_all(store)
@@ -38,7 +38,7 @@ def test_one_round_trip_tells_what_was_counted_what_waits_and_what_was_merged(cl
 
 
 def test_windows_that_are_known_are_named_only(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     fold_all(store)
     assert store.look(known=["another"]).windows[ALL] is not None
@@ -49,7 +49,7 @@ def test_windows_that_are_known_are_named_only(client: redis.Redis, prefix: str)
 
 def test_the_oldest_of_many_batches_holds_a_window_open(client: redis.Redis, prefix: str) -> None:
     """Where the clock went back, a later batch is of an earlier window: here one behind more than a page of others."""
-    store = buckets(client, prefix, 10, window={"every": "1h"}).store(0)
+    store = buckets(client, prefix, 10, window={"every": "1h"}).shards[0]
     Writer(store).publish(singles(store, [1]), 1)
     mark = client.lindex(store.keys.marks, 0).decode().rpartition(" ")[0]
     now_ms = store.now_ms()
@@ -74,9 +74,9 @@ def test_many_surveys_are_one_round_trip_for_each_node(client: redis.Redis, pref
 def test_a_survey_that_cannot_be_looked_at_does_not_stop_the_others(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
     surveys = [registry.add(parse(survey_table("identity", 4, name=f"s{number}"))) for number in range(3)]
-    client.delete(surveys[1].store(0).keys.windows)
-    client.set(surveys[1].store(0).keys.windows, "no set")
-    client.sadd(surveys[2].store(0).keys.windows, "no window")
+    client.delete(surveys[1].shards[0].keys.windows)
+    client.set(surveys[1].shards[0].keys.windows, "no set")
+    client.sadd(surveys[2].shards[0].keys.windows, "no window")
     failed: dict[str, Exception] = {}
     assert [seen.survey.name for seen in look_at(surveys, failed=failed)] == ["s0"]
     assert {name: type(error) for name, error in failed.items()} == {
@@ -86,7 +86,7 @@ def test_a_survey_that_cannot_be_looked_at_does_not_stop_the_others(client: redi
 
 
 def test_a_server_that_lost_its_scripts_gets_them_again(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     client.script_flush()
     assert len(cut_all(store)) == 1  # by itself

@@ -26,7 +26,7 @@ def entries_read(client: redis.Redis) -> int:
 
 def test_many_narrow_entries_before_wide_ones_are_not_read_at_once(own_server: EmbeddedServer) -> None:
     client = connect(own_server.url)
-    store = buckets(client, "hs", 10).store(0)
+    store = buckets(client, "hs", 10).shards[0]
     Writer(store).publish([(b"r", b"\x01")] * 5_000, 5_000)
     for number in range(1, 161):
         store.publish("w", number, [(b"f", bytes(limits.MIB))], 1)
@@ -40,7 +40,7 @@ def test_many_narrow_entries_before_wide_ones_are_not_read_at_once(own_server: E
 
 
 def test_marked_entries_are_not_read(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 1_000).store(0)
+    store = buckets(client, prefix, 1_000).shards[0]
     Writer(store).publish(singles(store, range(1_000)), 1_000)
     before = entries_read(client)
     assert len(cut_all(store)) == 1
@@ -49,7 +49,7 @@ def test_marked_entries_are_not_read(client: redis.Redis, prefix: str) -> None:
 
 
 def test_entries_without_a_mark_are_found_wherever_they_stand(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 30).store(0)
+    store = buckets(client, prefix, 30).shards[0]
     writer = Writer(store)
     for start in (0, 10, 20):
         ((name, payload),) = singles(store, [start])
@@ -66,7 +66,7 @@ def test_entries_without_a_mark_are_found_wherever_they_stand(client: redis.Redi
 
 
 def test_a_stray_entry_alone_is_cut_when_it_is_old(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 3).store(0)
+    store = buckets(client, prefix, 3).shards[0]
     client.xadd(store.keys.stream, dict(singles(store, [1])))
     assert store.cut(age_ms=60_000) == "young"
     fold_all(store)
@@ -80,7 +80,7 @@ def test_a_batch_larger_than_a_range_is_cut_in_pieces(
 ) -> None:
     monkeypatch.setattr(limits, "RANGE_SINGLES", 7)
     monkeypatch.setattr(limits, "RANGE_FRAMES", 3)
-    store = buckets(client, prefix, 40).store(0)
+    store = buckets(client, prefix, 40).shards[0]
     entries = {
         "singles": singles(store, range(40)),
         "frames": [frame(store, range(start, start + 4))[0] for start in range(0, 40, 4)],
@@ -100,7 +100,7 @@ def test_pieces_of_a_batch_count_as_waiting_until_they_are_cut(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RANGE_SINGLES", 4)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     store.publish("w", 1, singles(store, range(10)), 10)
     assert isinstance(store.cut(), Range)
     assert store.status().backlog_entries == 6
@@ -109,7 +109,7 @@ def test_pieces_of_a_batch_count_as_waiting_until_they_are_cut(
 
 
 def test_skipping_the_backlog_leaves_no_mark(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, range(5)), 5)
     assert store.skip_backlog("all") == 5
@@ -120,7 +120,7 @@ def test_skipping_the_backlog_leaves_no_mark(client: redis.Redis, prefix: str) -
 
 
 def test_entries_without_a_mark_never_share_a_range_across_windows(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10, window={"every": "1h"}).store(0)
+    store = buckets(client, prefix, 10, window={"every": "1h"}).shards[0]
     for hour in (1, 1, 2, 3):
         client.xadd(store.keys.stream, dict(singles(store, [hour])), id=f"{hour * 3_600_000}-*")
     found = cut_all(store)
@@ -133,7 +133,7 @@ def test_many_entries_that_fill_no_range_are_young_all_the_same(
     """By their number they could fill one, and so they are looked at; by their weight they do not."""
     monkeypatch.setattr(limits, "RANGE_FRAMES", 4)
     monkeypatch.setattr(limits, "RANGE_SINGLES", 100)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish([*frame(store, [0]), *singles(store, range(1, 9))], 9)
     assert store.cut(age_ms=60_000) == "young"
     assert isinstance(store.cut(age_ms=0), Range)
@@ -144,7 +144,7 @@ def test_pieces_of_a_batch_in_a_round_weigh_what_was_published(
 ) -> None:
     """The round stands beside each report, and is no part of it: else more bytes would go out than came in."""
     monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
-    store = Registry(client, prefix).add(parse(rounds_table(8))).store(0)
+    store = Registry(client, prefix).add(parse(rounds_table(8))).shards[0]
     store.publish("w", 1, [(b"r", b"\x91\x01")] * 5, 5, 1)
     assert [found.entries for found in cut_all(store)] == [2, 2, 1]
     assert client.hget(store.keys.cursor, "bytes") == client.hget(store.keys.published, "bytes_in") == b"10"
@@ -155,7 +155,7 @@ def test_a_large_batch_of_which_little_is_left_is_cut_as_what_it_is(
 ) -> None:
     """Somebody deleted entries by hand, and what is left fits into a range."""
     monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     client.xdel(store.keys.stream, *(entry for entry, _ in client.xrange(store.keys.stream)[1:]))
     Writer(store).publish(singles(store, [7]), 1)
@@ -169,7 +169,7 @@ def test_a_large_batch_of_which_nothing_is_left_shows(
 ) -> None:
     """It becomes a range that cannot be folded, instead of passing for empty."""
     monkeypatch.setattr(limits, "RANGE_SINGLES", 2)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     client.xdel(store.keys.stream, *(entry for entry, _ in client.xrange(store.keys.stream)))
     (found,) = cut_all(store)

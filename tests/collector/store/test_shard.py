@@ -22,7 +22,7 @@ from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, sta
 
 
 def test_a_young_range_waits_until_it_is_full_or_old(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(3)), 3)
     assert store.cut(age_ms=60_000) == "young"
     assert isinstance(store.cut(age_ms=0), Range)
@@ -34,7 +34,7 @@ def test_a_full_range_is_cut_at_once(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch, name: str, value: int
 ) -> None:
     monkeypatch.setattr(limits, name, value)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(9)), 9)
     sizes = []
     while isinstance(found := store.cut(age_ms=60_000), Range):
@@ -44,7 +44,7 @@ def test_a_full_range_is_cut_at_once(
 
 def test_frames_fill_a_range_by_their_number(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RANGE_FRAMES", 3)
-    store = buckets(client, prefix, 100).store(0)
+    store = buckets(client, prefix, 100).shards[0]
     writer = Writer(store)
     for start in range(0, 100, 20):
         writer.publish(frame(store, range(start, start + 20)), 20)
@@ -52,7 +52,7 @@ def test_frames_fill_a_range_by_their_number(client: redis.Redis, prefix: str, m
 
 
 def test_ranges_never_cross_a_window(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 1_000, window={"every": "1s"}).store(0)
+    store = buckets(client, prefix, 1_000, window={"every": "1s"}).shards[0]
     writer = Writer(store)
     deadline, value = time.monotonic() + 2.3, 0
     while time.monotonic() < deadline:
@@ -76,7 +76,7 @@ def test_ranges_never_cross_a_window(client: redis.Redis, prefix: str) -> None:
 
 
 def test_a_window_is_not_final_while_something_is_missing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10, window={"every": "1s"}).store(0)
+    store = buckets(client, prefix, 10, window={"every": "1s"}).shards[0]
     Writer(store).publish(singles(store, range(3)), 3)
     (found,) = cut_all(store)
     window = found.window(store.survey.windows)
@@ -91,7 +91,7 @@ def test_cut_refuses_while_too_many_deltas_wait(
     limit: str, client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, limit, 1)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, [1]), 1)
     fold_all(store)
@@ -103,7 +103,7 @@ def test_back_pressure_makes_writers_wait_and_loses_nothing(
     client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "BACKLOG_ENTRIES", 20)
-    store = buckets(client, prefix, 200).store(0)
+    store = buckets(client, prefix, 200).shards[0]
     causes: list[str] = []
     writer = Writer(store, on_wait=causes.append)
 
@@ -123,7 +123,7 @@ def test_back_pressure_makes_writers_wait_and_loses_nothing(
 
 
 def test_trim_spares_what_is_outstanding(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, [0, 1]), 2)
     (first,) = cut_all(store)
@@ -140,7 +140,7 @@ def test_trim_spares_what_is_outstanding(client: redis.Redis, prefix: str) -> No
 
 
 def test_a_range_whose_entries_are_missing_is_not_folded(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)
     (found,) = cut_all(store)
     client.xdel(store.keys.stream, found.first)
@@ -150,7 +150,7 @@ def test_a_range_whose_entries_are_missing_is_not_folded(client: redis.Redis, pr
 
 
 def test_overdue_ranges_get_five_attempts_and_block_nothing(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, [0, 1]), 2)
     (stuck,) = cut_all(store)
@@ -181,7 +181,7 @@ def test_a_busy_survey_does_not_starve_the_others(
     monkeypatch.setattr(limits, "RANGE_SINGLES", 1)
     monkeypatch.setattr(limits, "QUEUE_SHORT", 4)
     registry = Registry(client, prefix)
-    stores = [registry.add(parse(survey_table("identity", 50, name=name))).store(0) for name in ("aaa", "zzz")]
+    stores = [registry.add(parse(survey_table("identity", 50, name=name))).shards[0] for name in ("aaa", "zzz")]
     for store in stores:
         Writer(store).publish(singles(store, range(40)), 40)
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
@@ -194,7 +194,7 @@ def test_a_busy_survey_does_not_starve_the_others(
 def test_a_survey_that_cannot_be_read_stops_no_other(
     client: redis.Redis, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     client.hset(surveys(prefix), "a-stranger", b'{"shards": 1, "survey": {"mechanism": "of-tomorrow"}}')
     Writer(store).publish(singles(store, range(3)), 3)
     time.sleep(limits.CUT_AGE_MS / 1_000)
@@ -207,7 +207,7 @@ def test_a_survey_that_cannot_be_read_stops_no_other(
 
 
 def test_a_range_that_waits_in_the_queue_is_not_overdue(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, [0]), 1)
     (found,) = cut_all(store)
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=0.0))
@@ -218,7 +218,7 @@ def test_a_range_that_waits_in_the_queue_is_not_overdue(client: redis.Redis, pre
 
 
 def test_a_leased_range_is_left_alone(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, [0]), 1)
     (found,) = cut_all(store)
     assert store.reissue(found, 60.0)[0] == "leased"
@@ -226,7 +226,7 @@ def test_a_leased_range_is_left_alone(client: redis.Redis, prefix: str) -> None:
 
 
 def test_skipped_entries_are_counted_and_bounded(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, [0, 1]), 2)
     (found,) = cut_all(store)
@@ -245,7 +245,7 @@ def test_skipped_entries_are_counted_and_bounded(client: redis.Redis, prefix: st
 
 def test_a_closed_survey_still_folds_what_it_took(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, [0]), 1)
     registry.close("buckets")
@@ -260,7 +260,7 @@ def test_a_closed_survey_still_folds_what_it_took(client: redis.Redis, prefix: s
 
 def test_a_deleted_survey_leaves_nothing_and_refuses_writers(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     writer = Writer(store)
     writer.publish(singles(store, [0]), 1)
     fold_all(store)
@@ -271,7 +271,7 @@ def test_a_deleted_survey_leaves_nothing_and_refuses_writers(client: redis.Redis
 
 
 def test_silent_writers_are_forgotten(client: redis.Redis, prefix: str) -> None:
-    store = buckets(client, prefix, 10).store(0)
+    store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, [0]), 1)
     left = Writer(store)
     left.publish(singles(store, [1]), 1)
@@ -290,7 +290,7 @@ def test_silent_writers_are_forgotten(client: redis.Redis, prefix: str) -> None:
 def test_cutting_reads_no_more_than_a_range_holds(own_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RANGE_BYTES", 4 * limits.MIB)
     client = connect(own_server.url)
-    store = buckets(client, "hs", 10).store(0)
+    store = buckets(client, "hs", 10).shards[0]
     store.publish("w", 1, [(b"f", b"narrow")], 1)
     for number in range(2, 34):
         store.publish("w", number, [(b"f", bytes(2 * limits.MIB))], 1)
@@ -301,7 +301,7 @@ def test_cutting_reads_no_more_than_a_range_holds(own_server: EmbeddedServer, mo
 
 def test_writers_pause_before_the_memory_is_full_though_no_collector_says_so(own_server: EmbeddedServer) -> None:
     client = connect(own_server.url)
-    store = buckets(client, "hs", 10).store(0)
+    store = buckets(client, "hs", 10).shards[0]
     limit = int(client.info("memory")["used_memory"]) + 64 * limits.MIB
     client.config_set("maxmemory", limit)
     number = 1

@@ -280,7 +280,7 @@ def test_an_estimator_without_workers_is_not_ready(
     registered = registry.add(colours())
     with estimator(registry, tmp_path) as http:
         assert http.get("/readyz").status_code == 200  # nothing waits
-        store = registered.store(0)
+        store = registered.shards[0]
         store.publish("w", 1, singles(store, range(3)), 3)
         cut_all(store)
         monkeypatch.setattr(troubles, "ALONE_S", 0.0)

@@ -38,7 +38,7 @@ def busy(registry: Registry) -> Registered:
     registered = registry.add(colours(), shards=2)
     deliver(registered, 300, seed=1)
     deliver(registered, 200, seed=2, shard=1)
-    store = registered.store(0)
+    store = registered.shards[0]
     store.publish("bad", 1, [(b"r", b"\xc1"), (b"f", b"nonsense")], 2)
     fold_all(store)
     store.publish("waiting", 1, singles(store, [0, 1, 2]), 3)
@@ -127,7 +127,7 @@ def test_merged_reports_follow_compaction(registry: Registry, tmp_path: Path) ->
 
 def test_totals_never_fall_when_windows_go(registry: Registry, tmp_path: Path) -> None:
     registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
-    this_hour = registered.store(0).now_ms() // HOUR_MS * HOUR_MS
+    this_hour = registered.shards[0].now_ms() // HOUR_MS * HOUR_MS
     for hours_ago in (5, 1):
         deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
     materialiser = Materialiser(registry, tmp_path)
@@ -140,7 +140,7 @@ def test_totals_never_fall_when_windows_go(registry: Registry, tmp_path: Path) -
 
     before = totals()
     assert before["hearsay_reports_folded_total"] == before["hearsay_reports_merged_total"] == 200
-    watched(registry.client, registered.store(0), 2 * 3_600)
+    watched(registry.client, registered.shards[0], 2 * 3_600)
     assert len(forget(registered, tmp_path)) == 1
     after = totals()
     assert after == before

@@ -59,9 +59,9 @@ def test_what_one_deployment_keeps_no_longer_the_other_may_keep(
         set_current(Context(client, f"{prefix}{number}"))
         registry = Registry(client, f"{prefix}{number}")
         registered = registry.add(colours(window={"every": "1h", **retain}))
-        old_ms = old_ms or registered.store(0).now_ms() - 5 * 3_600_000
+        old_ms = old_ms or registered.shards[0].now_ms() - 5 * 3_600_000
         deliver(registered, 50, at_ms=old_ms)
-        watched(client, registered.store(0), 4 * 3_600)
+        watched(client, registered.shards[0], 4 * 3_600)
         done = Materialiser(registry, tmp_path).run_once()
         kept.append((done.purged, len(registered.look().windows), len(windows(tmp_path, "colours"))))
     assert kept == [(0, 1, 1), (1, 0, 1)]
@@ -71,7 +71,7 @@ def _reported(client: redis.Redis, prefix: str, reports: int) -> tuple[Registry,
     set_current(Context(client, prefix))
     registry = Registry(client, prefix)
     registered = registry.add(parse(SURVEY))
-    store = registered.store(0)
+    store = registered.shards[0]
     Writer(store).publish(singles(store, [0] * reports), reports)
     fold_all(store)
     return registry, registered

@@ -29,7 +29,7 @@ HONEST, ATTACKERS = 6_000, 1_000
 def test_keys_that_are_chosen_are_warned_of(client: redis.Redis, prefix: str, hearsay: Hearsay, tmp_path: Path) -> None:
     set_current(Context(client, prefix))
     registry = Registry(client, prefix)
-    store = registry.add(parse(FILMS)).store(0)
+    store = registry.add(parse(FILMS)).shards[0]
     mechanism, estimator = store.survey.mechanism, Materialiser(registry, tmp_path)
     columns = {"device": list(range(HONEST)), "key": ["psycho"] * HONEST, "value": [5.0] * HONEST}
     pairs = mechanism.domain.read(columns)

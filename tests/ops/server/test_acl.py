@@ -76,12 +76,12 @@ def test_every_role_can_do_its_work(
         running.enter_context(
             process(prefix, url_of("estimator"), tmp_path, "estimate", "--port", str(free_port()), "--period-s", "0.1")
         )
-        store = Registry(connect(url_of("writer")), prefix).get("colours").store(0)
+        store = Registry(connect(url_of("writer")), prefix).get("colours").shards[0]
         assert store.publish("w", 0, [], 0).status == "hello"
         assert store.publish("w", 1, singles(store, range(3)), 3).status == "ok"
         store.leave("w")
         gateway = Registry(connect(url_of("gateway")), prefix)
-        shard, ids = gateway.get("colours").store(0), {490_000: b"8 random4444"}
+        shard, ids = gateway.get("colours").shards[0], {490_000: b"8 random4444"}
         assert shard.publish("g", 1, singles(store, range(3)), 3, ids=ids).status == "ok"
         assert shard.is_on_disk() in (True, False)
         assert shard.look().birth is not None
@@ -92,7 +92,7 @@ def test_every_role_can_do_its_work(
         wait_until_folded(registered, 6)
         snapshot = tmp_path / "snapshots" / "colours" / "all"
         deadline = time.monotonic() + 30
-        while registered.store(0).snapshot_version("all") is None or not snapshot.exists():
+        while registered.shards[0].snapshot_version("all") is None or not snapshot.exists():
             assert time.monotonic() < deadline
             time.sleep(0.1)
         for words in (
@@ -111,7 +111,7 @@ def test_every_role_tries_what_it_must_not(
     url_of: Callable[[str], str], client: redis.Redis, prefix: str, tmp_path: Path
 ) -> None:
     registry = Registry(client, prefix)
-    own, other = (registry.add(survey(name)).store(0).keys for name in ("colours", "shapes"))
+    own, other = (registry.add(survey(name)).shards[0].keys for name in ("colours", "shapes"))
     client.hset(keys_of_gateways(prefix), "id", "{}")
     for key in (own.accumulator("all"), own.counters("all"), own.deltas, own.ranges, own.cursor, own.snapshot("all")):
         client.hset(key, "field", "1")
@@ -173,8 +173,8 @@ def test_every_role_tries_what_it_must_not(
 def test_a_writer_cannot_close_its_survey_by_a_script_either(
     url_of: Callable[[str], str], client: redis.Redis, prefix: str
 ) -> None:
-    store = Registry(client, prefix).add(survey("colours")).store(0)
-    writer = Registry(connect(url_of("writer")), prefix).get("colours").store(0)
+    store = Registry(client, prefix).add(survey("colours")).shards[0]
+    writer = Registry(connect(url_of("writer")), prefix).get("colours").shards[0]
     with pytest.raises(redis.exceptions.ResponseError):
         writer.close()
     client.hset(store.keys.published, "open", "0")  # what it may write says nothing about the survey

@@ -25,7 +25,7 @@ def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
         port = sender.base_url.port
         device = Device(f"{sender.base_url}/v1/surveys/likes", ledger=ledger, tag=registered.survey.tag)
         assert device.submit(3) == "sent"
-        assert client.xlen(registered.store(0).keys.stream) == 1
+        assert client.xlen(registered.shards[0].keys.stream) == 1
         with pytest.raises(BudgetSpent):
             device.submit(4)
         with pytest.raises(GatewayError, match="unknown-survey"):
@@ -40,7 +40,7 @@ def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
         again = Device(url, ledger=ledger)
         assert again.flush() == 0
         assert again.flush() == 0
-    assert client.xlen(hourly.store(0).keys.stream) == 1
+    assert client.xlen(hourly.shards[0].keys.stream) == 1
     assert "1 stored" in again.statement()
 
 
@@ -59,4 +59,4 @@ def test_a_gateway_with_another_survey_of_that_name_gets_nothing(
     with gateway(client, prefix, port):
         with pytest.raises(GatewayError, match="nothing is sent to it"):
             device.flush()
-        assert client.xlen(other.store(0).keys.stream) == 0
+        assert client.xlen(other.shards[0].keys.stream) == 0

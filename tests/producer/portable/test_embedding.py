@@ -36,7 +36,7 @@ def test_ten_lines_of_python_send_a_report(client: redis.Redis, prefix: str, tmp
         assert run(sender, "device.py", tmp_path).startswith("sent\n")
         assert "BudgetSpent" in run(sender, "device.py", tmp_path)
         assert json.loads(run(sender, "small_device.py", tmp_path)) == {"accepted": 1, "rejected": 0}
-    assert client.xlen(registered.store(0).keys.stream) == 2
+    assert client.xlen(registered.shards[0].keys.stream) == 2
 
 
 def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> None:
@@ -44,7 +44,7 @@ def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> 
     device = Device(registered.survey)
     reports = [device.report(value) for value in range(20)]
     run_path(str(EXAMPLES / "own_gateway.py"))["Intake"](server.url, "session-minutes").take(reports)
-    stored = [entry[b"r"] for _, entry in client.xrange(registered.store(0).keys.stream)]
+    stored = [entry[b"r"] for _, entry in client.xrange(registered.shards[0].keys.stream)]
     assert sorted(stored) == sorted(reports)
 
 
