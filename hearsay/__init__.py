@@ -1,4 +1,4 @@
-"""A streaming collector for local differential privacy. `docs/python.md` shows each of these names at work.
+"""A streaming collector for local differential privacy. `docs/start/python.md` shows each of these names at work.
 
 Device         randomises one value and hands out bytes; needs numpy, msgpack and pydantic only
 Survey         what devices, workers and estimator must agree on

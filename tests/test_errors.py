@@ -14,7 +14,7 @@ from hearsay import Device, HearsayError, SurveyError
 from hearsay.mechanisms import catalogue
 from tests.test_imports import SERVERS
 
-PAGE = Path(hearsay.__file__).parents[1] / "docs" / "python.md"
+PAGE = Path(hearsay.__file__).parents[1] / "docs" / "start" / "python.md"
 PUBLIC = [name for name in hearsay.__all__ if isinstance(getattr(hearsay, name), type)]
 ERRORS = [name for name in PUBLIC if issubclass(getattr(hearsay, name), HearsayError)]
 

@@ -1,4 +1,4 @@
-"""Examples in docstrings and in docs/python.md are run: what a page shows works."""
+"""Examples in docstrings and in docs/start/python.md are run: what a page shows works."""
 
 import doctest
 import re
@@ -20,7 +20,7 @@ MODULES = sorted(
     for path in PACKAGE.rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-PAGE = PACKAGE.parent / "docs" / "python.md"
+PAGE = PACKAGE.parent / "docs" / "start" / "python.md"
 LIKES = {
     "name": "likes",
     "mechanism": "grr",

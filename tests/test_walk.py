@@ -7,7 +7,7 @@ import pytest
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.walk import ACCUMULATOR, BOUNDS, STEPS, Walk, table, walk_all
 
-PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "architecture.md"
 
 
 @pytest.fixture(scope="module")

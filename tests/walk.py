@@ -1,4 +1,4 @@
-"""How far each step of the pipeline walks: `python -m tests.walk` prints the table of docs/architecture.md.
+"""How far each step of the pipeline walks: `python -m tests.walk` prints the table of docs/explanation/architecture.md.
 
 A survey is collected on a real server in this process, and the calls of each step are traced. Counted are the files of
 `hearsay/` in which a function was called, how often the folder (collector, estimator and so on) of the innermost such

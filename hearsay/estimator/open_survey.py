@@ -54,7 +54,7 @@ class OpenSurvey:
         """The answers at this moment; `how` as in `Snapshot.ask`. Only what is new since the last one is fetched.
 
         `against` names other windows, or `NAME:WINDOW` of another survey: then every answer is a difference. A question
-        that begins with `trend` is about all final windows (docs/changes.md).
+        that begins with `trend` is about all final windows (docs/how-to/changes.md).
         """
         seen = self.registered.look()
         if question.startswith(TREND):

@@ -1,6 +1,6 @@
 """Asking two estimates for their difference, and one question of many windows for its trend.
 
-The mathematics is in `queries.difference` and `queries.trend`; docs/changes.md shows how to read the answers.
+The mathematics is in `queries.difference` and `queries.trend`; docs/how-to/changes.md shows how to read the answers.
 """
 
 from hearsay.mechanisms.errors import QueryError

@@ -1,4 +1,4 @@
-"""How a device draws a report, as data that a program in any language can follow: seven nodes. See `docs/device.md`.
+"""How a device draws a report, as data that programs in any language can follow: seven nodes. `docs/how-to/devices.md`.
 
 A node turns a cell into a symbol. All that is random comes from 64-bit words: a **coin** compares a word with a
 threshold out of 2^64, a **choice** counts the thresholds that a word reaches, a **draw** takes a word modulo a bound.

@@ -1,7 +1,7 @@
 """Asking an estimate: one grammar for the command line, the interface and the headline answers.
 
-The first word of a question is its verb; the catalogue says which class answers it, and docs/queries.md what each
-means. Values are raw and unbiased unless a post-processing method is named.
+The first word of a question is its verb; the catalogue says which class answers it, and docs/reference/queries.md what
+each means. Values are raw and unbiased unless a post-processing method is named.
 """
 
 import shlex

@@ -50,7 +50,7 @@ def cli(context: click.Context) -> None:
     """Collect statistics under local differential privacy.
 
     Each report is hearsay; together they tell the truth. Settings come from flags, then HEARSAY_* variables, then
-    defaults: see docs/configuration.md.
+    defaults: see docs/reference/configuration.md.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -1,6 +1,6 @@
 """Every setting in one table: a flag wins over the environment (`HEARSAY_*`), which wins over the default.
 
-`docs/configuration.md` is written from this table. Secrets (a password inside a URL) are never shown.
+`docs/reference/configuration.md` is written from this table. Secrets (a password inside a URL) are never shown.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""How a command ends: its exit codes and what each means. docs/cli.md is written from this table."""
+"""How a command ends: its exit codes and what each means. docs/reference/cli.md is written from this table."""
 
 from enum import IntEnum
 

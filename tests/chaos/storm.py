@@ -1,9 +1,9 @@
 """`make chaos`: every process doubled, and for minutes on end everything that can go wrong; then reports are counted.
 
 One survey without rounds, one with many short ones, and one whose reports come through two gateways. Every value is
-reported once: 0 is a loss, 2 a double count. docs/guarantees.md says what may be lost: here nothing, since producers
-live until the end and gateways are durable, but for reports of a round that was closed when the server had lost them,
-which the writer tells.
+reported once: 0 is a loss, 2 a double count. docs/explanation/guarantees.md says what may be lost: here nothing, since
+producers live until the end and gateways are durable, but for reports of a round that was closed when the server had
+lost them, which the writer tells.
 """
 
 import os

@@ -18,7 +18,7 @@ from tests.rounds import rounds_table, two_rounds_known
 
 __all__ = ["two_rounds_known"]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "data-model.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "data-model.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `([a-z]+[a-z:<>]*)` \| (hash|string|stream|set|list) \|", PAGE, re.MULTILINE)
 
 

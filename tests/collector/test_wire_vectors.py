@@ -287,7 +287,7 @@ def test_surveys_have_the_tags_that_they_had(vector: dict[str, Any]) -> None:
     assert survey.tag == vector["tag"]
 
 
-WIRE_PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text(encoding="utf-8")
+WIRE_PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "wire.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(
     r"^### (.*?)\n.*?^```toml\n(.*?)^```.*?^```json\n(.*?)^```.*?^```text\n(.*?)^```",
     WIRE_PAGE,

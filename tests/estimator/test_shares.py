@@ -234,7 +234,7 @@ class TestSimultaneous:
 
 
 class TestPage:
-    PAGE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text(encoding="utf-8")
+    PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "queries.md").read_text(encoding="utf-8")
 
     def test_every_query_method_and_field_is_explained(self) -> None:
         for kind in (*CELL_QUERIES, *SUM_QUERIES, "quantile"):

@@ -27,7 +27,7 @@ def test_row_7_survey_show_says_that_the_minimum_protects_no_report() -> None:
     words = " ".join(describe(colours(answers={"minimum_reports": 60}))["advice"])
     assert "A report is protected by epsilon alone" in words
     assert "advice" not in describe(colours())
-    assert "**a report is protected by\nepsilon alone**" in (DOCS / "guarantees.md").read_text()
+    assert "**a report is protected by\nepsilon alone**" in (DOCS / "explanation" / "guarantees.md").read_text()
 
 
 def test_row_8_after_a_deletion_the_append_only_file_is_rewritten(tmp_path: Path) -> None:
@@ -82,4 +82,4 @@ def test_row_12_flat_says_that_its_cells_do_not_sum_to_one() -> None:
     table = {"mechanism": "flat", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 16}}
     (words,) = build(table).advice()
     assert "range A LAST differs from 1 - prefix (A - 1)" in words
-    assert "do not sum to exactly 1" in (DOCS / "ranges.md").read_text()
+    assert "do not sum to exactly 1" in (DOCS / "explanation" / "ranges.md").read_text()

@@ -221,7 +221,7 @@ def test_its_page_is_written_from_its_tables() -> None:
     assert [row for row in rows if row not in page] == []
 
 
-@pytest.mark.parametrize("name", ["queries.md", "survey.md", "wire.md"])
+@pytest.mark.parametrize("name", ["reference/queries.md", "reference/survey.md", "reference/wire.md"])
 def test_the_pages_of_this_distribution_stay_as_they_are(name: str) -> None:
     assert (docs.DOCS / name).read_text(encoding="utf-8") == docs.PAGES[name]()
 

@@ -1,4 +1,4 @@
-"""What a device without this library needs to make reports, as data. `docs/device.md` specifies it.
+"""What a device without this library needs to make reports, as data. `docs/how-to/devices.md` specifies it.
 
 The thresholds are the mechanism's own, asked once; whoever reads the form computes no probability.
 """

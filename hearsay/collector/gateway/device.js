@@ -1,4 +1,4 @@
-// A device of a hearsay survey: the value stays here, only a randomised report is sent. See docs/device.md.
+// A device of a hearsay survey: the value stays here, only a randomised report is sent. docs/how-to/devices.md.
 
 const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
 export class Refused extends Error {}

@@ -1,4 +1,4 @@
-"""Why a request is refused: one stable code each, which is also the metric's label. `docs/gateway.md` lists them."""
+"""Why a request is refused: a stable code each, also the metric's label. `docs/how-to/gateway.md` lists them."""
 
 from hearsay.collector.http.problems import Problem
 

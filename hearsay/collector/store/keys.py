@@ -1,4 +1,4 @@
-"""Every Redis key and stream field of the pipeline. `docs/data-model.md` says who writes each and when it goes away."""
+"""Every Redis key and stream field. `docs/reference/data-model.md` says who writes each and for how long."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Reports as bytes: one at a time, or many in a columnar frame. `docs/wire.md` has the format with examples.
+"""Reports as bytes: one at a time, or many in a columnar frame. `docs/reference/wire.md` has the format with examples.
 
 A report whose variant has at most 2^57 different values is one **symbol**, an unsigned integer; a wider one is a byte
 string. A single report is a msgpack integer or a msgpack bin; a frame is the msgpack array

@@ -17,7 +17,7 @@ def _parameter(name: str, description: str, schema: dict[str, Any], required: bo
 
 _FLAG = {"type": "string", "enum": ["0", "1", "false", "true"]}
 ASKED = (
-    _parameter("q", "A query of docs/queries.md, in one line.", {"type": "string"}, required=True),
+    _parameter("q", "A query of docs/reference/queries.md, in one line.", {"type": "string"}, required=True),
     _parameter("count", "Numbers of reports instead of shares.", _FLAG),
     _parameter("postprocess", "A post-processing method; processed values are biased.", {"type": "string"}),
     _parameter("simultaneous", "Intervals that hold for all answers together.", _FLAG),

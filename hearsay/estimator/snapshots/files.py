@@ -80,9 +80,9 @@ class Snapshot:
         simultaneous: bool = False,
         against: "Snapshot | None" = None,
     ) -> Answers:
-        """The answers to a query such as `range 300 500`; docs/queries.md has them all.
+        """The answers to a query such as `range 300 500`; docs/reference/queries.md has them all.
 
-        With `against` each is a difference, this snapshot less that one (docs/changes.md).
+        With `against` each is a difference, this snapshot less that one (docs/how-to/changes.md).
         """
         how = {"count": count, "simultaneous": simultaneous}
         if against is not None:

@@ -25,7 +25,7 @@ COMPARISONS = {"peers": ("hearsay.ops.bench.peers", "Compare every shared mechan
 
 @click.group(cls=LazyGroup, commands_by_module=COMPARISONS, invoke_without_command=True)
 @click.option("--only", type=click.Choice(list(QUESTIONS)), multiple=True, help="Only these questions.")
-@click.option("--markdown", is_flag=True, help="Print the table as Markdown, as docs/speed.md shows it.")
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown, as docs/explanation/speed.md shows it.")
 @json_option
 @click.pass_context
 def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_json: bool) -> None:

@@ -82,11 +82,11 @@ def command(
     Values are fractions of the reports unless --count is given, with their standard error and 95% interval
     (value +- 1.96 stderr wherever that holds). Ranges are inclusive, in the domain's own units; on a grid `range A1:B1
     A2:B2`. A live query reads accumulators and deltas from Redis and needs no estimator. With a post-processing method
-    the raw value stays beside the processed one; error and intervals belong to the raw one. docs/queries.md explains
-    every query and how to read its answer.
+    the raw value stays beside the processed one; error and intervals belong to the raw one. docs/reference/queries.md
+    explains every query and how to read its answer.
 
     With --against every answer is a difference, with its interval and p-value; `trend QUERY` looks for changes over all
-    final windows (docs/changes.md).
+    final windows (docs/how-to/changes.md).
     """
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:

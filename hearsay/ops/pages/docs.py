@@ -34,7 +34,7 @@ def root_context() -> click.Context:
 
 
 def cli_page() -> str:
-    """docs/cli.md: the help of every command."""
+    """docs/reference/cli.md: the help of every command."""
     root = root_context()
     lines = [
         "# Command line",
@@ -55,7 +55,7 @@ def cli_page() -> str:
 
 
 def configuration_page() -> str:
-    """docs/configuration.md: the table of settings."""
+    """docs/reference/configuration.md: the table of settings."""
     lines = [
         "# Configuration",
         "",
@@ -88,11 +88,11 @@ def configuration_page() -> str:
 
 
 PAGES = {
-    "cli.md": cli_page,
-    "configuration.md": configuration_page,
-    "queries.md": queries_page,
-    "survey.md": survey_page,
-    "wire.md": wire_page,
+    "reference/cli.md": cli_page,
+    "reference/configuration.md": configuration_page,
+    "reference/queries.md": queries_page,
+    "reference/survey.md": survey_page,
+    "reference/wire.md": wire_page,
 }
 
 

@@ -1,4 +1,4 @@
-"""A table of all queries: for docs/queries.md, and for families from outside."""
+"""A table of all queries: for docs/reference/queries.md, and for families from outside."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ _HEADER = ("query", "asks for", "needs", "`--count`", "`--simultaneous`", "post-
 
 
 def queries_page() -> str:
-    """docs/queries.md: every query of this distribution, and the mechanisms that can answer it."""
+    """docs/reference/queries.md: every query of this distribution, and the mechanisms that can answer it."""
     queries = [
         home.load()
         for homes in catalogue.QUERIES.values()
         for home in homes
         if home.package.startswith(f"{catalogue.PACKAGE}.")
     ]
-    return page("queries.md", f"\n{queries_section(queries, catalogue.shipped())}\n")
+    return page("reference/queries.md", f"\n{queries_section(queries, catalogue.shipped())}\n")
 
 
 def queries_section(queries: Sequence[type[Query]], mechanisms: Sequence[str]) -> str:

@@ -31,9 +31,9 @@ def page(name: str, *sections: str) -> str:
 
 
 def survey_page() -> str:
-    """docs/survey.md: every kind of domain; every mechanism with its kinds of domain, its options and an example."""
+    """docs/reference/survey.md: every kind of domain; every mechanism with its domains, its options and an example."""
     mechanisms = "\n\n".join(map(mechanism_section, catalogue.shipped()))
-    return page("survey.md", f"\n{domains_section(catalogue.shipped_domains())}\n", f"\n{mechanisms}\n")
+    return page("reference/survey.md", f"\n{domains_section(catalogue.shipped_domains())}\n", f"\n{mechanisms}\n")
 
 
 def domains_section(domains: Iterable[type[Domain]]) -> str:
@@ -65,7 +65,7 @@ def mechanism_section(name: str) -> str:
 
 
 def wire_page() -> str:
-    """docs/wire.md: what a report of every mechanism consists of and takes, on its first example."""
+    """docs/reference/wire.md: what a report of every mechanism consists of and takes, on its first example."""
     lines = [
         "",
         "| mechanism | cells | a report | different reports | single, bytes | in a frame, bits |",
@@ -87,7 +87,7 @@ def wire_page() -> str:
             sizes,
         )
         lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return page("wire.md", "\n".join(lines) + "\n")
+    return page("reference/wire.md", "\n".join(lines) + "\n")
 
 
 def _sentence(text: str) -> str:

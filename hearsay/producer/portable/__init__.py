@@ -1,1 +1,1 @@
-"""A device that follows a gateway's form: the standard library and msgpack only. `docs/device.md` specifies it."""
+"""A device that follows a gateway's form: standard library and msgpack only. `docs/how-to/devices.md` specifies it."""

@@ -1,8 +1,8 @@
 """The nodes of a form: how a cell becomes a symbol, and the largest epsilon that the node's thresholds allow.
 
-Each node draws its words in the order in which `docs/device.md` lists them, all of them whatever comes up, so that any
-two programs make the same symbol of the same words. `epsilon` is computed from the thresholds themselves: a device need
-not believe what a gateway says of them.
+Each node draws its words in the order in which `docs/how-to/devices.md` lists them, all of them whatever comes up, so
+that any two programs make the same symbol of the same words. `epsilon` is computed from the thresholds themselves: a
+device need not believe what a gateway says of them.
 """
 
 from collections.abc import Mapping

@@ -215,7 +215,7 @@ matrix = "rows.csv"
             load(file)
 
 
-PAGE = (Path(__file__).parents[3] / "docs" / "survey.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "survey.md").read_text(encoding="utf-8")
 ON_THE_PAGE = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Intervals of what is not known: docs/queries.md promises all shares there are, whatever the question."""
+"""Intervals of what is not known: docs/reference/queries.md promises all shares there are, whatever the question."""
 
 import numpy as np
 import pytest

@@ -62,7 +62,7 @@ def test_the_sum_over_all_cells_of_an_oracle_that_sums_to_one_has_no_variance(na
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        # Kulkarni 2.4, corrected as in docs/references.md: at f = 0, with e = exp(eps).
+        # Kulkarni 2.4, corrected as in docs/explanation/references.md: at f = 0, with e = exp(eps).
         ("grr", lambda e, size: (e + size - 2) / (e - 1) ** 2),
         ("oue", lambda e, size: 4 * e / (e - 1) ** 2),
         ("sue", lambda e, size: np.sqrt(e) / (np.sqrt(e) - 1) ** 2),

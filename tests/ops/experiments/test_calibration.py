@@ -1,4 +1,4 @@
-"""The edges: intervals of every kind hold, for every mechanism. The table stands in docs/calibration.md."""
+"""The edges: intervals of every kind hold, for every mechanism. The table stands in docs/explanation/calibration.md."""
 
 from collections.abc import Callable
 from typing import Any

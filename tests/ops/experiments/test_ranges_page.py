@@ -1,4 +1,4 @@
-"""Row 10: the figures of docs/ranges.md are those of the algebra, and its words those of its figures."""
+"""Row 10: the figures of docs/explanation/ranges.md are those of the algebra, and its words those of its figures."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
 from hearsay.ops.experiments.ranges.draws import Counts, HaarMethod, Method, TreeMethod, cauchy
 from hearsay.ops.experiments.ranges.grids import CASES, METHODS, PEOPLE
 
-PAGE = Path(__file__).parents[3] / "docs" / "ranges.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "ranges.md"
 EPSILONS = (0.2, 0.6, 1.1)
 WITH_SHARES = re.compile(r"with the true shares\s+it is\s+(\d\.\d+), (\d\.\d+) and (\d\.\d+)")
 _NUMBER = r" ([\d.]+) \|"

@@ -1,4 +1,4 @@
-"""Every paper that a comment cites stands in docs/references.md, and a theorem has an owner."""
+"""Every paper that a comment cites stands in docs/explanation/references.md, and a theorem has an owner."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ NOT_AUTHORS = {"Table", "Python", "Redis", "Valkey", "January", "December"}
 
 def cited_as() -> list[str]:
     """The first column of every table of the page."""
-    page = (DOCS / "references.md").read_text(encoding="utf-8")
+    page = (DOCS / "explanation" / "references.md").read_text(encoding="utf-8")
     return [row.split("|")[1].strip() for row in page.splitlines() if row.startswith("| ")]
 
 

@@ -49,7 +49,7 @@ def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> 
 
 
 def test_the_page_shows_the_examples() -> None:
-    page = (ROOT / "docs" / "device.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "devices.md").read_text(encoding="utf-8")
     for name in ("device.py", "small_device.py", "page.html", "own_gateway.py"):
         assert (EXAMPLES / name).read_text(encoding="utf-8") in page, name
     code = [line for line in (EXAMPLES / "device.py").read_text().splitlines() if line and not line.startswith('"""')]

@@ -12,7 +12,7 @@ Estimate  d = WHT(sum)/(n_tuple c), c = 2p - 1, is the tuple's coefficients; a c
 Variance  A range has weights w = the products of the axes' weights, non-zero at the at most two nodes of each axis that
           it cuts. One report's part of sum w d has mean square sum w^2/c^2, so
           Var = sum over tuples of [sum w^2/c^2 - (sum w d)^2]/n_tuple, less f(R)(1 - f(R))/n, since a device answers
-          for one tuple only.                                                 Kulkarni 5.5, 7.1.2; docs/ranges.md
+          for one tuple only.                                          Kulkarni 5.5, 7.1.2; docs/explanation/ranges.md
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ Estimate  theta = sum/(norm c), c = 2p - 1, d = WHT(theta)/K is left half less r
 Variance  A range has coefficient (overlap with left - overlap with right)/size at a node, so non-zero at the two nodes
           a level that it cuts. With weights w there and T = WHT(theta^2), K sum of w^^2 theta^2 = sum of pairs
           w_u w_v T(u xor v)/K, and a level's term is [sum w^2/c^2 - that](1 + 1/lambda)/n_l; with the expected count
-          [sum w^2/c^2 - (sum w d)^2]/n_l. All levels share -f(R)(1 - f(R))/n.      Kulkarni 5.5; docs/ranges.md
+          [sum w^2/c^2 - (sum w d)^2]/n_l. All levels share -f(R)(1 - f(R))/n. Kulkarni 5.5; docs/explanation/ranges.md
 """
 
 from dataclasses import dataclass

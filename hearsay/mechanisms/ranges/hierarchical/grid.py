@@ -6,7 +6,8 @@ Privacy   The oracle's: the tuple is independent of the value, and a device repo
 Estimate  sum over tuples of W1 x W2 x ... applied to the tuple's shares (`axis_weights`); at the roots all is 1.
 Variance  A linear query has weights W on the boxes of each tuple, known exactly, so with the tuple's moments
           Var = sum over tuples of [a sum W^2 + b sum W^2 f + c N^2 + d N m - m^2]/n_tuple, N = sum W, m = sum W f,
-          less [sum q^2 f - (sum q f)^2]/n, since a device answers for one tuple only.   Kulkarni 7.1.2; docs/ranges.md
+          less [sum q^2 f - (sum q f)^2]/n, since a device answers for one tuple only.
+          Kulkarni 7.1.2; docs/explanation/ranges.md
 """
 
 from dataclasses import dataclass

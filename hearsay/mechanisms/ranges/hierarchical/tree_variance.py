@@ -218,8 +218,8 @@ class TreeVariance:
     def _one_level_only(self, f: Floats) -> Floats:
         """f(R)(1 - f(R))/n, which every estimate saves because a device answers at one shifted level only.
 
-        The last term of docs/ranges.md: the sum over the levels of W at a cell's nodes is 1 in the range and 0 outside,
-        up to a constant.
+        The last term of docs/explanation/ranges.md: the sum over the levels of W at a cell's nodes is 1 in the range
+        and 0 outside, up to a constant.
         """
         clipped = np.clip(f, 0.0, 1.0)
         return clipped * (1 - clipped) / max(self.reports, 1)

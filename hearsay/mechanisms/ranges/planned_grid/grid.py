@@ -5,7 +5,7 @@ Device    Draw one of the listed tuples of levels, one of each axis' binary tree
 Privacy   The oracle's: the tuple is independent of the value, and a device reports once.
 Estimate  The shares of all tuples' boxes, by least squares with the total known to be 1 (`tuples`).
 Variance  exact for every linear query, `variance`, less [sum q^2 f - (sum q f)^2]/n, since a device answers for one
-          tuple only.                                                                 Kulkarni 7.1.2; docs/ranges.md
+          tuple only.                                                        Kulkarni 7.1.2; docs/explanation/ranges.md
 """
 
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ def errata(settings: Settings) -> Iterator[Result]:
         "Where the dissertation's chapter 4 errs",
         ["where", "as printed", "what holds", "printed value", "corrected value", "exact value"],
         [],
-        "exact: by enumeration, or from the exact variance; the rest of the list is in docs/marginals.md",
+        "exact: by enumeration, or from the exact variance; the rest of the list is in docs/explanation/marginals.md",
     )
     rows = (_sampling_variance, _unary_variance, _whole_table_growth, _characters_growth, _marg_ht_growth, _equations)
     for row in rows:

@@ -33,7 +33,7 @@ def test_without_noise_every_cell_is_rebuilt() -> None:
 
 @pytest.mark.parametrize(("size", "reports"), [(16, 40_000), (16, 200), (11, 40_000)])
 def test_variances_are_those_of_the_formula(size: int, reports: int) -> None:
-    """The variance of docs/ranges.md written out with the whole transform of the coefficients, for both norms."""
+    """The variance of docs/explanation/ranges.md with the whole transform of the coefficients, for both norms."""
     mechanism = haar(size)
     cells = np.minimum(np.random.default_rng(2).geometric(0.3, reports) - 1, size - 1)
     state = folded(mechanism, cells)
