@@ -2,11 +2,13 @@
 
 import os
 import socket
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hearsay.collector.limits import HEARTBEAT_TTL_S
+from hearsay.collector.store.processes.versions import this_release
 from hearsay.collector.store.registry import Registry
 
 BEAT_S = HEARTBEAT_TTL_S / 3  # so that two may get lost
@@ -23,9 +25,11 @@ class Heartbeat:
     registry: Registry
     role: str
     process: str = field(default_factory=_this_process)
+    started: float = field(default_factory=time.monotonic)
 
     def beat(self) -> None:
-        self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S)
+        says = this_release(time.monotonic() - self.started)
+        self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S, says)
 
     def stop(self) -> None:
         """The process ends in good order."""
@@ -38,12 +42,13 @@ class Alive(NamedTuple):
     role: str
     process: str
     age_s: float
+    version: str
 
 
 def alive(registry: Registry) -> list[Alive]:
     """Every process that was seen lately, and how long ago."""
     return [
-        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0))
+        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0), mark.release.version)
         for mark in registry.heartbeats.marks()
     ]
 

@@ -88,9 +88,13 @@ class PipelineMetrics(Collector):
             "When a process was last seen, in seconds since 1970.",
             labels=["role", "process"],
         )
+        info = GaugeMetricFamily(
+            "hearsay_process_info", "A live process and its release.", labels=["role", "process", "version"]
+        )
         now = time.time()
         for found in alive(self._registry):
             beats.add_metric([found.role, found.process], now - found.age_s)
+            info.add_metric([found.role, found.process, found.version], 1)
         standing = GaugeMetricFamily(
             "hearsay_standing_still",
             "How many causes of a stall there are, by kind; `hearsay status` shows a line for each.",
@@ -100,6 +104,7 @@ class PipelineMetrics(Collector):
             standing.add_metric([kind], count)
         return [
             beats,
+            info,
             standing,
             self._summary("hearsay_fold_duration_seconds", "Time to read, fold and commit a range.", "fold", "folds"),
             self._summary(

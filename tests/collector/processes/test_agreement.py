@@ -1,0 +1,65 @@
+"""A new form is written once every live reader knows it."""
+
+import json
+
+import pytest
+import redis
+
+from hearsay.collector.agreement import Agreement, agreed
+from hearsay.collector.heartbeats import Heartbeat, alive
+from hearsay.collector.store import keys
+from hearsay.collector.store.processes.heartbeats import Mark
+from hearsay.collector.store.processes.versions import KNOWN, OLDEST, Forms, Release, this_release
+from hearsay.collector.store.registry import Registry
+from hearsay.release import UNKNOWN, release
+
+
+def everybody(**forms: Forms) -> list[Mark]:
+    return [Mark(role, "one", 1, Release("9", forms.get(role, KNOWN))) for role in ("collector", "worker", "estimator")]
+
+
+def test_what_all_know_is_written() -> None:
+    assert agreed(everybody()) == KNOWN
+    newer = Forms(*(form + 1 for form in KNOWN))
+    assert agreed(everybody(worker=newer, estimator=newer)) == KNOWN  # this process writes what it knows itself
+
+
+def test_one_old_reader_holds_back_what_it_reads() -> None:
+    assert agreed(everybody(estimator=OLDEST)) == OLDEST._replace(jobs=KNOWN.jobs)  # it reads no jobs
+    assert agreed(everybody(worker=OLDEST)) == OLDEST
+    assert agreed([*everybody(), Mark("worker", "two", 1, Release("0.2.0", OLDEST))]) == OLDEST
+    assert agreed([*everybody(), Mark("gateway", "two", 1, Release("0.2.0", OLDEST))]) == KNOWN  # it reads neither
+
+
+def test_where_a_role_has_no_process_its_next_one_may_be_old() -> None:
+    assert agreed([]) == OLDEST
+    assert agreed(everybody()[:2]) == OLDEST._replace(jobs=KNOWN.jobs)
+
+
+def test_heartbeats_of_releases_that_say_nothing_are_the_oldest(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    Heartbeat(registry, "worker", "new").beat()
+    client.set(keys.heartbeat(prefix, "worker", "old"), "1", ex=30)
+    assert [(each.process, each.version) for each in alive(registry)] == [("new", release()), ("old", UNKNOWN)]
+    now = 0.0
+    agreement = Agreement(registry, lambda: now)
+    assert agreement.forms().jobs == OLDEST.jobs
+    client.delete(keys.heartbeat(prefix, "worker", "old"))
+    assert agreement.forms().jobs == OLDEST.jobs  # asked now and then only
+    now = 6.0
+    assert agreement.forms().jobs == KNOWN.jobs
+
+
+@pytest.mark.parametrize(
+    "text", [b"1", b"", b"[]", b'{"version": 1}', b'{"version": "3", "forms": {"jobs": "x"}}', b"\xff"]
+)
+def test_a_heartbeat_that_cannot_be_read_promises_nothing(text: bytes) -> None:
+    assert Release.parse(text) == Release(UNKNOWN, OLDEST)
+
+
+def test_a_newer_release_may_say_more() -> None:
+    table = json.loads(this_release(3.0).text())
+    table["forms"]["snapshots"] = 4
+    assert Release.parse(json.dumps({**table, "place": "elsewhere"}).encode()) == this_release(3.0)
+    del table["forms"]["deltas"]
+    assert Release.parse(json.dumps(table).encode()).forms == KNOWN._replace(deltas=OLDEST.deltas)
