@@ -42,7 +42,8 @@ class Participation:
         if self.repeat == MEMOISED and buckets is None:
             raise SurveyError(
                 "participation.repeat 'memoised' needs a mechanism whose reports are a public part and an answer about "
-                "one of a few buckets: hrr, olh, or haar on one axis"
+                "one of a few buckets: hrr, olh, haar on one axis, hierarchical over hrr or olh, inp-ht, marg-ps, or "
+                "privkv with a joint budget"
             )
         if self.repeat == SAMPLED and self.of is None:
             raise SurveyError("participation.of is missing: one window of how many; an integer from 2 on")

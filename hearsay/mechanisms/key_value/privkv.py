@@ -16,14 +16,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State
+from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.key_value.bins import BinEstimate, exact_bins
 from hearsay.mechanisms.key_value.estimate import KeyEstimate
 from hearsay.mechanisms.key_value.fieller import KeyScores
-from hearsay.mechanisms.key_value.sampled_key import SampledOnce, Symbols
+from hearsay.mechanisms.key_value.sampled_key import SampledOnce, Symbols, keyed_reports, sample, true_symbols
+from hearsay.mechanisms.layout import Reports
 from hearsay.mechanisms.options import Option, choice, integer, number
 from hearsay.mechanisms.oracles.grr import GRR
 
@@ -82,6 +83,19 @@ class PrivKV(SampledOnce):
 
     def disguise(self, symbols: Symbols, random: Random) -> Symbols:
         return self.coin.perturb(symbols, random)["value"]
+
+    @property
+    def memoised_buckets(self) -> int:
+        """Absent, and the bins."""
+        return self.bins + 1
+
+    def perturb_memoised(self, values: Any, stream: Streams) -> Reports:
+        """The word that a value is rounded to a sign by is drawn once for life: rounded afresh in each window, the
+        share of plus signs would tell the value."""
+        pairs = self.domain.check(values)
+        key, dimension = sample(self.domain.size, self.dimensions, 1, stream(PUBLIC))
+        symbol = true_symbols(pairs, key, dimension, self.bins, stream("rounding"))
+        return keyed_reports(self.layout, key, dimension, self.disguise(symbol, stream(f"{ANSWER} {symbol[0]}")))
 
     def symbol_channel(self) -> NDArray[np.float64]:
         return self.coin.channel()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import CellMechanism, Mechanism, State, Values
+from hearsay.mechanisms.base import CellMechanism, Mechanism, State, Streams, Values
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
@@ -59,6 +59,15 @@ class LevelMechanism(CellMechanism, ByLevel):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         return self.levels.perturb(self.domain.check(values), self.node, random)
+
+    @property
+    def memoised_buckets(self) -> int | None:
+        return self.levels.memoised_buckets
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        if self.memoised_buckets is None:
+            return super().perturb_memoised(values, stream)
+        return self.levels.perturb_memoised(self.domain.check(values), self.node, stream)
 
     def channel(self) -> NDArray[np.float64]:
         along = np.unravel_index(np.arange(self.domain.size), self.domain.shape)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import Mechanism, State
+from hearsay.mechanisms.base import PUBLIC, Mechanism, State, Streams
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import WORD, Random, Words
 from hearsay.mechanisms.layout import Layout, Reports, length_of, smallest_unsigned
@@ -85,7 +85,28 @@ class SampledLevels:
 
     def perturb(self, cells: Indices, coarsen: Coarsen, random: Random) -> Reports:
         """Draw a level for every cell and report its node there."""
-        chosen = random.choose(self.thresholds, cells.shape[0])
+        return self._report(
+            random.choose(self.thresholds, cells.shape[0]),
+            lambda index, here: self.oracles[index].perturb(coarsen(index + 1, cells[here]), random),
+        )
+
+    @property
+    def memoised_buckets(self) -> int | None:
+        """The most buckets of a level; None where one of them cannot be memoised."""
+        buckets = [oracle.memoised_buckets for oracle in self.oracles]
+        return None if None in buckets else max(each for each in buckets if each is not None)
+
+    def perturb_memoised(self, cells: Indices, coarsen: Coarsen, stream: Streams) -> Reports:
+        """One device: its level is drawn once for life, and its node is reported as the level's oracle memoises it."""
+        return self._report(
+            stream(PUBLIC).choose(self.thresholds, 1),
+            lambda index, here: self.oracles[index].perturb_memoised(
+                coarsen(index + 1, cells[here]), lambda text: stream(f"{text} of level {index + 1}")
+            ),
+        )
+
+    def _report(self, chosen: NDArray[np.intp], perturb: Callable[[int, NDArray[np.intp]], Reports]) -> Reports:
+        """Reports at the chosen levels; `perturb` makes those of one level, for the devices at these positions."""
         alphabet = max(variant.alphabet for variant in self.layout.variants)
         widths = [variant.vector.width for variant in self.layout.variants if variant.vector is not None]
         reports: Reports = {"level": chosen.astype(smallest_unsigned(len(self.oracles)))}
@@ -94,9 +115,7 @@ class SampledLevels:
         if widths:
             reports["bits"] = np.zeros((chosen.size, max(widths)), dtype=np.uint8)
         for index, here in self._by_level(reports["level"]):
-            oracle = self.oracles[index]
-            part = oracle.perturb(coarsen(index + 1, cells[here]), random)
-            variant = oracle.layout.single
+            part, variant = perturb(index, here), self.oracles[index].layout.single
             if variant.scalars:
                 reports["symbol"][here] = variant.pack(part)
             if variant.vector is not None:

@@ -38,7 +38,10 @@ def fetch(link: Link, ledger: Ledger | None) -> Survey:
 
 
 def _described(link: Link) -> Survey:
+    """The survey as the gateway has it; a gateway that cannot answer just now is one that does not answer."""
     answer = link.survey()
+    if answer.status >= 500 or answer.retry_after_s is not None:
+        raise NotAnswered(answer.code, answer.retry_after_s)
     if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
         raise GatewayError(f"the gateway does not describe the survey: {answer.code}")
     return Survey.of(answer.table["definition"])
@@ -142,8 +145,11 @@ class Budget:
         assert self._link is not None
         try:
             described = _described(self._link)
-        except (NotReached, NotAnswered):
+        except NotReached:
             self._sending().back_off()
+            return False
+        except NotAnswered as error:
+            self._sending().back_off(int(1_000 * error.retry_after_s))
             return False
         finally:
             self._link.close()

@@ -140,6 +140,15 @@ def test_the_pause_grows_and_is_kept_over_restarts(tmp_path: Path) -> None:
     assert busy.run(0, "flush") == "flush 0"
 
 
+def test_a_gateway_whose_server_is_away_keeps_the_report_waiting(tmp_path: Path) -> None:
+    busy = world(parse(PLAIN), tmp_path, "busy")
+    assert busy.run(0, "submit") == "kept"
+    assert not busy.gateway.posts, "nothing is sent to a gateway that does not say which survey it has"
+    busy.gateway.mood = "well"
+    assert busy.run(0, "flush") == "flush 0"
+    assert states(busy) == {"stored": 1}
+
+
 def test_a_full_outbox_makes_no_more_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "OUTBOX", 3)
     full = world(parse(HOURLY), tmp_path, "offline")

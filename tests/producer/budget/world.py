@@ -177,6 +177,8 @@ class FailingGateway:
 
     def survey(self) -> Answer:
         self.connect()
+        if self.mood == "busy":
+            return Answer(503, {"code": "server"}, 2.0)
         return Answer(200, {"definition": self.world.survey.canonical()})
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.counting import FEW
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
@@ -168,6 +168,16 @@ class InpHT(AttributeMechanism, BucketCoin):
         drawn = self.subspaces.draw(len(cells), random)
         bucket = self.tell(self.subspaces.buckets(drawn, self.code.encode(cells)), random)
         return {"characters": drawn.astype(smallest_unsigned(self.subspaces.count)), "bucket": bucket}
+
+    @property
+    def memoised_buckets(self) -> int:
+        return self.buckets
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        drawn = self.subspaces.draw(1, stream(PUBLIC))
+        bucket = self.subspaces.buckets(drawn, self.code.encode(self.domain.check(values)))
+        answer = self.tell(bucket, stream(f"{ANSWER} {bucket[0]}"))
+        return {"characters": drawn.astype(smallest_unsigned(self.subspaces.count)), "bucket": answer}
 
     def fold(self, state: State, reports: Reports) -> State:
         g, count = self.buckets, self.subspaces.count

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.base import State, Values
+from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.bit_counting import count_bits
 from hearsay.mechanisms.exact.counting import count_into
@@ -107,10 +107,14 @@ class MarginalViews(AttributeMechanism):
 
     def perturb(self, values: Values, random: Random) -> Reports:
         def draw(cells: NDArray[np.int64]) -> Reports:
-            view = random.below(len(self.views.sets), len(cells)).astype(np.intp)
+            view = self._view(len(cells), random)
             return self._draw(view, self.views.locate(cells, view), random)
 
         return by_parts(draw, self.domain.check(values))
+
+    def _view(self, count: int, random: Random) -> NDArray[np.intp]:
+        """A view for each device, drawn without looking at its value."""
+        return random.below(len(self.views.sets), count).astype(np.intp)
 
     @abstractmethod
     def _draw(self, view: NDArray[np.intp], cells: NDArray[np.int64], random: Random) -> Reports:
@@ -271,6 +275,16 @@ class MargPS(MarginalViews):
         drawn = random.below_each(self.views.cells[view])
         cell = self.views.starts[view] + np.where(random.words(len(view)) < self._truths[view], cells, drawn)
         return {"cell": cell.astype(smallest_unsigned(self.views.total))}
+
+    @property
+    def memoised_buckets(self) -> int:
+        """Cells of the largest view."""
+        return int(self.views.cells.max())
+
+    def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
+        view = self._view(1, stream(PUBLIC))
+        cell = self.views.locate(self.domain.check(values), view)
+        return self._draw(view, cell, stream(f"{ANSWER} {cell[0]}"))
 
     def fold(self, state: State, reports: Reports) -> State:
         count_into(state["hist"], reports["cell"])
