@@ -1,10 +1,12 @@
 """Which release this is."""
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 UNKNOWN = "unknown"  # of a checkout that was never installed
 
 
+@cache
 def release() -> str:
     """The version of the installed package."""
     try:

@@ -7,6 +7,12 @@ RANGE_FRAMES = 256
 RANGE_SINGLES = 20_000
 RANGE_BYTES = 32 * MIB  # wide frames: keep a job's memory and the script's time bounded
 CUT_AGE_MS = 250  # a range that is not full is cut when its oldest entry is so old: eager cutting makes tiny jobs
+LONGEST_CUT_AGE_MS = 2_000  # and up to this where jobs wait: more entries in fewer ranges
+
+# What one job may hold of small ranges: RQ takes as long for a job as folding dozens of them.
+JOB_RANGES = 64
+JOB_BYTES = MIB
+JOB_CELLS = 4 * MIB  # of all their states together: tens of milliseconds to fold
 
 # Attempts and leases. A lease is far above a job's two seconds and far below RQ's own recovery of over a minute.
 LEASE_S = 20.0

@@ -1,12 +1,16 @@
-"""The RQ queue that fold jobs go through: its name, the job's name, a job's id and arguments, in one place.
+"""The RQ queue that fold jobs go through: its name, the jobs' names, ids and arguments, in one place.
 
-RQ is only a hint that there is work: whatever must not be forgotten stands in a shard's ranges.
+RQ is only a hint that there is work: whatever must not be forgotten stands in a shard's ranges. Jobs have two forms:
+`fold` with the five words of one range, and `fold-many` with a list of ranges, each of five words.
 """
 
+import secrets
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import redis
 from rq import Queue
+from rq.exceptions import DeserializationError
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
@@ -14,11 +18,18 @@ from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import Survey
+from hearsay.release import release
 
 FOLD_JOB = "fold"  # a name that the workers know, not a path: whoever can write to the queue names nothing else
+MANY_JOB = "fold-many"
+MANY_FORM = 2  # of jobs: since when workers know MANY_JOB
+_MANY = "many_"  # how ids of such jobs begin; no survey's name has an underscore
 JOB_TIMEOUT_S = 120
 FAILURE_TTL_S = 3_600
 JOB_TTL_S = 3_600  # a job whose queue was flushed must not stay for ever; its range is enqueued again long before
+
+
+FoldQueue = Queue  # what others call it: RQ's classes are named here only
 
 
 class FoldArguments(NamedTuple):
@@ -34,6 +45,10 @@ class FoldArguments(NamedTuple):
     def of(cls, shard: Shard, stretch: Range) -> Self:
         return cls(shard.survey.name, shard.survey.tag8, shard.shard, stretch.seq, stretch.nonce)
 
+    def job_id(self, attempt: int) -> str:
+        """The id of the job that has this range alone."""
+        return f"{self.survey}-{self.tag8}-{self.shard}-{self.seq}-{self.nonce}-{attempt}"
+
 
 def fold_queue(connection: redis.Redis, prefix: str = PREFIX, queue: str = QUEUE, job_class: type[Job] = Job) -> Queue:
     """The queue of a deployment. JSON keeps pickles out."""
@@ -42,36 +57,76 @@ def fold_queue(connection: redis.Redis, prefix: str = PREFIX, queue: str = QUEUE
 
 def job_id(shard: Shard, stretch: Range) -> str:
     """A job's id. It has the attempt, since RQ refuses an id that a dead worker still holds."""
-    return f"{_beginning(shard.survey)}{shard.shard}-{stretch.seq}-{stretch.nonce}-{stretch.attempt}"
+    return FoldArguments.of(shard, stretch).job_id(stretch.attempt)
 
 
 def enqueue(queue: Queue, shard: Shard, stretch: Range) -> bool:
     """Tell the workers about a range; False where the queue's server has no memory for it."""
+    return _enqueue(queue, FOLD_JOB, tuple(FoldArguments.of(shard, stretch)), job_id(shard, stretch))
+
+
+def enqueue_many(queue: Queue, ranges: Sequence[tuple[Shard, Range]]) -> bool:
+    """Tell the workers about ranges that one job folds, all of them at their first attempt."""
+    arguments = ([FoldArguments.of(shard, stretch) for shard, stretch in ranges],)
+    return _enqueue(queue, MANY_JOB, arguments, _MANY + secrets.token_hex(8))
+
+
+def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], identity: str) -> bool:
     try:
         queue.enqueue_call(
-            FOLD_JOB,
-            args=tuple(FoldArguments.of(shard, stretch)),
-            job_id=job_id(shard, stretch),
+            name,
+            args=arguments,
+            job_id=identity,
             result_ttl=0,
             ttl=JOB_TTL_S,
             failure_ttl=FAILURE_TTL_S,
             timeout=JOB_TIMEOUT_S,
+            description=name,  # RQ would write all arguments once more
+            meta={"version": release()},
         )
     except redis.exceptions.OutOfMemoryError:
         return False
     return True
 
 
+def waiting_jobs(queue: Queue) -> set[str]:
+    """Ids of the jobs that wait in the queue; of a job with many ranges the id that each would have alone."""
+    names = queue.get_job_ids()
+    waiting = {name for name in names if not name.startswith(_MANY)}
+    for job in _fetch_many(queue, names):
+        waiting |= {each.job_id(attempt=1) for each in ranges_of(job)}
+    return waiting
+
+
+def ranges_of(job: Job) -> list[FoldArguments]:
+    """The ranges of a job that has many; none where it is no such job."""
+    try:
+        return [FoldArguments(*each) for each in job.args[0]]
+    except (DeserializationError, TypeError, IndexError):
+        return []
+
+
 def delete_jobs(queue: Queue, survey: Survey) -> int:
-    """Delete a survey's queued and failed jobs; answers how many."""
+    """Delete a survey's queued and failed jobs; answers how many. Of a job with other surveys' ranges, its ranges."""
     names = [*queue.get_job_ids(), *queue.failed_job_registry.get_job_ids(cleanup=False)]
-    jobs = [queue.fetch_job(name) for name in names if name.startswith(_beginning(survey))]
+    beginning = f"{survey.name}-{survey.tag8}-"
+    jobs = [queue.fetch_job(name) for name in names if name.startswith(beginning)]
     waiting = [job for job in jobs if job is not None]
+    for job in _fetch_many(queue, names):
+        ranges = ranges_of(job)
+        others = [each for each in ranges if (each.survey, each.tag8) != (survey.name, survey.tag8)]
+        if not others:
+            waiting.append(job)
+        elif len(others) < len(ranges):
+            job.args = (others,)
+            job.save()
     for job in waiting:
         job.delete()
     return len(waiting)
 
 
-def _beginning(survey: Survey) -> str:
-    """How the ids of a survey's jobs begin."""
-    return f"{survey.name}-{survey.tag8}-"
+def _fetch_many(queue: Queue, names: Sequence[str]) -> list[Job]:
+    """Jobs that have many ranges, among those of these names."""
+    chosen = [name for name in names if name.startswith(_MANY)]
+    found = queue.job_class.fetch_many(chosen, connection=queue.connection, serializer=queue.serializer)
+    return [job for job in found if job is not None]

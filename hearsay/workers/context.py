@@ -41,9 +41,9 @@ class Context:
         self.registry = Registry(client, prefix)
         self.heartbeat = Heartbeat(self.registry, WORKER.name)
 
-    def observe_fold(self, duration_s: float) -> None:
-        """Add to the fold timings that the estimator exports."""
-        self.registry.timings.observe("fold", "folds", duration_s)
+    def observe_fold(self, duration_s: float, times: int = 1) -> None:
+        """Add to the fold timings that the estimator exports; of several folds their time together."""
+        self.registry.timings.observe("fold", "folds", duration_s, times)
 
 
 _current: Context | None = None

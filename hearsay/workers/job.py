@@ -9,11 +9,12 @@ from typing import Any
 
 from rq.job import Job
 
-from hearsay.collector.queue import FOLD_JOB
+from hearsay.collector.queue import FOLD_JOB, MANY_JOB
 from hearsay.errors import HearsayError
 from hearsay.workers.fold import fold_range
+from hearsay.workers.fold_many import fold_many
 
-ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range}
+ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range, MANY_JOB: fold_many}
 
 
 class ForbiddenJob(HearsayError):

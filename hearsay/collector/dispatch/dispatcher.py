@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import redis
 
 from hearsay.collector import limits
+from hearsay.collector.agreement import Agreement
+from hearsay.collector.dispatch.cutting import Cutting
 from hearsay.collector.errors import CollectorError, StateError
 from hearsay.collector.heartbeats import Heartbeat
-from hearsay.collector.queue import enqueue, fold_queue, job_id
+from hearsay.collector.queue import enqueue, fold_queue, job_id, waiting_jobs
 from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.condition import condition, why
@@ -27,7 +29,6 @@ from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status
 
 _LOG = logging.getLogger("hearsay.collector")
-CUTS_PER_PASS = 32  # then the other shards get their turn
 IDLE_S = 0.05
 CHORES_S = 0.5
 ERROR_PAUSE_S = 0.5
@@ -54,7 +55,8 @@ class Dispatcher:
         self.heartbeat = Heartbeat(self.registry, COLLECTOR.name)
         self.queue = fold_queue(queue_connection, prefix, queue)
         self._next_chores = 0.0
-        self._turn = 0
+        self.cutting = Cutting(self.queue)
+        self.agreement = Agreement(self.registry)
         self._queue_was_full = False
         self._unreadable: set[str] = set()
 
@@ -79,23 +81,8 @@ class Dispatcher:
 
     def dispatch(self) -> bool:
         """Cut what is ready in every shard and enqueue it; answers whether there was anything."""
-        busy = False
-        stores = [store for registered in self._surveys() for store in registered.shards]
-        for number in range(len(stores)):
-            # Begin with another one each time: a busy shard that fills the queue must not starve those behind it.
-            store = stores[(self._turn + number) % len(stores)]
-            for _ in range(CUTS_PER_PASS):
-                if self.queue.count >= limits.QUEUE_SHORT:
-                    self._turn += number or 1
-                    return False
-                stretch = store.cut()
-                if not isinstance(stretch, Range):
-                    break
-                # A full queue takes no job: workers then look for ranges themselves, and this one is in the ledger.
-                self.enqueue(store, stretch)
-                busy = True
-        self._turn += 1
-        return busy
+        shards = [shard for registered in self._surveys() for shard in registered.shards]
+        return self.cutting.once(shards, self.agreement.forms().jobs)
 
     def _surveys(self) -> list[Registered]:
         """Every survey that this version can read; another one must not stop them, and is mentioned once."""
@@ -173,7 +160,7 @@ class Dispatcher:
             # Where the clock went back, nobody knows how long it has been out.
             if not stretch.quarantined and not 0 <= now_ms - stretch.time_ms < lease_ms
         ]
-        waiting = set(self.queue.job_ids) if overdue else set()
+        waiting = waiting_jobs(self.queue) if overdue else set()
         for stretch in overdue:
             if job_id(store, stretch) in waiting:
                 continue

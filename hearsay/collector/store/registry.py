@@ -206,6 +206,16 @@ class Registry:
             raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
         return self.registered(record)
 
+    def several(self, names: Sequence[str]) -> dict[str, Registered]:
+        """Those of these surveys that are registered and that this version can read, in one call."""
+        found = {}
+        records = self.client.hmget(keys.surveys(self.prefix), names) if names else []
+        for name, record in zip(names, records, strict=True):
+            if record is not None:
+                with suppress(CollectorError):
+                    found[name] = self.registered(record)
+        return found
+
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
         return sorted(name.decode(errors="replace") for name in self.client.hkeys(keys.surveys(self.prefix)))

@@ -7,12 +7,14 @@ accumulator plus deltas equal to a single fold of the accepted entries.
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.client import Entry
 from hearsay.collector.store.dead_letters import ShardDeadLetters
 from hearsay.collector.store.delta import Delta
+from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import ShardReading
 from hearsay.collector.store.rounds import ShardRounds
@@ -110,8 +112,12 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def cut(self, age_ms: int = limits.CUT_AGE_MS) -> Range | str:
         """The next range, or why there is none: empty, young, deltas."""
+        return self.cut_from(self.node.run(*self.cut_call(age_ms)))
+
+    def cut_call(self, age_ms: int = limits.CUT_AGE_MS) -> Call:
+        """The call that cuts, to be sent with others; `cut_from` reads its answer."""
         keys = self.keys
-        reply = self.node.run(
+        return Call(
             "cut",
             [keys.stream, keys.cursor, keys.ranges, keys.deltas, keys.meta, keys.rounds, keys.marks, keys.published],
             [
@@ -125,6 +131,9 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
                 limits.DELTA_BYTES_LIMIT,
             ],
         )
+
+    def cut_from(self, reply: Sequence[Any]) -> Range | str:
+        """What the answer to `cut_call` says."""
         if reply[0] != b"cut":
             return str(reply[0].decode())
         return Range.parse(reply[1], reply[2])
@@ -134,6 +143,10 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
         record = self.client.hget(self.keys.ranges, str(seq))
         return None if record is None else Range.parse(seq, record)
 
+    def range_command(self, seq: int) -> Command:
+        """The command that asks for a range's record, to be sent with others."""
+        return Command(("HGET", self.keys.ranges, seq))
+
     def ranges(self) -> list[Range]:
         """Every outstanding or quarantined range, oldest first."""
         records = self.client.hgetall(self.keys.ranges)
@@ -141,7 +154,14 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def entries(self, found: Range) -> list[Entry]:
         """A range's entries; an error where the server does not hold them all."""
-        entries = self.client.xrange(self.keys.stream, found.first, found.last)
+        return self.checked(found, self.client.xrange(self.keys.stream, found.first, found.last))
+
+    def entries_command(self, found: Range) -> Command:
+        """The command that reads a range's entries, to be sent with others; `checked` looks at its answer."""
+        return Command(("XRANGE", self.keys.stream, found.first, found.last))
+
+    def checked(self, found: Range, entries: list[Entry]) -> list[Entry]:
+        """A range's entries as they were read; an error where some are missing."""
         if len(entries) != found.entries:
             raise CollectorError(
                 f"range {found.seq} of {self.survey.name} must have {found.entries} entries, got {len(entries)}"
@@ -150,6 +170,11 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def commit(self, found: Range, commit: Commit) -> str:
         """Store what a range adds, once: ok, or gone, stale or parts, after which nothing was stored."""
+        answer: bytes = self.node.run(*self.commit_call(found, commit))
+        return answer.decode()
+
+    def commit_call(self, found: Range, commit: Commit) -> Call:
+        """The call that commits, to be sent with others; a large delta is staged at once."""
         keys = self.keys
         delta = self._staged(commit.delta)
         counters: list[object] = ["folded", commit.folded]
@@ -168,8 +193,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
         for letter in commit.dead_letters[: limits.DEAD_LETTERS_PER_COMMIT]:
             arguments += (letter.entry, letter.reason, letter.length, letter.sha256, letter.payload)
         names = [keys.ranges, keys.deltas, keys.counters(commit.window), keys.meta, keys.dead, keys.windows]
-        answer = self.node.run("commit", [*names, *delta.parts], arguments)
-        return str(answer.decode())
+        return Call("commit", [*names, *delta.parts], arguments)
 
     def _staged(self, delta: bytes) -> Delta:
         """The delta as COMMIT takes it; a large one is stored in parts first, which go away if COMMIT never comes."""

@@ -1,0 +1,92 @@
+"""Cutting: the shards of a pass are asked together, and small ranges share jobs.
+
+Where jobs wait, a range that is not full waits longer to be cut: the same entries then make fewer ranges, and a backlog
+makes them larger rather than more.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from redis.exceptions import RedisError
+
+from hearsay.collector import limits
+from hearsay.collector.dispatch.batches import Batches, is_small
+from hearsay.collector.queue import FoldQueue
+from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.shard import Shard
+
+CUTS_PER_PASS = 32  # of one shard; then the collector does its chores
+YOUNG_S = 0.5  # of the age at which a range is cut: when a shard with small ranges is asked again
+
+
+def cut_age_ms(jobs: int) -> int:
+    """How old the oldest entry of a range that is not full must be, while so many jobs wait."""
+    return min(limits.CUT_AGE_MS * (1 + jobs), limits.LONGEST_CUT_AGE_MS)
+
+
+class Cutting:
+    """What the collector knows from pass to pass."""
+
+    def __init__(self, queue: FoldQueue, clock: Callable[[], float] = time.monotonic) -> None:
+        self._queue, self._clock = queue, clock
+        self._turn = 0
+        self._small: set[str] = set()  # shards whose last range was small
+        self._not_before: dict[str, float] = {}  # when to ask them again; both by the base of their keys
+
+    def once(self, shards: Sequence[Shard], form: int) -> bool:
+        """Cut what is ready and enqueue it; answers whether to go on at once. `form`: of jobs that workers know."""
+        waiting = self._queue.count
+        batches, age_ms = Batches(self._queue, form), cut_age_ms(waiting)
+        asked, cut, failure = 0, 0, None
+        due = self._due(shards)
+        for _ in range(CUTS_PER_PASS):
+            again: list[Shard] = []
+            while due and (room := limits.QUEUE_SHORT - waiting - batches.jobs) > 0:
+                some, due = due[:room], due[room:]
+                asked += len(some)
+                for shard, answer in _cut_together(some, age_ms):
+                    if isinstance(answer, Range):
+                        batches.add(shard, answer)
+                        again.append(shard)
+                    elif isinstance(answer, Exception):
+                        failure = failure or answer
+                    self._remember(shard, answer, age_ms)
+            cut += len(again)
+            if due or not again:
+                break
+            due = again
+        batches.flush()
+        # Begin with another one each time: a busy shard that fills the queue must not starve those behind it.
+        self._turn += max(asked, 1) if due else 1
+        if failure is not None:
+            raise failure
+        return cut > 0 and not due
+
+    def _due(self, shards: Sequence[Shard]) -> list[Shard]:
+        turn, now = self._turn % max(len(shards), 1), self._clock()
+        return [
+            shard for shard in (*shards[turn:], *shards[:turn]) if self._not_before.get(shard.keys.base, now) <= now
+        ]
+
+    def _remember(self, shard: Shard, answer: Range | str | Exception, age_ms: int) -> None:
+        """A shard that makes small ranges and has nothing old enough need not be asked in every pass."""
+        name = shard.keys.base
+        self._not_before.pop(name, None)
+        if isinstance(answer, Range):
+            (self._small.add if is_small(shard, answer) else self._small.discard)(name)
+        elif answer == "young" and name in self._small:
+            self._not_before[name] = self._clock() + YOUNG_S * age_ms / 1_000
+
+
+def _cut_together(shards: Sequence[Shard], age_ms: int) -> Iterator[tuple[Shard, Range | str | Exception]]:
+    """One call for each server. An error stands for its own shard: what others have cut must be enqueued."""
+    by_node: dict[int, list[Shard]] = {}
+    for shard in shards:
+        by_node.setdefault(id(shard.node), []).append(shard)
+    for some in by_node.values():
+        try:
+            replies = some[0].node.many([shard.cut_call(age_ms) for shard in some], raise_errors=False)
+        except RedisError as error:
+            replies = [error] * len(some)
+        for shard, reply in zip(some, replies, strict=True):
+            yield shard, reply if isinstance(reply, Exception) else shard.cut_from(reply)
