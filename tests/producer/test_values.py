@@ -9,6 +9,7 @@ from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.producer import values
 from hearsay.producer.errors import ValuesError
+from hearsay.producer.values import table
 
 COLOURS = parse({"kind": "categorical", "categories": ["red", "green", "blue, dark"]})
 MINUTES = parse({"kind": "ordinal", "size": 64})
@@ -44,7 +45,7 @@ def test_unnamed_axes_are_axis1_and_axis2(tmp_path: Path) -> None:
 
 
 def test_large_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(table, "CHUNK_BYTES", 70)
     cells = np.arange(1000) % 64
     assert (read(tmp_path, "value\n" + "\n".join(map(str, cells)), MINUTES) == cells).all()
 
@@ -52,7 +53,7 @@ def test_large_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_device_may_stand_in_several_blocks_but_hold_a_key_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(values, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(table, "BLOCK_ROWS", 2)
     text = "device,key,value\na,tea,1\nb,tea,2\nc,,\na,milk,3\n"
     pairs = values.read(_file(tmp_path, text), CUPS)
     assert pairs.sizes.tolist() == [2, 1, 0]
@@ -69,12 +70,12 @@ def test_a_device_may_stand_in_several_blocks_but_hold_a_key_once(
         ("value\nnan\n", MINUTES, "line 2, column 1"),
         ("value\nnan\n", HEIGHTS, "line 2, column 1: value must be a number in 1..2"),
         ("value\ninf\n", HEIGHTS, "line 2, column 1"),
-        ("value\n\n\nsecret\n", COLOURS, "line 4, column 1: value must be one of red, green"),
+        ("value\nsecret\n", COLOURS, "line 2, column 1: value must be one of red, green"),
         ('note,y,x\n"two\nlines",0.5,1\n,0.5,secret\n', MAP, "line 4, column 3: x must be an integer in 0..7"),
         ("x,y\n1,0.5\n1\n", MAP, "line 3 must have 2 cells like the header, got 1"),
-        ("x\n1\n", MAP, "must name the columns 'x', 'y'; 'y' is missing"),
-        ("x,y,x\n1,1,1\n", MAP, "'x' stands there twice"),
-        ("", MINUTES, "'value' is missing"),
+        ("x\n1\n", MAP, "has no column 'y'; found: x. Rename 'x' in the header."),
+        ("x,y,x\n1,1,1\n", MAP, "must name column 'x' once, got it 2 times"),
+        ("", MINUTES, "is empty; its first line must name the columns value"),
         ("value\n", MINUTES, "has a header but no values"),
         ('value\n"secret\n', MINUTES, "is not valid CSV"),
         ("device,key,value\na,tea,1\nb,,4711\n", CUPS, "line 3, column 2: key must be one of tea, milk"),

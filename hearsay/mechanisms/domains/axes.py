@@ -4,12 +4,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis
+from hearsay.mechanisms.domains.columns import ColumnCells
 from hearsay.mechanisms.domains.domain import Domain, Indices, check_columns, checked_indices, of_one_device
 
 
@@ -18,6 +19,8 @@ class AxesDomain(Domain):
     """Named axes, each a finite list of cells. A value is one index, or a row of indices with one for each axis."""
 
     axes: tuple[Axis, ...]
+
+    ORDERED: ClassVar[bool] = False  # whether ranges along its axes mean anything
 
     @property
     @abstractmethod
@@ -48,6 +51,9 @@ class AxesDomain(Domain):
     def read(self, columns: Mapping[str, Any]) -> Indices:
         check_columns(columns, self.columns)
         return self._joined([axis.encode(columns[axis.name]) for axis in self.axes])
+
+    def cells_in(self, column: str) -> ColumnCells:
+        return self.axes[self.columns.index(column)].cells_in(self.ORDERED)
 
     def one(self, value: Any) -> Indices:
         """One value in the domain's own units; a row as a mapping from names or as a sequence in the axes' order."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.bins import Bins
+from hearsay.mechanisms.domains.columns import Coded, Labels, Numbers
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list
 from hearsay.mechanisms.domains.numbers import numbers
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
@@ -57,8 +58,11 @@ class Axis:
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
         """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
         if self.labels is not None:
-            known = {label: index for index, label in enumerate(self.labels)}
-            cells = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
+            if isinstance(values, Coded) and values.texts == self.labels:
+                cells = values.codes
+            else:
+                known = {label: index for index, label in enumerate(self.labels)}
+                cells = np.array([known.get(str(value), -1) for value in values], dtype=np.int64)
             self._refuse(cells < 0)
             return cells
         given, precision = numbers(values)
@@ -69,6 +73,15 @@ class Axis:
                 return given.astype(np.int64)
             self._refuse(self.bins.outside(given, precision))
         return np.minimum(self.bins.find(given, precision)[0], self.size - 1)
+
+    def cells_in(self, ordered: bool) -> Numbers | Labels:
+        """What a column of a file holds on this axis; `ordered`: whether its numbers are."""
+        if self.labels is not None:
+            return Labels(self.labels)
+        if self.low is not None and self.high is not None:
+            return Numbers(self.low, self.high, ordered)
+        first = self.first or 0
+        return Numbers(first, first + self.size - 1, ordered)
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():

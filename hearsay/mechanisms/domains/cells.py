@@ -27,7 +27,7 @@ class Cells(AxesDomain):
     blocks: tuple[tuple[int, ...], ...] | None = None
     sensitive: tuple[int, ...] | None = None
 
-    ORDERED: ClassVar[bool] = True  # whether ranges along its axes mean anything
+    ORDERED: ClassVar[bool] = True
 
     @property
     def has_rows(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.mechanisms.domains.columns import ColumnCells
 from hearsay.mechanisms.domains.shapes import SHAPES, draw_cells
 from hearsay.mechanisms.errors import NotPortable, SpecificationError, ValueOutsideDomain, one_of
 
@@ -63,6 +64,10 @@ class Domain(ABC):
     @abstractmethod
     def read(self, columns: Mapping[str, Any]) -> Values:
         """Values from columns in the domain's own units; ValueOutsideDomain says which row and column is bad."""
+
+    def cells_in(self, column: str) -> ColumnCells:
+        """What a column of a file holds: numbers, labels, or None: any text."""
+        return None
 
     @abstractmethod
     def one(self, value: Any) -> Values:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis, parse_scale
+from hearsay.mechanisms.domains.columns import ColumnCells, Numbers
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, Values, as_list, check_columns, only
 from hearsay.mechanisms.domains.numbers import number as as_number
 from hearsay.mechanisms.domains.numbers import plain_numbers
@@ -138,6 +139,11 @@ class KeyValue(Domain):
             row = None if error.position is None else int(rows[error.position])
             raise ValueOutsideDomain(str(error), row, error.column or self.keys[0].name) from None
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
+
+    def cells_in(self, column: str) -> ColumnCells:
+        keys = {axis.name: axis.cells_in(ordered=False) for axis in self.keys}
+        numbers = {axis.name: Numbers(axis.low, axis.high) for axis in self.values}
+        return {**keys, **numbers}.get(column)
 
     def _says_nothing(self, columns: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
         """Rows of devices without any pair: all but the device is empty."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import parse_scale
+from hearsay.mechanisms.domains.columns import ColumnCells, Numbers
 from hearsay.mechanisms.domains.domain import Domain, Indices, check_columns, only
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import ValueOutsideDomain
@@ -44,6 +45,9 @@ class Number(Domain):
     def read(self, columns: Mapping[str, Any]) -> Floats:
         check_columns(columns, self.columns)
         return self.check(plain_numbers(columns["value"]))
+
+    def cells_in(self, column: str) -> ColumnCells:
+        return Numbers(self.low, self.high)
 
     def one(self, value: Any) -> Floats:
         return self.read({"value": [value]})

@@ -18,9 +18,9 @@ from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.planning.plan import Target
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
-from hearsay.ops.terminal.options import NumberRange, json_option, uses
+from hearsay.ops.terminal.options import CountRange, NumberRange, json_option, uses
 from hearsay.ops.terminal.present import notes, print_json, print_table
-from hearsay.producer import values
+from hearsay.ops.terminal.values_file import ValuesFile, values_option
 
 _COLUMNS = (
     "mechanism",
@@ -48,14 +48,13 @@ _COLUMNS = (
 @click.option("--domain", "more", metavar="KEY=VALUE", multiple=True,
               help="With --kind: another key of the [domain] table, such as ordered=true.")  # fmt: skip
 @click.option("--query", metavar="QUERY", help="What will be asked, as in `hearsay query`, in quotes.")
-@click.option("--users", type=int, help="How many users report.")
+@click.option("--users", type=CountRange(), help="How many users report.")
 @click.option("--epsilon", type=NumberRange(), help="What a report may show of a user's value.")
 @click.option("--within", type=NumberRange(),
               help="Half the width of the 95% interval, in the answer's own unit.")  # fmt: skip
 @click.option("--shape", metavar="SHAPE", help="How the users' values lie, as `produce --distribution` has it.  "
               "[default: the worst]")  # fmt: skip
-@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
-              help="Values of real people instead of a shape.")  # fmt: skip
+@values_option("Values of real people instead of a shape.")
 @click.option("--mechanism", "mechanisms", metavar="ID", multiple=True, help="Only this mechanism; may be repeated.")
 @click.option(
     "--every", "period", metavar="1h", help="With --for: how often a device reports; says what it spends in all."
@@ -82,7 +81,7 @@ def command(
     epsilon: float | None,
     within: float | None,
     shape: str | None,
-    values_file: Path | None,
+    values_file: ValuesFile | None,
     mechanisms: tuple[str, ...],
     period: str | None,
     lifetime: str | None,
@@ -109,7 +108,7 @@ def command(
     flags = {"low": low, "high": high, "bins": bins, "order": order}
     keys = {name: value for name, value in flags.items() if value is not None} | dict(map(_pair, more))
     source = _source(survey_files, kind, size, keys)
-    people = None if values_file is None else values.read(values_file, _domain(source))
+    people = None if values_file is None else values_file.read(_domain(source))
     asked = asked_of(source, query, shape, people, mechanisms)
     made = described(asked, Target(users, epsilon, within))
     best = made.recommended

@@ -1,7 +1,6 @@
 """`hearsay produce`: simulated devices."""
 
 import time
-from pathlib import Path
 
 import click
 import numpy as np
@@ -16,25 +15,23 @@ from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.setting import ENVIRONMENT_PREFIX
-from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, seed_option, uses
+from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
-from hearsay.producer import values
+from hearsay.ops.terminal.values_file import ValuesFile, values_option
 from hearsay.producer.fleet import FRAME, Fleet, People
 from hearsay.producer.populations import Population
+from hearsay.producer.values import Rows
 
 DEFAULT_DISTRIBUTION = "cauchy"
 
 
 @click.command()
 @click.argument("name")
-@click.option(
-    "--devices", type=click.IntRange(1), help="How many devices report; with --values, by default one per row."
-)
+@click.option("--devices", type=CountRange(1), help="How many devices report; with --values, by default one per row.")
 @click.option("--rate", type=NumberRange(1e-6), help="Reports per second; without it, as fast as it goes.")
-@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
-              help="Real values, one row per device; more devices than rows start again at the top.")  # fmt: skip
+@values_option("Real values, one row per device; more devices than rows start again at the top.")
 @click.option("--distribution", metavar="SHAPE",
               help=f"Simulated values: {', '.join(SHAPES)}, or another shape that the domain has.  "
                    f"[default: {DEFAULT_DISTRIBUTION}]")  # fmt: skip
@@ -55,7 +52,7 @@ def command(
     name: str,
     devices: int | None,
     rate: float | None,
-    values_file: Path | None,
+    values_file: ValuesFile | None,
     distribution: str | None,
     seed: int | None,
     single: bool,
@@ -114,7 +111,7 @@ def _send(
     name: str,
     devices: int | None,
     rate: float | None,
-    values_file: Path | None,
+    values_file: ValuesFile | None,
     distribution: str | None,
     seed: int | None,
     size: int | None,
@@ -150,9 +147,9 @@ def _send(
         raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}")
 
 
-def _people(domain: Domain, file: Path | None, distribution: str | None, seed: int | None) -> tuple[People, int]:
+def _people(domain: Domain, file: ValuesFile | None, distribution: str | None, seed: int | None) -> tuple[People, int]:
     """Where the values come from, and how many rows there are."""
     if file is not None:
-        cells = values.read(file, domain)
-        return values.Rows(cells), len(cells)
+        cells = file.read(domain)
+        return Rows(cells), len(cells)
     return Population(distribution or DEFAULT_DISTRIBUTION, domain, np.random.default_rng(seed)), 0

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -23,7 +22,7 @@ from hearsay.mechanisms.options import Option, complete
 from hearsay.ops.errors import OperationError
 from hearsay.ops.terminal.options import NumberRange, json_option
 from hearsay.ops.terminal.present import console, notes, print_json, print_table
-from hearsay.producer import values
+from hearsay.ops.terminal.values_file import ValuesFile, values_option
 
 AUTO, COLUMN = "auto", "count"
 _OPTIONS: dict[str, tuple[Option, ...]] = {"em": (TIE,), "lp": DESIGN, AUTO: DESIGN}
@@ -32,8 +31,7 @@ _LISTS = {"properties", "weights", "workload"}
 
 @click.command()
 @click.argument("count", metavar="[COUNT]", required=False)
-@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
-              help="Release every count of column `count` instead; each person is in one group only.")  # fmt: skip
+@values_option("Release every count of column `count` instead; each person is in one group only.")
 @click.option("--max", "largest", metavar="N", type=click.IntRange(1, LARGEST), required=True,
               help="The largest count there can be: the size of a group.")  # fmt: skip
 @click.option("--epsilon", type=NumberRange(0, EPSILON_LIMIT, min_open=True), required=True,
@@ -48,7 +46,7 @@ _LISTS = {"properties", "weights", "workload"}
 @json_option
 def command(
     count: str | None,
-    values_file: Path | None,
+    values_file: ValuesFile | None,
     largest: int,
     epsilon: float,
     mechanism: str,
@@ -64,7 +62,7 @@ def command(
     epsilon again: two releases of a count spend twice as much.
     """
     if (count is None) == (values_file is None):
-        raise click.UsageError("give one COUNT, or --values FILE.csv")
+        raise click.UsageError("give one COUNT, or --values FILE")
     counts = _counts(count, values_file, largest)
     design, reason = _design(mechanism, largest, epsilon, _options(mechanism, given))
     # With --json, properties of the matrix go to stderr.
@@ -84,10 +82,10 @@ def command(
         out.print("\n".join(heat_map(to_shares(whole))), markup=False)
 
 
-def _counts(count: str | None, values_file: Path | None, largest: int) -> np.ndarray[Any, Any]:
+def _counts(count: str | None, values_file: ValuesFile | None, largest: int) -> np.ndarray[Any, Any]:
     domain = Count.up_to(largest, "--max", COLUMN)
     if values_file is not None:
-        return np.asarray(values.read(values_file, domain))
+        return np.asarray(values_file.read(domain))
     try:
         return np.asarray(domain.one(count))
     except ValueOutsideDomain as error:

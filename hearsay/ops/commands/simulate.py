@@ -20,20 +20,19 @@ from hearsay.ops.config import Settings
 from hearsay.ops.simulate.comparing import Compared, compare, repeat
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
-from hearsay.ops.terminal.options import json_option, seed_option, uses
+from hearsay.ops.terminal.options import CountRange, json_option, seed_option, uses
 from hearsay.ops.terminal.pictures import save_answers
 from hearsay.ops.terminal.present import counted, notes, print_answers, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
-from hearsay.producer import values
+from hearsay.ops.terminal.values_file import ValuesFile, values_option
 from hearsay.producer.populations import Population
 
 
 @click.command()
 @click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
-@click.option("--values", "values_file", metavar="FILE.csv", type=click.Path(path_type=Path),
-              help="One row per device; columns by header name, as the domain names them.")  # fmt: skip
+@values_option("One row per device; columns by header name, as the domain names them.")
 @click.option("--distribution", metavar="SHAPE", help="Simulated values instead, as `produce` has them.")
-@click.option("--devices", type=click.IntRange(1), help="With --distribution: how many devices report.")
+@click.option("--devices", type=CountRange(1), help="With --distribution: how many devices report.")
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Where the snapshot goes.")
 @click.option("--ask", metavar="QUERY", multiple=True,
               help="What is asked, in quotes; may be repeated.  [default: the headline's questions]")  # fmt: skip
@@ -49,7 +48,7 @@ from hearsay.producer.populations import Population
 def command(
     settings: Settings,
     survey_file: Path,
-    values_file: Path | None,
+    values_file: ValuesFile | None,
     distribution: str | None,
     devices: int | None,
     out: Path | None,
@@ -94,15 +93,15 @@ def command(
 
 
 def _people(
-    survey: Survey, values_file: Path | None, distribution: str | None, devices: int | None, seed: int | None
+    survey: Survey, values_file: ValuesFile | None, distribution: str | None, devices: int | None, seed: int | None
 ) -> Values:
     if (values_file is None) == (distribution is None):
-        raise click.UsageError("give --values FILE.csv, or --distribution SHAPE and --devices N")
+        raise click.UsageError("give --values FILE, or --distribution SHAPE and --devices N")
     if (distribution is None) != (devices is None):
         raise click.UsageError("--distribution and --devices go together")
     domain = survey.mechanism.domain
     if values_file is not None:
-        read: Values = values.read(values_file, domain)
+        read: Values = values_file.read(domain)
         return read
     taken: Values = Population(str(distribution), domain, np.random.default_rng(seed)).take(devices or 0)
     return taken

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from functools import wraps
 from math import isfinite
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from hearsay.collector.roles import Role
 from hearsay.ops.config import BY_NAME, TABLE, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_MOST_DIGITS = 18  # of a count: a 64-bit integer holds it
 SERVER = ("redis_url", "redis_port", "data_dir", "prefix")
 
 
@@ -56,6 +58,20 @@ class NumberRange(click.FloatRange):
         if not isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+class CountRange(click.IntRange):
+    """A whole number between bounds, also written as 1e6 or 2.5e6."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and "e" in value.lower():
+            try:
+                number = Decimal(value)
+                if number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS and number == int(number):
+                    value = int(number)
+            except InvalidOperation:
+                pass
+        return super().convert(value, param, ctx)
 
 
 def add_plugins(modules: str) -> None:

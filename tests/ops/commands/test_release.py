@@ -95,7 +95,7 @@ def test_the_heat_map(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (("9", "--max", "8", "--epsilon", "1"), "count must be an integer in 0..8"),
         (("\u0663", "--max", "8", "--epsilon", "1"), "count must be an integer in 0..8"),
-        (("--max", "8", "--epsilon", "1"), "give one COUNT, or --values FILE.csv"),
+        (("--max", "8", "--epsilon", "1"), "give one COUNT, or --values FILE"),
         (("3", "--max", "201", "--epsilon", "1"), "201 is not in the range 1<=x<=200"),
         (("3", "--max", "8", "--epsilon", "0"), "is not in the range 0<x<=50"),
         (("3", "--max", "8", "--epsilon", "1", "--option", "tie"), "--option must be K=V, got 'tie'"),
@@ -120,7 +120,7 @@ def test_a_bad_cell_is_named_by_line_and_column_only(tmp_path: Path, capsys: pyt
     assert "777" not in err
     file.write_text("value\n3\n")
     _, err = run(capsys, "--values", str(file), "--max", "8", "--epsilon", "1", code=2)
-    assert "'count' is missing" in err
+    assert "has no column 'count'; found: value. Use --column value." in err
 
 
 def test_survey_show_has_properties_warnings_and_a_heat_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "refusal"),
     [
         (PEOPLE, "give --out DIR, or --mode and --ask, or some of"),
-        (("--truth",), "give --values FILE.csv, or --distribution SHAPE and --devices N"),
+        (("--truth",), "give --values FILE, or --distribution SHAPE and --devices N"),
         (("--truth", "--distribution", "normal"), "--distribution and --devices go together"),
         (("--truth", "--distribution", "cake", "--devices", "3"), "distribution must be one of"),
         ((*PEOPLE, "--truth", "--ask", "mean"), "mean"),

@@ -1,0 +1,115 @@
+"""Values from a file: columns matched by header name in any order, checked against the survey's domain.
+
+Every row has as many cells as the header: a decimal comma, or a cell too many, would move values into other columns.
+Every row counts, or the reading stops with its line and column. A bad cell's content is never shown: it is a private
+value. In a file of one column a blank line may be a missing value, so it is refused unless nothing follows it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearsay.mechanisms.domains.columns import Numbers
+from hearsay.mechanisms.domains.domain import Domain, Values
+from hearsay.mechanisms.domains.numbers import plain_numbers
+from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.producer.errors import ValuesError
+from hearsay.producer.values import parquet, table
+from hearsay.producer.values.block import Block
+from hearsay.producer.values.source import Source, open_source
+
+Watch = Callable[[int, int | None, int], None]  # bytes read, bytes in all where known, rows read
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The values of a file, and what was met on the way."""
+
+    values: Any
+    rows: int
+    clamped: int  # cells moved to the nearest end
+    blank_lines: int
+
+
+def read(path: str | Path, domain: Domain) -> Any:
+    """The values of all rows, in order, as the domain takes them."""
+    return load(path, domain).values
+
+
+def load(
+    path: str | Path,
+    domain: Domain,
+    *,
+    column: str | None = None,
+    clamp: bool = False,
+    watch: Watch = lambda done, size, rows: None,
+) -> Loaded:
+    """The same, and what was met.
+
+    `column` names the file's column, where the domain has one. `clamp` moves numbers outside to the nearest end.
+    """
+    if clamp and not _clamped_columns(domain):
+        raise ValuesError(f"values of kind {domain.kind} cannot be clamped: they are not ordered numbers")
+    with open_source(path) as source:
+        return _load(source, domain, column, clamp, watch)
+
+
+def _load(source: Source, domain: Domain, column: str | None, clamp: bool, watch: Watch) -> Loaded:
+    rows, clamped, parts = 0, 0, []
+    blocks: Iterator[Block] = (parquet if source.is_parquet else table).blocks(source, domain, column)
+    blank_lines = 0
+    for block in blocks:
+        if clamp:
+            clamped += _clamp(block, domain)
+        parts.append(_values(source.name, block, domain))
+        rows += block.rows
+        blank_lines += block.blank_lines
+        watch(source.position(), source.size, rows)
+    if not rows:
+        raise ValuesError(f"{source.name} has a header but no values")
+    try:
+        joined = domain.join(parts)
+    except ValueOutsideDomain as error:  # between rows that are far apart
+        raise ValuesError(f"{source.name}: {error}") from None
+    return Loaded(joined, rows, clamped, blank_lines)
+
+
+def _values(name: str, block: Block, domain: Domain) -> Values:
+    try:
+        return domain.read(block.columns)
+    except ValueOutsideDomain as error:
+        if error.position is None or error.column is None:
+            raise
+        raise ValuesError(f"{name}: {block.place(error.position, error.column)}: {error}") from None
+
+
+def _clamped_columns(domain: Domain) -> dict[str, Numbers]:
+    """The columns of ordered numbers."""
+    found = {}
+    for name in domain.columns:
+        cells = domain.cells_in(name)
+        if isinstance(cells, Numbers) and cells.ordered:
+            found[name] = cells
+    return found
+
+
+def _clamp(block: Block, domain: Domain) -> int:
+    """Move finite numbers outside to the nearest end; returns how many."""
+    moved = 0
+    for name, cells in _clamped_columns(domain).items():
+        given = block.columns[name]
+        numbers = plain_numbers(given)
+        outside = np.flatnonzero(np.isfinite(numbers) & ((numbers < cells.low) | (numbers > cells.high)))
+        if len(outside):
+            ends = np.clip(numbers[outside], cells.low, cells.high)
+            if isinstance(given, np.ndarray):
+                block.columns[name] = numbers
+                numbers[outside] = ends
+            else:
+                for row, end in zip(outside.tolist(), ends.tolist(), strict=True):
+                    given[row] = end
+        moved += len(outside)
+    return moved

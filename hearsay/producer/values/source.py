@@ -1,0 +1,84 @@
+"""Where a file of values comes from: a path or standard input (`-`), as it is or compressed by gzip."""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from hearsay.producer.errors import ValuesError
+
+STANDARD_INPUT = "-"
+_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+# Files that people try, and what they are.
+_OTHERS = {b"PK\x03\x04": "a zip archive or a workbook; save it as CSV", b"\x28\xb5\x2f\xfd": "compressed by zstd"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open file of values. `name` is what messages call it."""
+
+    name: str
+    stream: io.BufferedIOBase
+    size: int | None  # in bytes as stored; None where that is unknown
+    position: Callable[[], int]  # how many of these bytes were read
+    is_parquet: bool
+
+
+@contextmanager
+def open_source(path: str | Path) -> Iterator[Source]:
+    """The file at a path, or standard input; what cannot be read is a ValuesError."""
+    name = "standard input" if str(path) == STANDARD_INPUT else str(path)
+    try:
+        if str(path) == STANDARD_INPUT:
+            yield _source(name, cast(io.BufferedReader, sys.stdin.buffer), None)
+        else:
+            with Path(path).open("rb") as file:
+                yield _source(name, file, os.fstat(file.fileno()).st_size)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise ValuesError(f"{name}: damaged gzip data") from None
+    except OSError as error:
+        raise ValuesError(f"{name}: {error.strerror or 'cannot be read'}") from None
+
+
+def _source(name: str, stream: BinaryIO, size: int | None) -> Source:
+    file = _Counted(stream)
+    if file.begins_with(_PARQUET):
+        return Source(name, file, size, file.count, is_parquet=True)
+    for begin, what in _OTHERS.items():
+        if file.begins_with(begin):
+            raise ValuesError(f"{name} is {what}; CSV, gzip and Parquet can be read")
+    content: io.BufferedIOBase = gzip.GzipFile(fileobj=cast(BinaryIO, file)) if file.begins_with(_GZIP) else file
+    return Source(name, content, size, file.count, is_parquet=False)
+
+
+class _Counted(io.BufferedIOBase):
+    """A stream that looks at its first bytes without using them up, and counts what was read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._read = stream, 0
+        self._first = stream.read(4)
+
+    def begins_with(self, octets: bytes) -> bool:
+        return self._first.startswith(octets)
+
+    def count(self) -> int:
+        """How many bytes were read."""
+        return self._read
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            octets, self._first = self._first + self._stream.read(), b""
+        else:
+            octets, self._first = self._first[:size], self._first[size:]
+            octets += self._stream.read(size - len(octets))
+        self._read += len(octets)
+        return octets

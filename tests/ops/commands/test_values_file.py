@@ -1,0 +1,93 @@
+"""`--values` as commands take it: progress and rows on stderr, `--column`, `--clamp`, and counts such as 1e6."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from hearsay.ops import cli
+from hearsay.ops.pages.docs import DOCS
+from hearsay.ops.terminal import values_file
+from hearsay.ops.terminal.options import CountRange
+
+SURVEY = """
+name = "ages"
+mechanism = "haar"
+epsilon = 1.0
+[domain]
+kind = "ordinal"
+size = 100
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ages.toml").write_text(SURVEY)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.run(list(words))
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def test_what_the_page_shows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```console\n(.*?)```", (DOCS / "reference/values.md").read_text("utf-8"), re.DOTALL)
+    lines = block.splitlines()
+    content = re.search(r"printf '(.*?)' > people.csv", lines.pop(0))
+    assert content is not None
+    (folder / "people.csv").write_text(content[1].replace("\\n", "\n"))
+    for asked, answered in zip(lines[::2], lines[1::2], strict=True):
+        _, _, said = run(capsys, *asked.removeprefix("$ hearsay ").split())
+        assert said.strip() == answered
+
+
+def test_rows_are_counted_on_stderr_and_stdout_has_only_data(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "people.csv.gz").write_bytes(gzip.compress(b"value\n" + b"50\n" * 2_000))
+    words = ("simulate", "ages.toml", "--values", "people.csv.gz", "--ask", "range 0 49", "--json")
+    assert run(capsys, *words)[2] == ""  # quickly read, and nobody at a terminal
+    monkeypatch.setattr(values_file, "QUICK_S", 0.0)
+    code, out, err = run(capsys, *words)
+    assert code == 0
+    assert err == "people.csv.gz: 2,000 rows\n"
+    assert len(json.loads(out)) == 1
+
+
+def test_release_and_plan_take_a_column(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "groups.csv").write_text("group,members\n1,3\n2,99\n")
+    words = ("release", "--values", "groups.csv", "--max", "8", "--epsilon", "1", "--json", "--column", "members")
+    code, out, err = run(capsys, *words, "--clamp")
+    assert code == 0
+    assert len(json.loads(out)) == 2
+    assert "groups.csv: 2 rows, 1 value clamped" in err
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert "line 3, column 2" in err
+    planned = ("plan", "ages.toml", "--query", "range 0 9", "--users", "1e5", "--epsilon", "1", "--mechanism", "haar")
+    assert run(capsys, *planned, "--values", "groups.csv", "--column", "members", "--json")[0] == 0
+
+
+@pytest.mark.parametrize("words", [("--column", "age"), ("--clamp",)])
+def test_column_and_clamp_need_a_file(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    simulated = ("simulate", "ages.toml", "--distribution", "zipf", "--devices", "10", "--ask", "range 0 9")
+    code, _, err = run(capsys, *simulated, *words)
+    assert code == 2
+    assert "--column and --clamp go with --values" in err
+
+
+@pytest.mark.parametrize(("text", "count"), [("1e6", 1_000_000), ("2.5E3", 2_500), ("1000", 1_000), ("10e-1", 1)])
+def test_counts_may_be_written_with_an_exponent(text: str, count: int) -> None:
+    assert CountRange(1).convert(text, None, None) == count
+
+
+@pytest.mark.parametrize("text", ["1.5e0", "1e-1", "1e99", "e6", "-1e3", "nan", "1e", "1e999999999"])
+def test_what_is_no_count_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        CountRange(1).convert(text, None, None)

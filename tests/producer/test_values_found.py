@@ -1,0 +1,202 @@
+"""Every row of a file counts or is named; what was found instead of a column is shown; values never are."""
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hearsay.mechanisms.catalogue import parse_domain as parse
+from hearsay.mechanisms.domains.domain import Domain
+from hearsay.producer import values
+from hearsay.producer.errors import ValuesError
+from hearsay.producer.values import plain, table
+
+MINUTES = parse({"kind": "ordinal", "size": 64})
+HEIGHTS = parse({"kind": "ordinal", "low": 1.0, "high": 2.0, "bins": 10})
+COLOURS = parse({"kind": "categorical", "categories": ["red", "green", "dark blue"]})
+WORDS = parse({"kind": "text", "length": 8})
+MAP = parse({"kind": "grid", "axes": [{"name": "x", "size": 8}, {"name": "y", "low": 0, "high": 1, "bins": 4}]})
+CUPS = parse({"kind": "key-value", "keys": 4, "low": 0, "high": 10})
+CODES = parse({"kind": "categorical", "size": 8})
+
+
+def load(folder: Path, content: str | bytes, domain: Domain, **options: Any) -> values.Loaded:
+    file = folder / "people.csv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return values.load(file, domain, **options)
+
+
+def refusal(folder: Path, content: str | bytes, domain: Domain, **options: Any) -> str:
+    with pytest.raises(ValuesError) as caught:
+        load(folder, content, domain, **options)
+    said = str(caught.value)
+    assert "\n" not in said
+    return said.removeprefix(str(folder) + "/")
+
+
+@pytest.mark.parametrize("domain", [MINUTES, WORDS], ids=["numbers", "texts"])
+def test_a_blank_line_in_one_column_is_named_unless_nothing_follows(tmp_path: Path, domain: Domain) -> None:
+    assert "line 3 is blank" in refusal(tmp_path, "value\n1\n\n3\n", domain)
+    assert "line 3 is blank" in refusal(tmp_path, "value\n1\n\n\n\n3\n", domain)
+    assert load(tmp_path, "value\n1\n3\n\n\n", domain).rows == 2
+
+
+def test_a_blank_line_at_the_end_of_a_chunk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "CHUNK_BYTES", 9)
+    assert "line 3 is blank" in refusal(tmp_path, "value\n1\n\n3\n4\n", MINUTES)
+
+
+def test_blank_lines_between_rows_of_several_cells_are_counted(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "x,y\n1,0.5\n\n\n2,0.5\n\n", MAP)
+    assert (loaded.rows, loaded.blank_lines) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "domain", "said"),
+    [
+        ("age,sex\n1,2\n", MINUTES, "people.csv has no column 'value'; found: age, sex. Use --column age."),
+        ("VALUE\n1\n", MINUTES, "people.csv has no column 'value'; found: VALUE. Use --column VALUE."),
+        ("id,valeu\n1,1\n", MINUTES, "found: id, valeu. Use --column valeu."),
+        ("age\n1\n", MINUTES, "found: age. Use --column age."),
+        ("Value\ntea\n", WORDS, "found: Value. Use --column Value."),
+        ("value;age\n1;2\n", MINUTES, "people.csv separates its cells by semicolons; write commas"),
+        ("age\tvalue\n1\t2\n", MINUTES, "people.csv separates its cells by tabs"),
+        ("X,Y\n1,2\n", MAP, "has no column 'x'; found: X, Y. Rename 'X' in the header."),
+        ("", MINUTES, "people.csv is empty; its first line must name the columns value"),
+        ("\n \n", MINUTES, "people.csv is empty"),
+        (b"\xef\xbb\xbf", MINUTES, "people.csv is empty"),
+        (b"PK\x03\x04....", MINUTES, "people.csv is a zip archive or a workbook; save it as CSV"),
+    ],
+)
+def test_what_was_found_is_shown(tmp_path: Path, content: str | bytes, domain: Domain, said: str) -> None:
+    assert said in refusal(tmp_path, content, domain)
+
+
+@pytest.mark.parametrize(
+    ("content", "domain"),
+    [
+        ("47\n11\n", MINUTES),
+        ("green\nred\n", COLOURS),
+        ("secret\nother\n", WORDS),
+        ("47,secret\n11,secret\n", MINUTES),
+    ],
+)
+def test_a_file_without_a_header_shows_no_value(tmp_path: Path, content: str, domain: Domain) -> None:
+    said = refusal(tmp_path, content, domain)
+    assert "its first line seems to hold values; put the line 'value' above it" in said
+    assert not any(cell in said for cell in ("47", "green", "secret"))
+
+
+def test_another_column_and_names_that_are_too_long(tmp_path: Path) -> None:
+    assert load(tmp_path, "id,age\n9,33\n", MINUTES, column="age").values.tolist() == [33]
+    assert "has no column 'age'" in refusal(tmp_path, "value\n9\n", MINUTES, column="age")
+    assert "--column goes with surveys of one column" in refusal(tmp_path, "x,y\n1,0\n", MAP, column="x")
+    assert "..." in refusal(tmp_path, f"a{'b' * 80}\n9\n", MINUTES)
+
+
+@pytest.mark.parametrize("text", ["value\n-3\n64\n5\n1e9\n63.5\n", 'value\n"-3"\n"64"\n5\n1e9\n63.5\n'])
+def test_numbers_are_clamped_and_counted_but_never_what_is_no_number(tmp_path: Path, text: str) -> None:
+    loaded = load(tmp_path, text, MINUTES, clamp=True)
+    assert (loaded.values.tolist(), loaded.clamped) == ([0, 63, 5, 63, 63], 4)
+    for bad in ("nan", "inf", "tea", "5.5", ""):
+        assert "line 2, column 1" in refusal(tmp_path, f'value\n"{bad}"\n99\n', MINUTES, clamp=True)
+
+
+def test_codes_keys_and_labels_are_never_clamped(tmp_path: Path) -> None:
+    assert "cannot be clamped" in refusal(tmp_path, "value\n9\n", CODES, clamp=True)
+    assert "cannot be clamped" in refusal(tmp_path, "value\nred\n", COLOURS, clamp=True)
+    loaded = load(tmp_path, "device,key,value\na,1,99\nb,2,5\nc,,\n", CUPS, clamp=True)
+    assert loaded.clamped == 1
+    assert "line 2, column 2: key" in refusal(tmp_path, "device,key,value\na,7,99\n", CUPS, clamp=True)
+
+
+def test_gzip_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(b"value\n" + b"7\n" * 100_000)
+    assert load(tmp_path, packed, MINUTES).rows == 100_000
+    assert "people.csv: damaged gzip data" in refusal(tmp_path, packed[:-20], MINUTES)
+    assert "people.csv: damaged gzip data" in refusal(tmp_path, packed[:50] + b"\0" * 50, MINUTES)
+    assert "line 3, column 1" in refusal(tmp_path, gzip.compress(b"value\n1\nsecret\n"), MINUTES)
+    for content in (b"value\n5\n6\n", gzip.compress(b"value\n5\n6\n")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert values.read("-", MINUTES).tolist() == [5, 6]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"value\nsecret\n")))
+    with pytest.raises(ValuesError, match=r"^standard input: line 2, column 1"):
+        values.read("-", MINUTES)
+
+
+@pytest.mark.parametrize("reader", ["pyarrow", "polars"])
+def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
+    pytest.importorskip(reader)
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("hearsay.producer.values.parquet._READERS", (reader,))
+
+    def file(**columns: Any) -> bytes:
+        buffer = io.BytesIO()
+        parquet.write_table(pyarrow.table(columns), buffer)
+        return buffer.getvalue()
+
+    assert load(tmp_path, file(value=[3, 63, 0]), MINUTES).values.tolist() == [3, 63, 0]
+    assert load(tmp_path, file(value=["red", "dark blue"]), COLOURS).values.tolist() == [0, 2]
+    short = pyarrow.array([1.1, 1.2], type=pyarrow.float32())
+    assert load(tmp_path, file(size=short), HEIGHTS, column="size").values.tolist() == [1, 2]
+    assert load(tmp_path, file(value=[-1, 5]), MINUTES, clamp=True).clamped == 1
+    assert load(tmp_path, file(y=[0.5], x=[3]), MAP).values.tolist() == [[3, 2]]
+    assert "row 2, column 'value': value must be an integer" in refusal(tmp_path, file(value=[3, 4711]), MINUTES)
+    assert "row 2, column 'value': is empty" in refusal(tmp_path, file(value=[3, None]), MINUTES)
+    assert "found: Value. Use --column Value." in refusal(tmp_path, file(Value=[3]), MINUTES)
+    assert "cannot read" in refusal(tmp_path, file(value=[3])[:60], MINUTES)
+    assert "no values" in refusal(tmp_path, file(value=pyarrow.array([], type=pyarrow.int64())), MINUTES)
+
+
+def test_parquet_without_a_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hearsay.producer.values.parquet._READERS", ())
+    assert "install pyarrow or polars" in refusal(tmp_path, b"PAR1....PAR1", MINUTES)
+
+
+def test_progress_is_told_in_bytes_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "CHUNK_BYTES", 100)
+    told: list[tuple[int, int | None, int]] = []
+    load(tmp_path, "value\n" + "7\n" * 200, MINUTES, watch=lambda *progress: told.append(progress))
+    assert len(told) > 2
+    assert told[-1] == (406, 406, 200)
+
+
+NUMBERS = st.one_of(
+    st.integers(-(10**16), 10**16).map(str),
+    st.decimals(-(10**7), 10**7, places=6, allow_nan=False).map(str),
+    st.sampled_from(["0", "-0", ".5", "5.", "00012.50", "-.5", "123456789012345", "0.000000000000001", "1e3", " 3"]),
+)
+TEXTS = ["red", "green", "dark blue", "re", "redd", "grün", ""]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(NUMBERS, st.sampled_from(TEXTS)), max_size=9))
+def test_plain_rows_are_read_as_row_by_row(rows: list[tuple[str, str]]) -> None:
+    chunk = "".join(f"{number},{label},x.y\n" for number, label in rows).encode()
+    forms = [(0, HEIGHTS.cells_in("value")), (1, COLOURS.cells_in("value"))]
+    found = plain.columns(chunk, 3, forms)
+    if found is None:
+        return
+    numbers, labels = found
+    expected = np.array([float(number) for number, _ in rows])
+    assert numbers.tobytes() == expected.tobytes()  # to the last bit, the sign of zero included
+    known = {"red", "green", "dark blue"}
+    assert list(labels) == [label if label in known else None for _, label in rows]
+
+
+@pytest.mark.parametrize("row", ["1,2", "1\n", "", "1.2.3", "-", ".", "1_0", "0x1", "1234567890123456", '"1"', "1\r2"])
+def test_what_is_not_plain_is_left_to_the_slow_reader(row: str) -> None:
+    assert plain.columns(f"{row}\n".encode(), 1, [(0, MINUTES.cells_in("value"))]) is None
+
+
+def test_plain_decimals_are_indeed_taken_by_numpy() -> None:
+    found = plain.columns(b"1.25\n-0.1\n123456789.012345\n7\n", 1, [(0, MINUTES.cells_in("value"))])
+    assert found is not None
+    assert found[0].tolist() == [1.25, -0.1, 123456789.012345, 7.0]
