@@ -123,6 +123,15 @@ TABLE = (
         secret=True,
     ),
     Setting(
+        "key",
+        "",
+        "The key that `hearsay produce --via` sends to a gateway that asks for one.",
+        partial(text, "1 to 256 visible ASCII characters", is_token),
+        otherwise="none",
+        secret=True,
+        option="--key",
+    ),
+    Setting(
         "dead_letter_payload",
         "no",
         "Keep the payload of rejected entries in dead letters. A broken device may have sent its raw value.",
@@ -170,6 +179,7 @@ class Settings:
     gateway_private_key: Path | None
     public_host: str
     api_token: str | None = field(repr=False)
+    key: str | None = field(repr=False)
     dead_letter_payload: bool
     log_level: str
     # Whether the user named a server of their own (--redis-url); then the embedded one is not started.

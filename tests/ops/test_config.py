@@ -102,6 +102,14 @@ def test_passwords_are_never_shown(url: str, shown: str) -> None:
     assert settings.shown()["redis_url"] == shown
 
 
+def test_the_key_is_a_setting_that_is_never_shown() -> None:
+    settings = Settings.resolve({}, {"HEARSAY_KEY": "hunter2"})
+    assert settings.key == "hunter2"
+    assert Settings.resolve({"key": "hunter3"}, {"HEARSAY_KEY": "hunter2"}).key == "hunter3"
+    assert settings.shown()["key"] == "***"
+    assert "hunter2" not in repr(settings)
+
+
 def test_the_token_is_never_shown_and_has_no_flag() -> None:
     settings = Settings.resolve({}, {"HEARSAY_API_TOKEN": "hunter2"})
     assert settings.part(EstimatorSettings).api_token == "hunter2"

@@ -40,5 +40,5 @@ def lifetime_words(epsilon: float, reports: int, period: str, lifetime: str) -> 
     return (
         f"One report every {period} for {lifetime} is {reports:,} reports, which spend epsilon {spent:g} in all. "
         f"A device that reports once spends {epsilon:g} in all; one that repeats itself ([participation] repeat = "
-        f"'memoised', with hrr, olh or haar) spends {epsilon:g} for each of its mechanism's g buckets."
+        f"'memoised', with hrr, olh, haar and a few others) spends {epsilon:g} for each of its mechanism's g buckets."
     )

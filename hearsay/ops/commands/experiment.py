@@ -22,6 +22,14 @@ EXPERIMENTS = {
     "planning": ("hearsay.ops.experiments.planning.command", "The planner's predictions against simulated surveys."),
     "calibration": ("hearsay.ops.experiments.calibration.command", "How often intervals hold, at every edge."),
     "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
+    "longitudinal": (
+        "hearsay.ops.experiments.longitudinal.command",
+        "What many windows cost a device, and what its answers are worth.",
+    ),
+    "poisoning": (
+        "hearsay.ops.experiments.poisoning.command",
+        "How far false senders move answers, against the stated bound.",
+    ),
     "text": ("hearsay.ops.experiments.text.command", "Frequent texts that nobody listed: what is told, and how well."),
 }
 

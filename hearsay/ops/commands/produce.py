@@ -14,7 +14,6 @@ from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.server.connection import open_registry
-from hearsay.ops.setting import ENVIRONMENT_PREFIX
 from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, print_json
 from hearsay.ops.terminal.progress import reports_bar
@@ -39,14 +38,8 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
 @click.option("--via", metavar="URL", help="Send over HTTP to the gateway at this address, not to Redis.")
-@click.option(
-    "--key",
-    envvar=f"{ENVIRONMENT_PREFIX}KEY",
-    metavar="KEY",
-    help="The gateway's key, where it asks for one.  [HEARSAY_KEY]",
-)
 @json_option
-@uses(*SERVER, "plugins")
+@uses(*SERVER, "plugins", "key")
 def command(
     settings: Settings,
     name: str,
@@ -58,7 +51,6 @@ def command(
     single: bool,
     frame: int | None,
     via: str | None,
-    key: str | None,
     as_json: bool,
 ) -> None:
     """Publish the reports of simulated devices.
@@ -83,7 +75,7 @@ def command(
     if values_file is None and devices is None:
         raise click.UsageError("--devices is needed unless --values is given")
     if via is not None:
-        _send(via, key, name, devices, rate, values_file, distribution, seed, 1 if single else frame, as_json)
+        _send(via, settings.key, name, devices, rate, values_file, distribution, seed, 1 if single else frame, as_json)
         return
     registered = open_registry(settings).get(name)
     people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)

@@ -70,7 +70,7 @@ def configuration_page() -> str:
     ]
     for setting in TABLE:
         default = f"`{setting.default}`" if setting.default else setting.otherwise
-        flag = f"`{setting.flag}`" if setting.roles else "none: a list of processes would show it"
+        flag = f"`{setting.flag}`" if setting.roles or setting.option else "none: a list of processes would show it"
         lines.append(f"| {flag} | `{setting.environment}` | {default} | {setting.help} |")
     lines += [
         "",

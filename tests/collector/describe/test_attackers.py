@@ -11,6 +11,7 @@ from hearsay.collector.describe.attackers import moved_by
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.mechanisms.estimates.ranges import middle_half
+from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import length_of
 from hearsay.ops import cli
@@ -46,6 +47,23 @@ def test_one_percent_of_false_senders(of: Survey, kind: str, without: float, fac
 
 def test_hrr_with_raised_norms() -> None:
     assert moved_by(survey("hrr"), 1, 100)["point"] == pytest.approx(0.0632, abs=5e-5)
+
+
+@pytest.mark.parametrize(("x", "y", "moved"), [(256, 768, 0.4328), (257, 769, 0.4328), (257, 768, 0.4319)])
+def test_the_span_of_haar_by_all_of_its_reports(x: int, y: int, moved: float) -> None:
+    """Every level, character and sign, each with what it adds to the share of the cells x..y-1."""
+    mechanism = survey("haar").mechanism
+    inside = np.zeros(1024)
+    inside[x:y] = 1.0
+    scores = [0.0]
+    for level in range(1, 11):
+        nodes = inside.reshape(-1, 2, 1 << level - 1).sum(axis=2)
+        weights = (nodes[:, 0] - nodes[:, 1]) / (1 << level)  # of the difference of its halves, by node
+        of_characters = 10 / mechanism.correlation * walsh_hadamard(weights)  # type: ignore[attr-defined]
+        scores += [*of_characters, *-of_characters]
+    assert (max(scores) - min(scores)) / 100 == pytest.approx(moved, abs=5e-5)
+    if x == 256:
+        assert mechanism.report_spans()["range"] == pytest.approx(max(scores) - min(scores))
 
 
 SMALL = {"kind": "ordinal", "size": 16}

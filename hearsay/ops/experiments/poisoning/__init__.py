@@ -1,0 +1,1 @@
+"""False senders: how far they move answers, against the bound that `survey show --attackers` states."""
