@@ -1,29 +1,63 @@
-"""Which forms of jobs and layouts of states may be written now: those that every live reader knows."""
+"""Which forms of jobs and layouts of states may be written now: those that every live reader knows.
+
+What was ever written is noted first, so that a process which is too old for what is stored ends with one line.
+"""
 
 import time
 from collections.abc import Callable, Iterable
 
+from hearsay.collector.errors import TooOld
+from hearsay.collector.store import keys
 from hearsay.collector.store.processes.heartbeats import Mark
-from hearsay.collector.store.processes.versions import KNOWN, OLDEST, READERS, Forms
+from hearsay.collector.store.processes.versions import BEFORE, KNOWN, OLDEST, READERS, Forms
 from hearsay.collector.store.registry import Registry
+from hearsay.release import release
 
+UPGRADE_S = 600.0  # processes that differ for longer are no upgrade under way
 ASK_S = 5.0  # far below a heartbeat's time to live
 
 
 class Agreement:
     """One per process that writes; asks for heartbeats now and then."""
 
-    def __init__(self, registry: Registry, clock: Callable[[], float] = time.monotonic) -> None:
-        self._registry, self._clock = registry, clock
+    def __init__(self, registry: Registry, clock: Callable[[], float] = time.monotonic, held: bool = False) -> None:
+        self._registry, self._clock, self._held = registry, clock, held
         self._forms = OLDEST
         self._next = 0.0
 
     def forms(self) -> Forms:
         """The newest forms that may be written."""
         if self._clock() >= self._next:
-            self._forms = agreed(self._registry.heartbeats.marks())
+            forms = BEFORE if self._held else agreed(self._registry.heartbeats.marks())
+            note(self._registry, forms)
+            self._forms = forms
             self._next = self._clock() + ASK_S
         return self._forms
+
+
+def stored(registry: Registry) -> Forms:
+    """The newest layouts that were ever written; jobs come and go, and are not noted."""
+    deltas, accumulators = registry.client.hmget(keys.forms(registry.prefix), ["deltas", "accumulators"])
+    return OLDEST._replace(deltas=int(deltas or OLDEST.deltas), accumulators=int(accumulators or OLDEST.accumulators))
+
+
+def note(registry: Registry, forms: Forms) -> None:
+    """Note layouts before they are written. Of two processes with different ones both are told by live readers."""
+    noted = stored(registry)
+    for kind in ("deltas", "accumulators"):
+        if getattr(forms, kind) > getattr(noted, kind):
+            registry.client.hset(keys.forms(registry.prefix), kind, getattr(forms, kind))
+
+
+def check_stored(registry: Registry) -> None:
+    """Refuse to work with what this release cannot read."""
+    found = stored(registry)
+    for kind in ("deltas", "accumulators"):
+        if getattr(found, kind) > getattr(KNOWN, kind):
+            raise TooOld(
+                f"{kind} of layout {getattr(found, kind)} are stored and this release ({release()}) reads up to "
+                f"{getattr(KNOWN, kind)}: install a newer release, see docs/how-to/upgrading.md"
+            )
 
 
 def agreed(marks: Iterable[Mark]) -> Forms:
@@ -37,3 +71,13 @@ def _agreed(kind: str, marks: list[Mark]) -> int:
     if not roles <= {mark.role for mark in marks}:
         return int(oldest)
     return int(min(known, *(getattr(mark.release.forms, kind) for mark in marks if mark.role in roles)))
+
+
+def releases_differ(marks: Iterable[Mark]) -> str | None:
+    """What to say where processes of two releases run side by side for longer than an upgrade takes."""
+    marks = list(marks)
+    releases = sorted({mark.release.version for mark in marks})
+    if len(releases) < 2 or min(mark.release.up_s for mark in marks) < UPGRADE_S:
+        return None
+    processes = [f"{mark.role} {mark.process} {mark.release.version}" for mark in marks]
+    return f"processes of releases {' and '.join(releases)} run side by side: {', '.join(processes)}"

@@ -93,6 +93,12 @@ class ServerError(CollectorError):
     CODE = "server"
 
 
+class TooOld(ServerError):
+    """This release cannot read what a newer one has stored."""
+
+    CODE = "too-old"
+
+
 class ReportsLost(CollectorError):
     """The server forgot reports that the writer no longer holds."""
 

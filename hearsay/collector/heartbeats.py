@@ -26,9 +26,10 @@ class Heartbeat:
     role: str
     process: str = field(default_factory=_this_process)
     started: float = field(default_factory=time.monotonic)
+    held: bool = False  # the setting `hold_layouts`
 
     def beat(self) -> None:
-        says = this_release(time.monotonic() - self.started)
+        says = this_release(time.monotonic() - self.started, self.held)
         self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S, says)
 
     def stop(self) -> None:

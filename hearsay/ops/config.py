@@ -87,6 +87,13 @@ TABLE = (
         roles=(COLLECTOR,),
     ),
     Setting(
+        "hold_layouts",
+        "no",
+        "Write only what the release before reads, as long as this collector runs, so that one can go back to it.",
+        flag,
+        roles=(COLLECTOR,),
+    ),
+    Setting(
         "plugins",
         "",
         "Modules with the tables of further families, separated by commas.",
@@ -162,6 +169,7 @@ class Settings:
     data_dir: Path
     workers: int
     lease_s: float
+    hold_layouts: bool
     plugins: str
     period_s: float
     host: str

@@ -12,10 +12,10 @@ import threading
 from contextlib import suppress
 
 import redis
-from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 
 from hearsay.collector import logs
+from hearsay.collector.agreement import check_stored
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import BEAT_S
 from hearsay.collector.plugins import load_plugins
@@ -24,7 +24,7 @@ from hearsay.collector.roles import WORKER
 from hearsay.collector.store.condition import condition
 from hearsay.collector.store.connect import connect
 from hearsay.workers.context import Context, WorkerSettings, set_current
-from hearsay.workers.job import FoldJob
+from hearsay.workers.job import FoldJob, FoldWorker
 from hearsay.workers.ledger import fold_from_ledger
 
 # RQ's own clean-up of abandoned jobs matters little: overdue ranges are re-enqueued by the collector.
@@ -38,10 +38,11 @@ def run(settings: WorkerSettings) -> None:
     load_plugins(settings.plugins)
     client = connect(settings.redis_url)
     context = Context(client, settings.prefix, settings.dead_letter_payload)
+    check_stored(context.registry)
     set_current(context)
     connection = redis.Redis.from_url(settings.queue_url)
     queue = fold_queue(connection, settings.prefix, settings.queue, FoldJob)
-    worker = SimpleWorker(
+    worker = FoldWorker(
         [queue],
         connection=connection,
         serializer=JSONSerializer,

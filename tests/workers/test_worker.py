@@ -110,6 +110,29 @@ def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix:
     assert (state_of(store)["hist"] == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "more"), [("fold", ("newer",)), ("fold-later", ()), ("fold-many", ("newer",))], ids=str
+)
+def test_a_job_of_a_newer_release_goes_back_and_no_attempt_is_lost(
+    server: EmbeddedServer, client: redis.Redis, prefix: str, name: str, more: tuple[str, ...]
+) -> None:
+    store = buckets(client, prefix, 10).shards[0]
+    Writer(store).publish(singles(store, range(10)), 10)
+    (found,) = cut_all(store)
+    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
+    words = (store.survey.name, store.survey.tag8, 0, found.seq, found.nonce)
+    newer = dispatcher.queue.enqueue_call(name, args=(*words, *more), failure_ttl=60)
+    with running(server, prefix, "hearsay.workers.worker"):
+        wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 1)
+        time.sleep(0.5)
+        assert store.range(found.seq) == found
+        assert dispatcher.queue.failed_job_registry.count == 0
+        dispatcher.enqueue(store, found)  # a form that is known is not kept waiting by one that is not
+        wait_for(lambda: store.ranges() == [])
+    assert newer.get_status(refresh=True) == "queued"
+    assert (state_of(store)["hist"] == 1).all()
+
+
 def test_workers_do_not_outlive_their_supervisor(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
     with running(server, prefix, "tests.workers.supervised") as supervisor:
         wait_for(lambda: len(children(supervisor.pid)) == 2)

@@ -41,6 +41,7 @@ class CollectorSettings:
     prefix: str = PREFIX
     queue: str = QUEUE
     lease_s: float = limits.LEASE_S
+    hold_layouts: bool = False
 
 
 DEFAULTS = CollectorSettings()
@@ -52,11 +53,11 @@ class Dispatcher:
     def __init__(self, client: Client, queue_connection: redis.Redis, settings: CollectorSettings = DEFAULTS) -> None:
         prefix, queue, self.lease_s = settings.prefix, settings.queue, settings.lease_s
         self.registry = Registry(client, prefix)
-        self.heartbeat = Heartbeat(self.registry, COLLECTOR.name)
+        self.heartbeat = Heartbeat(self.registry, COLLECTOR.name, held=settings.hold_layouts)
+        self.agreement = Agreement(self.registry, held=settings.hold_layouts)
         self.queue = fold_queue(queue_connection, prefix, queue)
         self._next_chores = 0.0
         self.cutting = Cutting(self.queue)
-        self.agreement = Agreement(self.registry)
         self._queue_was_full = False
         self._unreadable: set[str] = set()
 

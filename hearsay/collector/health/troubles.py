@@ -4,10 +4,11 @@ A pipeline without workers raises no error and gives no answer. `status`, `/read
 trouble in one line.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hearsay.collector.heartbeats import roles
+from hearsay.collector.agreement import releases_differ
 from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
 from hearsay.collector.store.condition import KEEPS, Condition
@@ -31,8 +32,11 @@ class Trouble:
 
 def troubles(registry: Registry, surveys: list[SurveyLook] | None = None) -> list[Trouble]:
     """Every trouble, those that hold reports up first; `surveys`: a look at all of them, where there is one."""
-    present = roles(registry)
+    marks = list(registry.heartbeats.marks())
+    present = Counter(mark.role for mark in marks)
     every = [*_of_server(registry.node.condition()), *_complaints(registry)]
+    if words := releases_differ(marks):
+        every.append(Trouble("versions", None, words, False))
     surveys = look_at(registry.list()) if surveys is None else surveys
     every += [trouble for seen in surveys for trouble in _of_survey(seen, present)]
     if surveys:

@@ -36,6 +36,11 @@ def complaint(prefix: str, role: str, about: str) -> str:
     return f"{prefix}:complaint:{role}:{about}"
 
 
+def forms(prefix: str) -> str:
+    """Hash: the newest layout of deltas and of accumulators that was ever written here."""
+    return f"{prefix}:forms"
+
+
 def timings(prefix: str) -> str:
     """Hash: sums and numbers of durations, for the metrics."""
     return f"{prefix}:timings"

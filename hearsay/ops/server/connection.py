@@ -3,7 +3,8 @@
 import time
 from threading import Event
 
-from hearsay.collector.errors import ServerError
+from hearsay.collector.agreement import check_stored
+from hearsay.collector.errors import ServerError, TooOld
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
@@ -15,7 +16,9 @@ PATIENCE_S = 30.0  # services start together with the server, which may have a l
 def open_registry(settings: Settings) -> Registry:
     """The surveys of the server that the settings name."""
     load_plugins(settings.plugins)
-    return Registry(connect(settings.with_password().redis_url), settings.prefix)
+    registry = Registry(connect(settings.with_password().redis_url), settings.prefix)
+    check_stored(registry)
+    return registry
 
 
 def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:
@@ -24,6 +27,8 @@ def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:
     while not stop.is_set():
         try:
             return open_registry(settings)
+        except TooOld:
+            raise
         except ServerError:
             if time.monotonic() > deadline:
                 raise

@@ -27,6 +27,8 @@ class Right(NamedTuple):
     access: str = ""  # R: reading only
 
 
+_RELEASE = Right("hmget", "forms", whole=True, access="R")
+_WRITING_STATES = Right("hset", "forms", whole=True)
 _LIFE = (
     Right("evalsha set del", "heartbeat:* complaint:*", whole=True),
     Right("hincrby hincrbyfloat", "timings", whole=True),
@@ -34,7 +36,8 @@ _LIFE = (
 _LOOKING = (
     Right("evalsha", "*"),
     Right(READING, "*", access="R"),
-    Right("hget hgetall hkeys", "surveys", whole=True, access="R"),
+    Right("hget hmget hgetall hkeys", "surveys", whole=True, access="R"),
+    _RELEASE,
 )
 _SEEING_ALL = (
     *_LOOKING,
@@ -61,6 +64,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
         Right("xlen", "stream", access="R"),
         *_PUBLISHING,
         Right("hget", "surveys", whole=True, access="R"),
+        _RELEASE,
     ),
     "gateway": (
         *_LOOKING,
@@ -73,6 +77,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
     "collector": (
         *_SEEING_ALL,
         *_LIFE,
+        _WRITING_STATES,
         *_MERGING,
         Right("hset hdel", "meta"),
         Right("hset hincrby", "cursor"),
@@ -87,6 +92,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
     "worker": (
         *_SEEING_ALL,
         *_LIFE,
+        _WRITING_STATES,
         Right("hdel", "ranges"),
         Right("hset", "deltas"),
         Right("hset hincrby", "counters:*"),
@@ -98,6 +104,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
     "estimator": (
         *_SEEING_ALL,
         *_LIFE,
+        _WRITING_STATES,
         *_MERGING,
         Right("hset unlink", "snapshot:*"),
         Right("sadd", "places"),

@@ -1,15 +1,19 @@
 """A new form is written once every live reader knows it."""
 
 import json
+import math
 
 import pytest
 import redis
 
-from hearsay.collector.agreement import Agreement, agreed
+from hearsay.collector.agreement import UPGRADE_S, Agreement, agreed, check_stored, note, releases_differ, stored
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
+from hearsay.collector.errors import TooOld
+from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import Heartbeat, alive
 from hearsay.collector.store import keys
 from hearsay.collector.store.processes.heartbeats import Mark
-from hearsay.collector.store.processes.versions import KNOWN, OLDEST, Forms, Release, this_release
+from hearsay.collector.store.processes.versions import BEFORE, KNOWN, OLDEST, Forms, Release, this_release
 from hearsay.collector.store.registry import Registry
 from hearsay.release import UNKNOWN, release
 
@@ -54,7 +58,7 @@ def test_heartbeats_of_releases_that_say_nothing_are_the_oldest(client: redis.Re
     "text", [b"1", b"", b"[]", b'{"version": 1}', b'{"version": "3", "forms": {"jobs": "x"}}', b"\xff"]
 )
 def test_a_heartbeat_that_cannot_be_read_promises_nothing(text: bytes) -> None:
-    assert Release.parse(text) == Release(UNKNOWN, OLDEST)
+    assert Release.parse(text) == Release(UNKNOWN, OLDEST, math.inf)
 
 
 def test_a_newer_release_may_say_more() -> None:
@@ -63,3 +67,52 @@ def test_a_newer_release_may_say_more() -> None:
     assert Release.parse(json.dumps({**table, "place": "elsewhere"}).encode()) == this_release(3.0)
     del table["forms"]["deltas"]
     assert Release.parse(json.dumps(table).encode()).forms == KNOWN._replace(deltas=OLDEST.deltas)
+
+
+def test_what_is_written_is_noted_before(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    assert stored(registry) == OLDEST
+    for role in ("collector", "worker", "estimator"):
+        Heartbeat(registry, role).beat()
+    assert Agreement(registry).forms() == KNOWN
+    assert stored(registry) == KNOWN._replace(jobs=OLDEST.jobs)
+    note(registry, OLDEST)
+    assert stored(registry) == KNOWN._replace(jobs=OLDEST.jobs)  # what was written stays written
+
+
+@pytest.mark.parametrize("kind", ["deltas", "accumulators"])
+def test_a_process_too_old_for_what_is_stored_says_so(client: redis.Redis, prefix: str, kind: str) -> None:
+    registry = Registry(client, prefix)
+    check_stored(registry)
+    newer = getattr(KNOWN, kind) + 1
+    note(registry, KNOWN._replace(**{kind: newer}))
+    with pytest.raises(
+        TooOld, match=f"{kind} of layout {newer} are stored and this release .* install a newer release"
+    ):
+        check_stored(registry)
+
+
+def test_a_collector_that_holds_layouts_holds_everybody_back(client: redis.Redis, prefix: str) -> None:
+    registry = Registry(client, prefix)
+    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, hold_layouts=True))
+    dispatcher.heartbeat.beat()
+    for role in ("worker", "estimator"):
+        Heartbeat(registry, role).beat()
+    assert Agreement(registry).forms() == BEFORE._replace(jobs=KNOWN.jobs)
+    assert dispatcher.agreement.forms() == BEFORE  # it writes the jobs itself
+    assert stored(registry) == BEFORE._replace(jobs=OLDEST.jobs)
+
+
+def test_releases_that_differ_for_ten_minutes_are_a_trouble(client: redis.Redis, prefix: str) -> None:
+    def beat(process: str, version: str, up_s: float) -> None:
+        registry.heartbeats.mark("worker", process, 30, Release(version, KNOWN, up_s))
+
+    registry = Registry(client, prefix)
+    beat("one", "1.0", UPGRADE_S + 50)
+    beat("two", "1.1", UPGRADE_S - 50)
+    assert releases_differ(registry.heartbeats.marks()) is None  # an upgrade is under way
+    beat("two", "1.1", UPGRADE_S + 1)
+    (words,) = [each.words for each in troubles(registry) if each.code == "versions"]
+    assert words == "processes of releases 1.0 and 1.1 run side by side: worker one 1.0, worker two 1.1"
+    beat("one", "1.1", 5.0)
+    assert releases_differ(registry.heartbeats.marks()) is None

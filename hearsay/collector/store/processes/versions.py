@@ -5,6 +5,7 @@ that the processes of a deployment can be replaced one by one, in any order.
 """
 
 import json
+import math
 from typing import Any, NamedTuple, Self
 
 from hearsay.collector.roles import COLLECTOR, ESTIMATOR, WORKER
@@ -18,12 +19,13 @@ class Forms(NamedTuple):
     deltas: int
     accumulators: int
 
-    def common(self, other: Self) -> "Forms":
-        """What both know."""
-        return Forms(*map(min, self, other))
+    def newest(self, other: "Forms") -> "Forms":
+        """The newer form of each kind."""
+        return Forms(*map(max, self, other))
 
 
 OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # of processes that say nothing: releases up to 0.2.0
+BEFORE = OLDEST  # what the release before this one reads: to go back to it, nothing newer may be stored
 KNOWN = Forms(jobs=2, deltas=2, accumulators=1)
 _STATES = frozenset((COLLECTOR.name, WORKER.name, ESTIMATOR.name))
 READERS = {"jobs": frozenset((WORKER.name,)), "deltas": _STATES, "accumulators": _STATES}  # roles
@@ -49,9 +51,9 @@ class Release(NamedTuple):
             known = Forms(*(int(forms[kind]) for kind in Forms._fields))  # a newer release may name further kinds
             return cls(str(table["version"]), known, float(table.get("up_s", 0.0)))
         except (ValueError, KeyError, TypeError):
-            return cls(UNKNOWN, OLDEST)
+            return cls(UNKNOWN, OLDEST, math.inf)  # it is no upgrade under way that it says nothing
 
 
-def this_release(up_s: float = 0.0) -> Release:
-    """What this process says of itself."""
-    return Release(release(), KNOWN, up_s)
+def this_release(up_s: float = 0.0, held: bool = False) -> Release:
+    """What this process says of itself. `held`: it only owns up to what the release before could read."""
+    return Release(release(), BEFORE if held else KNOWN, up_s)
