@@ -7,8 +7,11 @@ value is never part of the text or of a field.
 """
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import ClassVar
 
+_COMPARED = 40  # characters of what was given: comparing takes time in proportion to their number
 _SENTENCE = re.compile(r"(?P<what>.+?) must (?:be )?(?P<expected>.+?)(?:, got (?P<got>.*))?", re.DOTALL)
 
 
@@ -48,3 +51,14 @@ class HearsayError(Exception):
             "expected": self.expected,
             "got": self.got,
         }
+
+
+def nearest(got: str, names: Iterable[str], cutoff: float = 0.0) -> list[str]:
+    """Up to three names like what was given, the nearest first; with a cutoff only those that may have been meant.
+
+    >>> nearest("hrrr", ["grr", "haar", "hrr", "oue"])
+    ['hrr', 'haar', 'grr']
+    >>> nearest("column", ["out", "seed", "values"], cutoff=0.6)
+    []
+    """
+    return get_close_matches(got[:_COMPARED], list(names), n=3, cutoff=cutoff)

@@ -35,6 +35,7 @@ def _no_outside_settings() -> Iterator[None]:
         for name in list(os.environ):
             if name.startswith("HEARSAY_"):
                 patch.delenv(name)
+        patch.delenv("COLUMNS", raising=False)  # several test processes have one, which tables would follow
         yield
 
 

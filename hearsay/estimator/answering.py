@@ -5,10 +5,10 @@ from typing import Protocol
 
 from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms.changes import change
-from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.errors import QueryError, UnknownQuery
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.questions import answer, check_reports, parse, parse_text
+from hearsay.mechanisms.questions import answer, check_reports, parse, parse_text, suggestion
 
 
 class Side(Protocol):
@@ -39,7 +39,12 @@ def ask(
     `estimate` is called only if there are at least `minimum_reports`. With `against` every answer is a difference, to
     the same answer of that side.
     """
-    asked = parse_text(question) if isinstance(question, str) else parse(question)
+    try:
+        asked = parse_text(question) if isinstance(question, str) else parse(question)
+    except UnknownQuery as unknown:
+        if reports < max(survey.minimum_reports, 1):
+            raise
+        raise suggestion(unknown.verb, estimate()) from None
     check_reports(reports, survey.minimum_reports)
     if against is not None:
         refuse_options(count, postprocess, simultaneous)

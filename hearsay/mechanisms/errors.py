@@ -1,12 +1,10 @@
 """Errors of the mathematics. Messages name the parameter, what is allowed and what was got; never a raw value."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
-from hearsay.errors import HearsayError
+from hearsay.errors import HearsayError, nearest
 
 LISTED = 8  # a longer list of names is shortened
-_COMPARED = 40  # characters of what was given: comparing takes time in proportion to their number
 
 
 class MechanismError(HearsayError, ValueError):
@@ -52,6 +50,16 @@ class QueryError(MechanismError):
     CODE = "query"
 
 
+class UnknownQuery(QueryError):
+    """A question whose first word no query has; `verb` is that word."""
+
+    CODE = "query"
+
+    def __init__(self, message: str, verb: str) -> None:
+        super().__init__(message)
+        self.verb = verb
+
+
 class ImpossibleCounts(QueryError):
     """A state that no set of reports produces: it is damaged or made up, and nothing is answered from it."""
 
@@ -71,5 +79,5 @@ def one_of(names: Iterable[str], got: object = "") -> str:
     every = list(names)
     if len(every) <= LISTED or not isinstance(got, str):
         return ", ".join(every)
-    near = get_close_matches(str(got)[:_COMPARED], every, n=3, cutoff=0.0)
+    near = nearest(got, every)
     return f"{', '.join(near)} (and {len(every) - len(near)} others)"

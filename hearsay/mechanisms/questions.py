@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from hearsay.errors import nearest
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.errors import QueryError, one_of
+from hearsay.mechanisms.errors import QueryError, UnknownQuery, one_of
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.simultaneous import critical_value
 from hearsay.mechanisms.queries import trend
@@ -55,7 +56,7 @@ def parse(words: Sequence[str]) -> Question:
         raise QueryError(f"{verb} is about all windows of a survey on a server; a snapshot holds one answer")
     if verb not in catalogue.QUERIES:
         near = one_of(catalogue.QUERIES, verb)
-        raise QueryError(f"query must be one of {near}; `hearsay query --help` lists them all, got {verb!r}")
+        raise UnknownQuery(f"query must be one of {near}; `hearsay query --help` lists them all, got {verb!r}", verb)
     problems = [problem for query in catalogue.queries(verb) if (problem := _wrong_words(query, arguments))]
     if len(problems) == len(catalogue.queries(verb)):
         raise QueryError(problems[0])
@@ -147,6 +148,14 @@ def answerable(estimate: Estimate) -> list[type[Query]]:
     """Every kind of query that this estimate answers, in the catalogue's order."""
     suited = (query for _, query in _every() if isinstance(estimate, query.NEEDS))
     return [query for query in dict.fromkeys(suited) if query.unsuited(estimate.domain) is None]
+
+
+def suggestion(verb: str, estimate: Estimate) -> UnknownQuery:
+    """The error for a verb that there is not: the nearest three that this estimate answers, and how they are asked."""
+    forms = {query.NAME: query.GRAMMAR for query in reversed(answerable(estimate))}
+    near = nearest(verb, forms)
+    asked = "; ".join(forms[name] for name in near)
+    return UnknownQuery(f"query must be one that this survey answers; the nearest: {asked}, got {verb!r}", verb)
 
 
 def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:

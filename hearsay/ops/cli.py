@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from hearsay.collector import logs
-from hearsay.errors import HearsayError
+from hearsay.errors import HearsayError, nearest
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.exits import Exit
 from hearsay.ops.terminal.lazy import LazyGroup
@@ -40,20 +40,18 @@ COMMANDS = {
     "audit": ("hearsay.ops.commands.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
     "bench": ("hearsay.ops.commands.bench", "Measure speed, each figure against a ceiling in the same run."),
     "experiment": ("hearsay.ops.commands.experiment", "Reproduce the papers' tables and figures."),
+    "version": ("hearsay.ops.terminal.version", "Print the version."),
 }
 
 
-@click.group(cls=LazyGroup, commands_by_module=COMMANDS, invoke_without_command=True)
+@click.group(cls=LazyGroup, commands_by_module=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="hearsay-ldp", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(context: click.Context) -> None:
+def cli() -> None:
     """Collect statistics under local differential privacy.
 
     Each report is hearsay; together they tell the truth. Settings come from flags, then HEARSAY_* variables, then
     defaults: see docs/reference/configuration.md.
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 def main() -> None:
@@ -74,6 +72,10 @@ def ending(action: Callable[[], object]) -> int:
         return Exit.INTERRUPTED
     except CheckFailed as failure:
         return _end(Exit.CHECK_FAILED, *str(failure).splitlines())
+    except click.NoSuchOption as error:
+        return _end(
+            Exit.BAD_INPUT, f"No such option {error.option_name!r}{_meant(error)} (see `{_path(error)} --help`)"
+        )
     except click.UsageError as error:
         return _end(Exit.BAD_INPUT, f"{error.format_message()} (see `{_path(error)} --help`)")
     except click.ClickException as error:
@@ -87,6 +89,16 @@ def ending(action: Callable[[], object]) -> int:
         logging.getLogger("hearsay").critical("unexpected error", exc_info=error)
         return _end(Exit.BUG, f"a bug in hearsay: {type(error).__name__}; the log line above has the details")
     return result if isinstance(result, int) else Exit.DONE
+
+
+def _meant(error: click.NoSuchOption) -> str:
+    """The options that are like the one given, if any are; the dashes that all have do not make them alike."""
+    parameters = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
+    flags = {
+        name.lstrip("-"): name for each in parameters for name in (*each.opts, *each.secondary_opts) if name[:1] == "-"
+    }
+    near = nearest(error.option_name.lstrip("-"), flags, cutoff=0.6)
+    return f"; the nearest: {', '.join(flags[name] for name in near)}" if near else "."
 
 
 def _path(error: click.UsageError) -> str:

@@ -179,7 +179,7 @@ class TestRefusals:
             (FIVE, "mean", "cannot answer mean, which needs the mean of the values or means of keys"),
             (FIVE, "marginal a", "needs a domain of kind attributes"),
             (FIVE, "point", "needs an argument"),
-            (FIVE, "point 1 2", "one value for each of value"),
+            (FIVE, "point 1 2", "needs one value, got 2"),
             (FIVE, "point 5", "must be an integer in 0..4, got 5"),
             (FIVE, "point 1.5", "must be an integer"),
             (FIVE, "point nan", "must be an integer"),

@@ -67,7 +67,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ["nonsense"],
         ["--nonsense"],
-        ["survey"],
         ["survey", "nonsense"],
         ["simulate"],
         ["simulate", "a.toml", "--values"],
@@ -80,7 +79,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ["release", "3", "--max", "4", "--epsilon", "nan"],
         ["release", "3", "--max", "4", "--epsilon", "1", "--seconds", "nan"],
         ["audit", "grr", "--confidence", "nan"],
-        ["experiment"],
         ["experiment", "nonsense"],
     ],
 )

@@ -203,7 +203,7 @@ class Registry:
     def get(self, name: str) -> Registered:
         record = self.client.hget(keys.surveys(self.prefix), name)
         if record is None:
-            raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
+            raise self._unknown(name)
         return self.registered(record)
 
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
@@ -215,6 +215,11 @@ class Registry:
                 with suppress(CollectorError):
                     found[name] = self.registered(record)
         return found
+
+    def _unknown(self, name: str) -> UnknownSurvey:
+        """The error for a name that nobody registered here. It lists no others: devices read it too."""
+        prefix = "" if self.prefix == keys.PREFIX else f" --prefix {self.prefix}"
+        return UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list{prefix} shows those that are")
 
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
@@ -240,7 +245,7 @@ class Registry:
     def delete(self, name: str) -> int:
         """Forget a survey with all it holds in Redis; answers how many keys went."""
         if not self.client.hexists(keys.surveys(self.prefix), name):
-            raise UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list shows those that are")
+            raise self._unknown(name)
         found = [*self.client.scan_iter(match=f"{self.prefix}:{{{name}.*", count=1_000)]
         found.sort(key=lambda key: not key.endswith(b":meta"))  # first: without it no script adds anything more
         deleted = sum(int(self.client.unlink(key)) for key in found)

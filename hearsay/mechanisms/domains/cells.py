@@ -38,6 +38,13 @@ class Cells(AxesDomain):
         """Whether its cells have one order, so that prefixes and quantiles are defined."""
         return self.ORDERED and len(self.axes) == 1
 
+    @property
+    def mean_bounds(self) -> tuple[float, float] | None:
+        if not self.is_line or self.axes[0].labels is not None:
+            return None
+        (axis,) = self.axes
+        return float(axis.units(0)), float(axis.units(axis.size - 1 + axis.continuous))
+
     def flatten(self, values: NDArray[Any] | Sequence[Any]) -> Indices:
         """Checked cells as one index each, row-major over the axes."""
         indices = self.check(values)
@@ -47,10 +54,19 @@ class Cells(AxesDomain):
 
     def locate(self, words: Sequence[str]) -> int:
         """The cell that a query names, one word per axis."""
+        if len(self.axes) == 1 and len(words) > 1:
+            words = [self._whole_label(words)]
         if len(words) != len(self.axes):
             raise QueryError(f"query point needs one value for each of {', '.join(self.columns)}, got {len(words)}")
         indices = [axis.locate(text) for axis, text in zip(self.axes, words, strict=True)]
         return int(np.ravel_multi_index(tuple(indices), self.shape))
+
+    def _whole_label(self, words: Sequence[str]) -> str:
+        """The label that these words are together: `point New York` needs no quotes."""
+        label = " ".join(words)
+        if label not in (self.axes[0].labels or ()):
+            raise QueryError(f"query point needs one value, got {len(words)}; quote a label with spaces: point 'A B'")
+        return label
 
     def locate_range(self, words: Sequence[str], query: str) -> Ends:
         """First and last cell of the range that a query names: A B."""

@@ -52,6 +52,12 @@ class Domain(ABC):
     def size(self) -> int:
         """How many cells, keys or other answers there are."""
 
+    @property
+    def mean_bounds(self) -> tuple[float, float] | None:
+        """The least and the largest that a mean of values can be, where the table names them as `low` and `high`."""
+        table = self.table()
+        return (table["low"], table["high"]) if {"low", "high"} <= set(table) else None
+
     @classmethod
     @abstractmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

@@ -19,7 +19,7 @@ from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.postprocess import process
 from hearsay.mechanisms.marginals.analyses.conditional import conditional
 from hearsay.mechanisms.marginals.analyses.consistency import consistent
-from hearsay.mechanisms.marginals.analyses.correlation import correlation
+from hearsay.mechanisms.marginals.analyses.correlation import coefficient_name, correlation
 from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
 from hearsay.mechanisms.marginals.analyses.maxent import fit
 from hearsay.mechanisms.marginals.analyses.tree import Edge, Tree, spanning_tree
@@ -275,7 +275,11 @@ class Correlations(PairsQuery):
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         pairs = _pairs(estimate.domain)
         measured = np.array([correlation(estimate.table(pair)) for pair in pairs])
-        return view.show(Measured(*measured.T), [_named(estimate.domain, pair) for pair in pairs])
+        answers = view.show(Measured(*measured.T), [_named(estimate.domain, pair) for pair in pairs])
+        return [
+            replace(answer, coefficient=coefficient_name([estimate.domain.axes[number].size for number in pair]))
+            for answer, pair in zip(answers, pairs, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

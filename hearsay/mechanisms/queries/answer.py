@@ -19,7 +19,7 @@ class Answer:
     the ends of the interval that holds at 95% for all cells at once, where it was asked for. Answers after
     `smooth` have a band of their own as interval. `note` says why an answer is another one than was asked for.
     A difference has `of`, the two values, `p_value` and, of many, `p_adjusted`; the largest change of a trend has the
-    `window` that it begins in.
+    `window` that it begins in. A correlation says which `coefficient` it is: pearson or cramers-v.
     """
 
     query: str
@@ -39,6 +39,7 @@ class Answer:
     p_value: float | None = None
     p_adjusted: float | None = None
     window: str | None = None
+    coefficient: str | None = None
 
     @property
     def unbiased(self) -> float | None:
@@ -103,6 +104,8 @@ class Answer:
             table["p_adjusted"] = self.p_adjusted
         if self.of is not None:
             table["of"] = list(self.of)
+        if self.coefficient is not None:
+            table["coefficient"] = self.coefficient
         return table
 
 

@@ -34,7 +34,7 @@ EXPERIMENTS = {
 }
 
 
-@click.group(cls=LazyGroup, commands_by_module=EXPERIMENTS, no_args_is_help=False)
+@click.group(cls=LazyGroup, commands_by_module=EXPERIMENTS)
 def command() -> None:
     """Reproduce the papers' tables and figures.
 

@@ -6,11 +6,12 @@ from hearsay.collector.store import api_keys
 from hearsay.collector.store.api_keys import ApiKey
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.options import SERVER, json_option, uses
 from hearsay.ops.terminal.present import print_json, print_table
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def command() -> None:
     """Add, list, revoke and rotate keys of the gateway.
 

@@ -8,21 +8,26 @@ from pathlib import Path
 
 import click
 
+from hearsay.collector.errors import UnknownSurvey
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.errors import nearest
 from hearsay.estimator.answering import Side, ask
 from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots import files as snapshots
 from hearsay.estimator.snapshots.checks import check_apart, refusing_impossible_counts
 from hearsay.estimator.waiting import with_waiting
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.changes import TREND, parse_trend
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.questions import grammar
+from hearsay.mechanisms.questions import grammar, words_of
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
-from hearsay.ops.terminal.present import console, counted, print_answers, print_json
+from hearsay.ops.terminal.present import console, counted, print_json
 
 
 class _Question(click.Command):
@@ -90,10 +95,11 @@ def command(
     """
     for word in words:
         if word.startswith("-") and not re.match(r"-[\d.]", word) and word not in context.meta["values"]:
-            raise click.UsageError(f"No such option: {word}")
+            raise click.NoSuchOption(word.partition("=")[0], ctx=context)
     waiting = 0
     other: Side | None = None
     if snapshot is not None:
+        words = in_words(words)
         loaded = _from_snapshot(snapshot, window)
         survey, reports, estimate = loaded.survey, loaded.reports, loaded.estimate
         title = f"{survey.name} ({snapshot})"
@@ -108,7 +114,8 @@ def command(
         name, *words_left = words
         words = tuple(words_left)
         registry, readings = open_registry(settings), Readings()
-        registered = registry.get(name)
+        registered = _named(registry, name, words)
+        words = in_words(words)
         seen = registered.look()
         if words[:1] == (TREND,):
             _refuse_with_trend(context)
@@ -139,16 +146,38 @@ def command(
     if picture is not None:
         save_picture(verb, answers, picture)
     unfolded = f"; {waiting:,} more are waiting to be folded" if waiting else ""
-    _show(as_json, f"{title}: {counted(reports, 'report')}{unfolded}", answers)
+    scale = None if other is not None else survey.mechanism.domain.mean_bounds
+    _show(as_json, f"{title}: {counted(reports, 'report')}{unfolded}", answers, scale)
     if verb == "tree" and not as_json:
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 
 
-def _show(as_json: bool, title: str, answers: list[Answer]) -> None:
+def in_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A question as its words, where it may also be one line in quotes: "range 30 45"."""
+    return tuple(words_of(words[0])) if len(words) == 1 and " " in words[0].strip() else words
+
+
+def _named(registry: Registry, name: str, words: tuple[str, ...]) -> Registered:
+    """The survey of this name; where there is none, what may have been meant."""
+    try:
+        return registry.get(name)
+    except UnknownSurvey as unknown:
+        names = registry.names()
+        if in_words((name,))[0] in (*catalogue.QUERIES, TREND):
+            asked = shlex.join([*(nearest(name, names) or ["NAME"])[:1], *in_words((name,)), *words])
+            raise UnknownSurvey(f"name the survey before the question: hearsay query {asked}") from None
+        if not names:
+            raise UnknownSurvey(f"survey {name!r} is not registered, no survey is; hearsay survey add FILE") from None
+        if near := nearest(name, names, cutoff=0.5):
+            raise UnknownSurvey(f"survey {name!r} is not registered; the nearest: {', '.join(near)}") from None
+        raise unknown
+
+
+def _show(as_json: bool, title: str, answers: list[Answer], scale: tuple[float, float] | None = None) -> None:
     if as_json:
         print_json([each.table() for each in answers])
     else:
-        print_answers(title, answers)
+        print_answers(title, answers, scale)
 
 
 def _refuse_with_trend(context: click.Context) -> None:

@@ -13,6 +13,7 @@ from hearsay.ops.errors import ConfigurationError, EmbeddedServerError
 from hearsay.ops.server.embedded import command_line, find_server, port_taken
 from hearsay.ops.server.password import UMASK, make_private, on_standard_input
 from hearsay.ops.server.rights import users
+from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.options import json_option, uses, uses_of
 from hearsay.ops.terminal.present import print_json
 from hearsay.ops.terminal.stopping import stopping
@@ -21,7 +22,7 @@ log = logging.getLogger(__name__)
 SURVEY_NAME = re.compile(r"[a-z0-9-]{1,64}")  # no character with a meaning in the server's patterns
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=HelpfulGroup, invoke_without_command=True)
 @uses_of(SERVER)
 def command(settings: Settings) -> None:
     """Run the embedded server in the foreground.

@@ -20,9 +20,10 @@ from hearsay.ops.config import Settings
 from hearsay.ops.simulate.comparing import Compared, compare, repeat
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
+from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.options import CountRange, json_option, seed_option, uses
 from hearsay.ops.terminal.pictures import save_answers
-from hearsay.ops.terminal.present import counted, notes, print_answers, print_json, print_table
+from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
 from hearsay.producer.populations import Population
@@ -140,7 +141,7 @@ def _compared(
         columns = ("query", "about", "truth", "value", "stderr", "low", "high", "holds", "z")
         print_table(title, columns, [_shown(row) for row in rows])
     else:
-        print_answers(title, [row.answer for row in rows])
+        print_answers(title, [row.answer for row in rows], survey.mechanism.domain.mean_bounds)
     if truth:
         known = [row.holds for row in rows if row.holds is not None]
         notes().print(f"{sum(known)} of {counted(len(known), 'interval')} contain the truth; 95% are meant to")
@@ -194,6 +195,7 @@ def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, as_jso
     print_answers(
         f"{survey.name}: {counted(content.reports, 'report')}, {survey.mechanism.ID}, epsilon {survey.epsilon:g}",
         content.answers,
+        survey.mechanism.domain.mean_bounds,
     )
     if content.withheld:
         click.echo(f"answers are withheld until there are {survey.minimum_reports} reports")

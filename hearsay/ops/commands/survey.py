@@ -20,6 +20,7 @@ from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.ops.operate.jobs import delete_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, counted, print_json, print_table
@@ -27,7 +28,7 @@ from hearsay.ops.terminal.present import console, counted, print_json, print_tab
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=HelpfulGroup)
 def command() -> None:
     """Register, list, show, close and delete surveys."""
 

@@ -30,7 +30,10 @@ def commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, 
 
 def root_context() -> click.Context:
     """The context in which help is written, independent of the terminal."""
-    return click.Context(cli, info_name="hearsay", max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH)
+    names = cli.context_settings["help_option_names"]
+    return click.Context(
+        cli, info_name="hearsay", max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH, help_option_names=names
+    )
 
 
 def cli_page() -> str:

@@ -1,4 +1,7 @@
-"""A group of commands whose modules are imported only when one of them runs: `hearsay --help` stays quick."""
+"""Groups of commands: alone they show their help, and an unknown command is answered with the nearest ones.
+
+The modules of a lazy group are imported only when one of its commands runs: `hearsay --help` stays quick.
+"""
 
 import importlib
 import importlib.util
@@ -6,8 +9,29 @@ from typing import Any
 
 import click
 
+from hearsay.errors import nearest
 
-class LazyGroup(click.Group):
+
+class HelpfulGroup(click.Group):
+    """A group that shows its help where nothing is named, unless it does something of its own then."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not self.invoke_without_command:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None:
+            near = nearest(args[0], self.list_commands(ctx), cutoff=0.5)
+            meant = f"; the nearest: {', '.join(near)}" if near else "."
+            raise click.UsageError(f"No such command {args[0]!r}{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(HelpfulGroup):
     """Knows its commands as name -> (module, summary); each module holds the click object `command`.
 
     A module that is not installed is a command that does not exist.

@@ -40,7 +40,8 @@ def test_a_survey_is_found_by_another_process(registry: Registry) -> None:
 
 
 def test_an_unknown_name_is_one_line(registry: Registry) -> None:
-    with pytest.raises(UnknownSurvey, match=r"^survey 'drinks' is not registered; hearsay survey list shows"):
+    shows = rf"hearsay survey list --prefix {registry.prefix} shows those that are"
+    with pytest.raises(UnknownSurvey, match=rf"^survey 'drinks' is not registered; {shows}$"):
         registry.get("drinks")
 
 

@@ -31,4 +31,4 @@ def test_a_label_that_looks_like_an_option_comes_after_two_dashes(
         assert answer["item"] == label
         assert 0.1 < answer["value"] < 0.4
     assert cli.run(["query", "--snapshot", str(out), "point", "-minus"]) == 2
-    assert capsys.readouterr().err == "hearsay: No such option: -minus (see `hearsay query --help`)\n"
+    assert capsys.readouterr().err == "hearsay: No such option '-minus'. (see `hearsay query --help`)\n"

@@ -7,6 +7,7 @@ negative and overstates weak association: its interval is that of module `depend
 test of independence accepts.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +82,11 @@ def cramers_v(tables: Floats) -> Floats:
     least = np.minimum((p > 0).sum(axis=(-1, -2)), (q > 0).sum(axis=(-1, -2))) - 1
     coefficients: Floats = np.sqrt(parts.sum(axis=(-1, -2)) / np.maximum(least, 1))
     return coefficients
+
+
+def coefficient_name(shape: Sequence[int]) -> str:
+    """Which coefficient a table of this shape has."""
+    return "pearson" if tuple(shape) == (2, 2) else "cramers-v"
 
 
 def coefficient(cells: Floats, shape: tuple[int, ...]) -> float:

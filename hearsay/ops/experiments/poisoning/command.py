@@ -7,6 +7,7 @@ import click
 
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
 from hearsay.ops.experiments.poisoning.liars import EPSILON, SIZE, Shift, shifts
+from hearsay.ops.terminal.options import NumberRange
 
 USERS, SHARE = 20_000, 0.05
 
@@ -14,7 +15,7 @@ USERS, SHARE = 20_000, 0.05
 @click.command()
 @out_option("poisoning")
 @click.option("--users", type=click.IntRange(1_000, 10_000_000), default=USERS, show_default=True, help="Senders.")
-@click.option("--liars", type=click.FloatRange(0.001, 0.5), default=SHARE, show_default=True,
+@click.option("--liars", type=NumberRange(0.001, 0.5), default=SHARE, show_default=True,
               help="The share of senders that choose their report.")  # fmt: skip
 @seed_option(21)
 def command(out: Path, users: int, liars: float, seed: int) -> None:

@@ -1,0 +1,179 @@
+"""How answers are shown to a person: one line for one answer, a table for many.
+
+An interval says how many digits of its answer mean anything: two of its half width, and so many decimals for the
+value. `0.5667 +- 0.0155` is shown as `0.567 (0.551 to 0.582)`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log10
+from typing import Any
+
+from rich.text import Text
+
+from hearsay.mechanisms.queries.answer import Answer
+from hearsay.ops.terminal.present import console, print_table, show
+
+_MOST = 12  # decimals
+COEFFICIENTS = {"pearson": "Pearson", "cramers-v": "Cramer's V"}
+
+
+def print_answers(title: str, answers: Sequence[Answer], scale: tuple[float, float] | None = None) -> None:
+    """One answer as a line with `title` below it; several as a table with the question in its title.
+
+    `scale` is what the domain allows means to be: an interval that reaches beyond is shown cut to it, with a word why.
+    """
+    shown = [_Shown.of(each, scale) for each in answers]
+    decimals = _alike([each.decimals for each in shown])
+    if len(shown) == 1:
+        console().print(Text(_line(shown[0], decimals[0])))
+        console().print(Text(title, style="dim"))
+    else:
+        questions = list(dict.fromkeys(each.query for each in answers))
+        if len(questions) == 1:
+            title = f"{questions[0]}: {title}"
+        table = [_columns(each, places, len(questions) > 1) for each, places in zip(shown, decimals, strict=True)]
+        names = list(dict.fromkeys(name for columns in table for name in columns))
+        print_table(title, names, [[columns.get(name) for name in names] for columns in table])
+    for note in dict.fromkeys(note for each in shown for note in each.notes):
+        console().print(Text(f"note: {note}"))
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """An answer with the ends of its interval as a person sees them."""
+
+    answer: Answer
+    low: float | None
+    high: float | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, answer: Answer, scale: tuple[float, float] | None) -> "_Shown":
+        low, high = answer.low, answer.high
+        notes: tuple[str, ...] = () if answer.note is None else (answer.note,)
+        if scale is None or answer.of is not None or not is_mean(answer.query) or answer.value is None:
+            return cls(answer, low, high, notes)
+        least, most = scale
+        cut_low = None if low is None else min(max(low, least), most)
+        cut_high = None if high is None else min(max(high, least), most)
+        if not least <= answer.value <= most:
+            notes += (
+                f"a mean outside {show(least)} to {show(most)}: noise outweighs so few reports. Values are unbiased "
+                "and not cut; the interval is cut to what the domain allows",
+            )
+        elif (cut_low, cut_high) != (low, high):
+            notes += (f"intervals are cut to what the domain allows, {show(least)} to {show(most)}",)
+        return cls(answer, cut_low, cut_high, notes)
+
+    @property
+    def decimals(self) -> int | None:
+        """How many say something; None where no interval tells."""
+        low, high = self.answer.low, self.answer.high
+        if low is None or high is None:
+            return None
+        if all(number is None or float(number).is_integer() for number in (self.answer.value, low, high)):
+            return 0  # a quantile of integers
+        return decimals_of((high - low) / 2)
+
+
+def is_mean(query: str) -> bool:
+    """Whether a question is about means, which the domain bounds."""
+    return query.split(maxsplit=1)[0] in ("mean", "means")
+
+
+def decimals_of(half: float) -> int | None:
+    """Decimals that show two digits of this half width; None where it is nothing."""
+    if not isfinite(half) or half <= 0:
+        return None
+    return min(max(0, 1 - floor(log10(half))), _MOST)
+
+
+def rounded(value: float | None, decimals: int | None) -> str:
+    """A number with so many decimals; with four significant digits where nothing says how many."""
+    if value is None or decimals is None:
+        return show(value)
+    text = f"{value:,.{decimals}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text  # -0.000
+
+
+def _alike(decimals: Sequence[int | None]) -> list[int | None]:
+    """The same number for all where they differ by no more than two."""
+    known = [each for each in decimals if each is not None]
+    if not known or max(known) - min(known) > 2:
+        return list(decimals)
+    return [None if each is None else max(known) for each in decimals]
+
+
+def _line(shown: _Shown, decimals: int | None) -> str:
+    """`range 300 500: 0.567 (0.551 to 0.582), 95%`."""
+    each = shown.answer
+
+    def number(value: float | None) -> str:
+        return rounded(value, decimals)
+
+    words = f"{each.query}: {number(each.value)}"
+    if each.postprocess is not None:
+        words += f" after {each.postprocess}; raw {number(each.unbiased)}"
+    words += f" {_interval(shown.low, shown.high, number)}"
+    if each.simultaneous is not None:
+        words += f", for all cells at once {_interval(*each.simultaneous, number)}"
+    if each.coefficient is not None:
+        words += f", {COEFFICIENTS.get(each.coefficient, each.coefficient)}"
+    if each.of is not None:
+        words += f"; {number(each.of[0])} less {number(each.of[1])}"
+    if each.window is not None:
+        words += f"; from window {each.window} on"
+    for name, value in (("p", each.p_value), ("p adjusted", each.p_adjusted)):
+        if value is not None:
+            words += f"; {name} {show(float(f'{value:.2g}'))}"
+    if each.rank_bound is not None:
+        words += f"; rank within {show(each.rank_bound)}"
+    return words
+
+
+def _interval(low: float | None, high: float | None, number: Callable[[float | None], str]) -> str:
+    if low is None and high is None:
+        return "(no interval is known)"
+    return f"({number(low)} to {number(high)}), 95%"
+
+
+def _columns(shown: _Shown, decimals: int | None, many: bool) -> dict[str, Any]:
+    each = shown.answer
+    columns: dict[str, Any] = {"query": each.query} if many else {}
+    if each.cell is not None:
+        columns |= each.cell
+    elif each.item is not None and each.band is None and not (many and _named(each)):
+        columns["item"] = each.item  # that of a quantile is its value again
+    if each.coefficient is not None:
+        columns["coefficient"] = COEFFICIENTS.get(each.coefficient, each.coefficient)
+
+    def number(value: float | None) -> str:
+        return rounded(value, decimals)
+
+    if each.postprocess is not None:
+        columns |= {each.postprocess: number(each.value)}
+    columns |= {"value" if each.postprocess is None else "raw": number(each.unbiased)}
+    columns |= {"stderr": rounded(each.stderr, decimals and decimals + 1)}
+    columns |= {"low": number(shown.low), "high": number(shown.high)}
+    if each.simultaneous is not None:
+        columns |= {name: number(end) for name, end in zip(("all low", "all high"), each.simultaneous, strict=True)}
+    if each.rank_stderr is not None:
+        columns["rank stderr"] = show(float(f"{each.rank_stderr:.2g}"))
+    if each.rank_bound is not None:
+        columns["rank bound"] = each.rank_bound
+    if each.window is not None:
+        columns["window"] = each.window
+    if each.p_value is not None:
+        columns["p"] = float(f"{each.p_value:.2g}")
+    if each.p_adjusted is not None:
+        columns["p adjusted"] = float(f"{each.p_adjusted:.2g}")
+    if each.of is not None:
+        columns |= {name: number(value) for name, value in zip(("a", "b"), each.of, strict=True)}
+    return columns
+
+
+def _named(each: Answer) -> bool:
+    """Whether the question already names the item: `point apple`, `range 3 5`."""
+    parts = each.item if isinstance(each.item, list | tuple) else [each.item]
+    return all(str(part) in each.query for part in parts)

@@ -1,0 +1,172 @@
+"""How rows are laid out on so many columns of a terminal: as a table, or as blocks where a table is too wide.
+
+Numbers and names are never broken over lines. What gives way, in this order:
+
+1. columns that say nothing (every cell is unknown) are left out, at any width;
+2. headings are broken between words;
+3. a column that is the same in every row is said once, above the table;
+4. columns of prose are broken between words, up to three lines a row;
+5. rows become blocks: a heading and `name value` pairs.
+"""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+GAP = "  "
+_PROSE = 24  # a text longer than that may be broken between words, and gets at least so many columns
+_TALLEST = 3  # lines of a row of a table
+_EMPTY = ("-", "")
+_NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]?\d+)?%?")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Lines to print: `above` says what holds for every row, `bold` are the numbers of the lines with headings."""
+
+    above: str
+    lines: list[str]
+    bold: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A heading and its cells."""
+
+    heading: str
+    cells: tuple[str, ...]
+
+    @property
+    def numeric(self) -> bool:
+        return bool(self.cells) and all(cell in _EMPTY or is_number(cell) for cell in self.cells)
+
+    @property
+    def silent(self) -> bool:
+        """Whether no cell says anything."""
+        return bool(self.cells) and all(cell in _EMPTY for cell in self.cells)
+
+    @property
+    def constant(self) -> bool:
+        return len(self.cells) > 1 and len(set(self.cells)) == 1
+
+    @property
+    def widest(self) -> int:
+        return max(map(cell_len, self.cells), default=0)
+
+    @property
+    def least(self) -> int:
+        """How narrow it may become: prose down to its longest word."""
+        heading = max(map(cell_len, self.heading.split() or [""]))
+        if self.numeric or self.widest <= _PROSE:
+            return max(heading, self.widest)
+        words = (cell_len(word) for cell in self.cells for word in cell.split())
+        return max(heading, _PROSE, *words)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds one number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def layout(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Layout:
+    """The rows at this width."""
+    columns = [_Column(name, tuple(row[place] for row in rows)) for place, name in enumerate(headings)]
+    columns = [column for column in columns if not column.silent] or columns
+    natural = [max(cell_len(column.heading), column.widest) for column in columns]
+    if _total(natural) <= width:
+        return _table("", columns, natural)
+    fixed = [column for column in columns[1:] if column.constant]
+    above = ", ".join(f"{column.heading} {column.cells[0]}" for column in fixed)
+    columns = [column for column in columns if column not in fixed]
+    widths = _narrowed(columns, width)
+    if widths is not None:
+        return _table(above, columns, widths)
+    return _blocks(above, columns, width)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _narrowed(columns: Sequence[_Column], width: int) -> list[int] | None:
+    """Widths that fit: headings and prose broken between words; None where a row would become too tall."""
+    widths = [max(max(map(cell_len, column.heading.split() or [""])), column.widest) for column in columns]
+    while (excess := _total(widths) - width) > 0:
+        room = {place: widths[place] - column.least for place, column in enumerate(columns)}
+        widest = max(room, key=lambda place: (room[place] > 0, widths[place]))
+        if room[widest] <= 0:
+            return None
+        widths[widest] -= min(excess, room[widest], max(1, excess // 2))
+    for place, column in enumerate(columns):
+        if any(len(_broken(cell, widths[place])) > _TALLEST for cell in column.cells):
+            return None
+    return widths
+
+
+def _table(above: str, columns: Sequence[_Column], widths: Sequence[int]) -> Layout:
+    lines = _row([column.heading for column in columns], columns, widths)
+    heading = len(lines)
+    lines.append("─" * _total(widths))
+    for number in range(len(columns[0].cells) if columns else 0):
+        lines += _row([column.cells[number] for column in columns], columns, widths)
+    return Layout(above, lines, frozenset(range(heading)))
+
+
+def _row(cells: Sequence[str], columns: Sequence[_Column], widths: Sequence[int]) -> list[str]:
+    """One row, as many lines as its tallest cell."""
+    broken = [_broken(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    lines = []
+    for number in range(max(map(len, broken), default=0)):
+        parts = []
+        for cell, column, width in zip(broken, columns, widths, strict=True):
+            text = cell[number] if number < len(cell) else ""
+            space = " " * (width - cell_len(text))
+            parts.append(space + text if column.numeric else text + space)
+        lines.append(GAP.join(parts).rstrip())
+    return lines
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """A text in lines of at most this width, broken between words only."""
+    return [part for line in text.split("\n") for part in (_wrap(line, width) or [""])]
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    if cell_len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
+
+
+def _blocks(above: str, columns: Sequence[_Column], width: int) -> Layout:
+    """A heading of the texts that stand first, then the other columns as pairs below each other."""
+    named = 1
+    while named < len(columns) - 1 and not columns[named].numeric and columns[named].widest <= _PROSE:
+        named += 1
+    short = [column for column in columns[named:] if column.numeric or column.widest <= _PROSE]
+    long = [column for column in columns[named:] if column not in short]
+    names = max((cell_len(column.heading) for column in short), default=0)
+    pair = names + 1 + max((column.widest for column in short), default=0)
+    across = max(1, (width - len(GAP)) // (pair + 2 * len(GAP)))
+    lines: list[str] = []
+    bold = set()
+    for number in range(len(columns[0].cells)):
+        heading = GAP.join(column.cells[number] for column in columns[:named] if column.cells[number] not in _EMPTY)
+        for line in _broken(heading, width):
+            bold.add(len(lines))
+            lines.append(line)
+        pairs = [_pair(column, number, names, pair) for column in short if column.cells[number] not in _EMPTY]
+        for first in range(0, len(pairs), across):
+            lines.append((GAP + (2 * GAP).join(pairs[first : first + across])).rstrip())
+        for column in long:
+            if column.cells[number] not in _EMPTY:
+                text = f"{column.heading}: {column.cells[number]}"
+                lines += [GAP + line for line in _broken(text, width - len(GAP))]
+    return Layout(above, lines, frozenset(bold))
+
+
+def _pair(column: _Column, number: int, names: int, width: int) -> str:
+    name, cell = column.heading, column.cells[number]
+    return name + " " * (names - cell_len(name)) + " " + cell + " " * max(0, width - names - 1 - cell_len(cell))

@@ -1,0 +1,110 @@
+"""What is near to a mistake is named: commands, options, surveys, questions. At most three, and one next step."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hearsay.ops.cli import run
+
+Hearsay = Callable[..., tuple[int, str, str]]
+CITIES = """
+name = "cities"
+mechanism = "grr"
+epsilon = 3.0
+[domain]
+kind = "categorical"
+categories = ["New York", "Lima", "Oslo"]
+"""
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """A snapshot of a survey about cities."""
+    survey, values, out = tmp_path / "cities.toml", tmp_path / "cities.csv", tmp_path / "snapshot"
+    survey.write_text(CITIES)
+    values.write_text("value\n" + "New York\nLima\nLima\n" * 200)
+    assert run(["simulate", str(survey), "--values", str(values), "--out", str(out), "--seed", "1"]) == 0
+    capsys.readouterr()
+    return str(out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(list(words)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    return str(line)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["quer"], "No such command 'quer'; the nearest: query (see"),
+        (["survey", "lst"], "No such command 'lst'; the nearest: list"),
+        (["simulate", "a.toml", "--value", "b"], "No such option '--value'; the nearest: --values (see"),
+        (["query", "--snapsot", "b", "point", "1"], "No such option '--snapsot'; the nearest: --snapshot (see"),
+    ],
+)
+def test_the_nearest_is_named(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert says in refused(capsys, *words)
+
+
+def test_an_option_like_no_other_suggests_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "the nearest" not in refused(capsys, "simulate", "a.toml", "--zzz", "b")
+    assert "--out" not in refused(capsys, "plan", "a.toml", "--column", "b")
+
+
+def test_a_question_like_no_other_is_answered_with_three_that_this_survey_answers(
+    snapshot: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(capsys, "query", "--snapshot", snapshot, "topp", "3")
+    assert "top K" in line
+    assert line.count(";") == 3
+    assert len(line) < 160
+    for form in ("range", "quantile", "marginal", "mean"):
+        assert form not in line, "categories have no order"
+
+
+def test_a_question_may_be_one_line(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for words in (["top", "2"], ["top 2"]):
+        assert run(["query", "--snapshot", snapshot, *words]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert run(["query", "--snapshot", snapshot, 'point "New York"']) == 0
+
+
+def test_a_label_of_two_words_needs_no_quotes(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["query", "--snapshot", snapshot, "point", "New", "York"]) == 0
+    assert capsys.readouterr().out.startswith("point New York: 0.")
+    assert "quote a label with spaces" in refused(capsys, "query", "--snapshot", snapshot, "point", "New", "Lima")
+
+
+def test_a_question_without_its_survey_says_where_the_name_goes(hearsay: Hearsay, tmp_path: Path) -> None:
+    (tmp_path / "cities.toml").write_text(CITIES)
+    code, _, err = hearsay("query", "top", "3")
+    assert (code, "hearsay query NAME top 3" in err) == (2, True)
+    assert hearsay("survey", "add", str(tmp_path / "cities.toml"))[0] == 0
+    assert "name the survey before the question: hearsay query cities top 3" in hearsay("query", "top", "3")[2]
+    assert "hearsay query cities top 3" in hearsay("query", "top 3")[2]
+    assert "survey 'citys' is not registered; the nearest: cities" in hearsay("query", "citys", "top", "3")[2]
+
+
+@pytest.mark.parametrize("group", ["survey", "key", "experiment"])
+def test_a_group_alone_shows_its_help(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([group]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: hearsay {group}")
+
+
+@pytest.mark.parametrize("words", [[], ["survey"], ["survey", "add"], ["query"], ["experiment", "counts"]])
+def test_h_is_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, "-h"]) == 0
+    assert capsys.readouterr().out.startswith(" ".join(["Usage: hearsay", *words]))
+
+
+def test_version_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["version"]) == 0
+    said = capsys.readouterr().out
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == said
