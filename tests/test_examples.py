@@ -62,7 +62,7 @@ def test_examples_on_the_page(
     (survey,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     Path("session-minutes.toml").write_text(survey, encoding="utf-8")
     with hearsay.open_survey(str(names["url"]), "likes") as opened:  # registered anew under the page's name
-        Registry(opened.registered.shards[0].client).add(hearsay.Survey.of("session-minutes.toml"))
+        Registry(opened.registered.shards[0].node.client).add(hearsay.Survey.of("session-minutes.toml"))
     program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     namespace: dict[str, object] = {"url": names["url"]}
     exec(compile(program, str(PAGE), "exec"), namespace)  # noqa: S102 - the page is ours

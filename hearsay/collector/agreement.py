@@ -15,6 +15,7 @@ from hearsay.release import release
 
 UPGRADE_S = 600.0  # processes that differ for longer are no upgrade under way
 ASK_S = 5.0  # far below a heartbeat's time to live
+ASK_OLD_S = 15.0  # the marks of releases up to 0.2.0 are looked for among all keys: seldom, and by no check of health
 
 
 class Agreement:
@@ -23,21 +24,29 @@ class Agreement:
     def __init__(self, registry: Registry, clock: Callable[[], float] = time.monotonic, held: bool = False) -> None:
         self._registry, self._clock, self._held = registry, clock, held
         self._forms = OLDEST
-        self._next = 0.0
+        self._old: list[Mark] = []
+        self._next = self._next_old = 0.0
 
     def forms(self) -> Forms:
         """The newest forms that may be written."""
         if self._clock() >= self._next:
-            forms = BEFORE if self._held else agreed(self._registry.heartbeats.marks())
+            forms = BEFORE if self._held else agreed(self._marks())
             note(self._registry, forms)
             self._forms = forms
             self._next = self._clock() + ASK_S
         return self._forms
 
+    def _marks(self) -> list[Mark]:
+        beats = self._registry.heartbeats
+        if self._clock() >= self._next_old:
+            self._old = list(beats.old_marks())
+            self._next_old = self._clock() + ASK_OLD_S
+        return [*beats.marks(), *self._old]
+
 
 def stored(registry: Registry) -> Forms:
     """The newest layouts that were ever written; jobs come and go, and are not noted."""
-    deltas, accumulators = registry.client.hmget(keys.forms(registry.prefix), ["deltas", "accumulators"])
+    deltas, accumulators = registry.do("HMGET", keys.forms(registry.prefix), "deltas", "accumulators")
     return OLDEST._replace(deltas=int(deltas or OLDEST.deltas), accumulators=int(accumulators or OLDEST.accumulators))
 
 
@@ -46,7 +55,7 @@ def note(registry: Registry, forms: Forms) -> None:
     noted = stored(registry)
     for kind in ("deltas", "accumulators"):
         if getattr(forms, kind) > getattr(noted, kind):
-            registry.client.hset(keys.forms(registry.prefix), kind, getattr(forms, kind))
+            registry.do("HSET", keys.forms(registry.prefix), kind, getattr(forms, kind))
 
 
 def check_stored(registry: Registry) -> None:

@@ -55,8 +55,9 @@ RESEND_WINDOW_S = 10.0  # an everysec server can lose its last second or two; wr
 DISK_WAIT_MS = 2_000  # a log that is flushed every second is on disk by then
 
 # The server.
-# No command takes a tenth of it, WAITAOF included; a server that hangs must not hang its clients for ever.
-REPLY_S = 30.0
+# No command takes so long, WAITAOF included; a server that hangs must not hang its clients for ever.
+REPLY_S = 5.0
+CONNECT_S = 5.0
 
 # Dead letters and skips.
 DEAD_LETTERS_PER_COMMIT = 100

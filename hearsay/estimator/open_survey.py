@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from hearsay.collector.offers import open_offer
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.keys import PREFIX
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
@@ -70,7 +70,7 @@ class OpenSurvey:
 
     def close(self) -> None:
         """Let the connection go."""
-        self._registry.node.disconnect()
+        self._registry.servers.disconnect()
 
     def __enter__(self) -> Self:
         return self
@@ -93,5 +93,5 @@ def open_survey(url: str, name: str, prefix: str = PREFIX) -> OpenSurvey:
     0
     >>> opened.close()
     """
-    registry = Registry(connect(url), prefix)
+    registry = Registry(open_servers(url), prefix)
     return OpenSurvey(registry.get(name), registry)

@@ -28,7 +28,8 @@ TABLE = (
     Setting(
         "redis_url",
         "",
-        "The Redis or Valkey server that holds streams and accumulators; wins over the embedded server.",
+        "The Redis or Valkey server that holds streams and accumulators: one, nodes of a cluster (host:port,host:port) "
+        "or redis+sentinel:// with a name; wins over the embedded server.",
         redis_url,
         roles=_SERVICES,
         otherwise="the embedded server on redis-port",
@@ -37,7 +38,7 @@ TABLE = (
     Setting(
         "queue_url",
         "",
-        "The server for RQ's queue, where it is another one (RQ does not run on Redis Cluster).",
+        "The server for RQ's queue, where it is another one, as beside a cluster, on which RQ does not run.",
         redis_url,
         roles=(COLLECTOR, WORKER),
         otherwise="the same as redis-url",

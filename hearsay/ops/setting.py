@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from typing import Any
-from urllib.parse import urlsplit
 
 from hearsay.collector.roles import Role
+from hearsay.collector.store.servers.urls import SCHEMES, parse_url
 
 ENVIRONMENT_PREFIX = "HEARSAY_"
-URL_SCHEMES = ("redis", "rediss", "unix")
 
 
 def text(allowed: str, accept: Callable[[str], bool], value: str) -> str:
@@ -54,13 +53,10 @@ def flag(text: str) -> bool:
 
 def is_redis_url(text: str) -> bool:
     try:
-        parts = urlsplit(text)
-        _ = parts.port  # urlsplit checks the port only when asked for it
+        parse_url(text)
     except ValueError:
         return False
-    # An @ after the host is a password with a /, ? or # that was not written as %2F, %3F or %23: nobody knows its end.
-    misread = parts.query + parts.fragment + ("" if parts.scheme == "unix" else parts.path)
-    return parts.scheme in URL_SCHEMES and bool(parts.hostname or parts.path) and "@" not in misread
+    return True
 
 
 def is_prefix(text: str) -> bool:
@@ -76,8 +72,8 @@ def is_token(text: str) -> bool:
 port = partial(integer, 1, 65535)
 redis_url = partial(
     text,
-    f"a URL that starts with {', '.join(f'{s}://' for s in URL_SCHEMES)}, in whose password / ? # and @ are written as "
-    "%2F %3F %23 and %40",
+    f"a URL that starts with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, in whose password / ? # and @ are "
+    "written as %2F %3F %23 and %40",
     is_redis_url,
 )
 

@@ -9,6 +9,7 @@ from hearsay.collector.roles import WORKER
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers.servers import Servers
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class WorkerSettings:
 class Context:
     """One per worker process. `keep_payloads` is the setting `dead_letter_payload`."""
 
-    def __init__(self, client: Client, prefix: str, keep_payloads: bool = False) -> None:
+    def __init__(self, servers: Servers | Client, prefix: str, keep_payloads: bool = False) -> None:
         self.keep_payloads = keep_payloads
-        self.registry = Registry(client, prefix)
+        self.registry = Registry(servers, prefix)
         self.heartbeat = Heartbeat(self.registry, WORKER.name)
 
     def observe_fold(self, duration_s: float, times: int = 1) -> None:

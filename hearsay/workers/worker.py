@@ -22,7 +22,7 @@ from hearsay.collector.plugins import load_plugins
 from hearsay.collector.queue import fold_queue
 from hearsay.collector.roles import WORKER
 from hearsay.collector.store.condition import condition
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import connect_queue, open_servers
 from hearsay.workers.context import Context, WorkerSettings, set_current
 from hearsay.workers.job import FoldJob, FoldWorker
 from hearsay.workers.ledger import fold_from_ledger
@@ -36,11 +36,10 @@ _LOG = logging.getLogger("hearsay.worker")
 def run(settings: WorkerSettings) -> None:
     """Work until stopped."""
     load_plugins(settings.plugins)
-    client = connect(settings.redis_url)
-    context = Context(client, settings.prefix, settings.dead_letter_payload)
+    context = Context(open_servers(settings.redis_url), settings.prefix, settings.dead_letter_payload)
     check_stored(context.registry)
     set_current(context)
-    connection = redis.Redis.from_url(settings.queue_url)
+    connection = connect_queue(settings.queue_url)
     queue = fold_queue(connection, settings.prefix, settings.queue, FoldJob)
     worker = FoldWorker(
         [queue],

@@ -110,7 +110,7 @@ class Pipeline:
         """Until so many producers have published something."""
         store = self.store(name)
         deadline = time.monotonic() + 60
-        while store.client.hlen(store.keys.writers) < count:
+        while store.node.client.hlen(store.keys.writers) < count:
             assert time.monotonic() < deadline, "the producers did not start"
             time.sleep(0.05)
 

@@ -77,8 +77,8 @@ class Road(Storm):
     def sent(self) -> tuple[int, int]:
         """How many frames were published, and how many requests are remembered."""
         store = self.store("buckets")
-        hours = [hour for hour in store.client.hkeys(store.keys.hours) if hour != b"floor"]
-        requests = sum(len(store.client.hkeys(store.keys.ids(hour.decode()))) for hour in hours)
+        hours = [hour for hour in store.node.client.hkeys(store.keys.hours) if hour != b"floor"]
+        requests = sum(len(store.node.client.hkeys(store.keys.ids(hour.decode()))) for hour in hours)
         return store.status().published_entries, requests
 
     def log(self, role: str) -> str:

@@ -114,7 +114,7 @@ def tally(bad: list[Bad]) -> dict[str, dict[str, int]]:
 
 def check_dead_letters(store: Shard, bad: list[Bad], commits: int) -> None:
     """Bounded, each with reason, length and hash of an entry that was really refused, and without its payload."""
-    letters = [fields for _, fields in store.client.xrange(store.keys.dead)]
+    letters = [fields for _, fields in store.node.client.xrange(store.keys.dead)]
     assert 300 <= len(letters) <= min(500, commits * limits.DEAD_LETTERS_PER_COMMIT)  # the server trims in whole nodes
     sent = {hashlib.sha256(entry.payload).hexdigest().encode(): entry for entry in bad}
     for letter in letters:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import redis
 
+from hearsay.collector.limits import CHUNK_CELLS
 from hearsay.collector.store.node import Call
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.writer import Writer
@@ -99,3 +100,28 @@ def test_what_a_merge_replaces_goes_away(client: redis.Redis, prefix: str) -> No
     assert all(client.ttl(key) == -1 for key in client.keys(f"{store.keys.base}chunk:*"))
     assert (store.status().deltas, store.status().delta_bytes) == (0, 0)
     np.testing.assert_array_equal(state_of(store)["hist"], [1, 1, 1, 0])
+
+
+def test_a_merge_that_is_repeated_after_a_lost_reply_takes_no_chunk_away(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once it answers what the first one did; after another merge it is refused, and what that one kept stays."""
+    store = buckets(client, prefix, 2 * CHUNK_CELLS).shards[0]
+    deltas(store, 0, CHUNK_CELLS)
+    sent: list[Call] = []
+    many = store.node.many
+
+    def twice(calls: list[Call]) -> list[object]:
+        sent[:] = calls
+        many(calls)
+        return many(calls[-1:])  # as a client does that repeats what it got no answer to
+
+    monkeypatch.setattr(store.node, "many", twice)
+    assert store.compact(store.read("all"))
+    monkeypatch.undo()
+    assert np.flatnonzero(state_of(store)["hist"]).tolist() == [0, CHUNK_CELLS]
+    deltas(store, 1)
+    assert store.compact(store.read("all"))  # the second chunk is still that of the first merge
+    assert many(sent[-1:]) == [b"stale"]
+    assert np.flatnonzero(state_of(store)["hist"]).tolist() == [0, 1, CHUNK_CELLS]
+    assert len(client.keys("*:chunk:*")) == 2

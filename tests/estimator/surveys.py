@@ -39,7 +39,7 @@ def deliver(
     if at_ms is None:
         assert store.publish(f"writer-{seed}-{shard}", 1, [(b"f", frame)], count).status == "ok"
     else:
-        store.client.xadd(store.keys.stream, {"f": frame}, id=f"{at_ms}-*")
+        store.node.client.xadd(store.keys.stream, {"f": frame}, id=f"{at_ms}-*")
     fold_all(store)
     return reports
 

@@ -37,7 +37,7 @@ def scores(mechanism: str = "hierarchical", name: str = "label", **changes: obje
 def deliver(registered: Registered, cells: NDArray[np.int64], seed: int, at_ms: int) -> None:
     mechanism, store = registered.survey.mechanism, registered.shards[0]
     frame = codec(mechanism).encode_frame(mechanism.perturb(cells, seeded(seed)))
-    store.client.xadd(store.keys.stream, {"f": frame}, id=f"{at_ms}-*")
+    store.node.client.xadd(store.keys.stream, {"f": frame}, id=f"{at_ms}-*")
     fold_all(store)
 
 

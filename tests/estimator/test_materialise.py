@@ -6,6 +6,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import redis
 
 from hearsay.collector import limits
 from hearsay.collector.store import keys
@@ -112,7 +113,11 @@ def test_a_survey_deleted_and_added_again_begins_with_nothing(
 
 
 def test_nothing_of_a_deleted_survey_comes_back(
-    registry: Registry, materialiser: Materialiser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    registry: Registry,
+    client: redis.Redis,
+    materialiser: Materialiser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     registered = registry.add(colours())
     deliver(registered, 100)
@@ -126,7 +131,7 @@ def test_nothing_of_a_deleted_survey_comes_back(
 
     monkeypatch.setattr(snapshot, "publish", deleted_meanwhile)
     materialiser.run_once()
-    assert registry.client.keys(f"{prefix}:{{*") == []
+    assert client.keys(f"{prefix}:{{*") == []
     assert not (tmp_path / "colours").exists()
 
 
@@ -206,8 +211,8 @@ class TestFailures:
         registered = registry.add(colours(name="broken"))
         deliver(registered, 100)
         store = registered.shards[0]
-        (name,) = store.client.hkeys(store.keys.deltas)
-        store.client.hset(store.keys.deltas, name, b"\xc1 not msgpack")
+        (name,) = store.node.client.hkeys(store.keys.deltas)
+        store.node.client.hset(store.keys.deltas, name, b"\xc1 not msgpack")
         return registered
 
     def test_a_failing_survey_does_not_stop_the_others(
@@ -228,13 +233,13 @@ class TestFailures:
         assert materialiser.failures == {"broken": 2}
 
     def test_a_survey_that_this_version_cannot_read_does_not_stop_the_others(
-        self, registry: Registry, materialiser: Materialiser
+        self, registry: Registry, materialiser: Materialiser, client: redis.Redis
     ) -> None:
         good = registry.add(colours(name="good"))
         deliver(good, 100)
         table = survey_table("hrr", 4, name="future") | {"mechanism": "not-yet"}
         record = json.dumps({"survey": table, "shards": 1})
-        registry.client.hset(keys.surveys(registry.prefix), "future", record)
+        client.hset(keys.surveys(registry.prefix), "future", record)
         done = materialiser.run_once()
         assert (done.materialised, done.failed) == (1, 1)
 
@@ -266,22 +271,24 @@ def test_a_server_that_lost_its_last_second_is_read_afresh(own_server: EmbeddedS
 
 class TestRetention:
     @pytest.fixture
-    def hourly(self, registry: Registry) -> Registered:
+    def hourly(self, registry: Registry, client: redis.Redis) -> Registered:
         registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
         this_hour = registered.shards[0].now_ms() // HOUR_MS * HOUR_MS
         for hours_ago in (5, 4, 1):
             deliver(registered, 100, seed=hours_ago, at_ms=this_hour - hours_ago * HOUR_MS)
-        watched(registry.client, registered.shards[0], 3 * 3_600)
+        watched(client, registered.shards[0], 3 * 3_600)
         return registered
 
-    def test_a_clock_that_jumped_by_a_month_deletes_nothing(self, registry: Registry, tmp_path: Path) -> None:
+    def test_a_clock_that_jumped_by_a_month_deletes_nothing(
+        self, registry: Registry, tmp_path: Path, client: redis.Redis
+    ) -> None:
         """By the clock the windows are old; by the time that went by they are not."""
         registered = registry.add(colours(window={"every": "1h", "retain": "30d"}))
         deliver(registered, 100, at_ms=registered.shards[0].now_ms() // HOUR_MS * HOUR_MS - 31 * 24 * HOUR_MS)
         materialiser = Materialiser(registry, tmp_path)
         assert materialiser.run_once().purged == 0
         assert len(registered.look().windows) == len(snapshot.windows(tmp_path, "colours")) == 1
-        watched(registry.client, registered.shards[0], 30 * 86_400)
+        watched(client, registered.shards[0], 30 * 86_400)
         assert len(forget(registered, tmp_path)) == 1
         assert registered.look().windows == []
         assert snapshot.windows(tmp_path, "colours") == []
@@ -299,8 +306,8 @@ class TestRetention:
         assert (done.materialised, done.purged) == (3, 2)
         store = hourly.shards[0]
         assert len(snapshot.windows(tmp_path, "colours")) == 1
-        assert store.client.scard(store.keys.windows) == 1
-        left = [key.decode() for key in store.client.keys(store.keys.base + "*")]
+        assert store.node.client.scard(store.keys.windows) == 1
+        left = [key.decode() for key in store.node.client.keys(store.keys.base + "*")]
         assert sum("counters:" in key for key in left) == 1
         assert sum("chunk:" in key for key in left) == 1
         assert sum("snapshot:" in key for key in left) == 1
@@ -309,18 +316,18 @@ class TestRetention:
         assert len(forget(hourly, None)) == 2
         assert forget(hourly, None) == []
         store = hourly.shards[0]
-        assert store.client.hget(store.keys.meta, f"{GONE}folded") == b"200"
+        assert store.node.client.hget(store.keys.meta, f"{GONE}folded") == b"200"
 
     def test_a_window_with_an_outstanding_range_stays(self, registry: Registry) -> None:
         registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
         store = registered.shards[0]
         name, payload = singles(store, [1])[0]
         long_ago = store.now_ms() // HOUR_MS * HOUR_MS - 9 * HOUR_MS
-        store.client.xadd(store.keys.stream, {name: payload}, id=f"{long_ago}-1")
+        store.node.client.xadd(store.keys.stream, {name: payload}, id=f"{long_ago}-1")
         assert len(cut_all(store)) == 1
-        store.client.sadd(store.keys.windows, cut_window := store.ranges()[0].window(store.survey.windows).name)
+        store.node.client.sadd(store.keys.windows, cut_window := store.ranges()[0].window(store.survey.windows).name)
         assert forget(registered, None) == []
-        assert store.client.smembers(store.keys.windows) == {cut_window.encode()}
+        assert store.node.client.smembers(store.keys.windows) == {cut_window.encode()}
 
     def test_without_retain_nothing_goes(self, registry: Registry, materialiser: Materialiser) -> None:
         registered = registry.add(colours(window={"every": "1h"}))

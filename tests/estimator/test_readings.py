@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import redis
 
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
@@ -128,10 +129,10 @@ class TestFinalWindows:
         assert np.array_equal(second, expected)
 
 
-def test_a_server_that_lost_its_tail_is_read_anew(registry: Registry) -> None:
+def test_a_server_that_lost_its_tail_is_read_anew(registry: Registry, client: redis.Redis) -> None:
     registered, readings = registry.add(colours()), Readings()
     deliver(registered, 200, seed=1)
-    before = Tail(registry.client)
+    before = Tail(client)
     deliver(registered, 50, seed=2)
     assert readings.live(registered).sum.reports == 250
     before.lose()

@@ -71,7 +71,7 @@ def test_a_round_is_opened_when_the_end_of_the_last_one_is_on_disk(
     monkeypatch.setattr(stored_rounds, "DISK_WAIT_MS", 20)
     client = connect(own_server.url)
     registered = turns(client, "hs", reports=1)
-    assert registered.shards[0].client.config_set("appendfsync", "no")  # a disk that takes its time
+    assert registered.shards[0].node.client.config_set("appendfsync", "no")  # a disk that takes its time
     Writer(registered.shards[0]).publish(singles(registered, [5], 1), 1, 1)
     drive(registered)
     fold_all(registered.shards[0])

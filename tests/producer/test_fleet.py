@@ -27,7 +27,7 @@ def registered(client: redis.Redis, prefix: str) -> Registered:
 
 def entries(registered: Registered, shard: int) -> list[dict[bytes, bytes]]:
     store = registered.shards[shard]
-    return [fields for _, fields in store.client.xrange(store.keys.stream)]
+    return [fields for _, fields in store.node.client.xrange(store.keys.stream)]
 
 
 def people(count: int) -> Rows:

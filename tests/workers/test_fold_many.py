@@ -105,20 +105,20 @@ def test_ranges_share_jobs_where_every_worker_knows_them(client: redis.Redis, pr
     registry = Registry(client, prefix)
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
     Heartbeat(registry, "worker", "new").beat()
-    client.set(keys.heartbeat(prefix, "worker", "old"), "1", ex=30)  # of a release that knows single ranges only
+    client.set(keys.old_heartbeat(prefix, "worker:old"), "1", ex=30)  # of a release that knows single ranges only
 
     def jobs() -> list[str]:
         for shard in shards:
             Writer(shard).publish(singles(shard, range(5)), 5)
         time.sleep(1.1 * limits.CUT_AGE_MS / 1_000)
-        dispatcher.agreement._next = 0.0
+        dispatcher.agreement._next = dispatcher.agreement._next_old = 0.0
         dispatcher.dispatch()
         names = [job.func_name for job in dispatcher.queue.jobs]
         run_jobs(client, prefix)
         return names
 
     assert jobs() == ["fold", "fold", "fold"]
-    client.delete(keys.heartbeat(prefix, "worker", "old"))
+    client.delete(keys.old_heartbeat(prefix, "worker:old"))
     assert jobs() == ["fold-many"]
     assert [int(state_of(shard)["hist"].sum()) for shard in shards] == [10, 10, 10]
 

@@ -123,7 +123,7 @@ def test_a_job_of_a_newer_release_goes_back_and_no_attempt_is_lost(
     words = (store.survey.name, store.survey.tag8, 0, found.seq, found.nonce)
     newer = dispatcher.queue.enqueue_call(name, args=(*words, *more), failure_ttl=60)
     with running(server, prefix, "hearsay.workers.worker"):
-        wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 1)
+        wait_for(lambda: client.hlen(f"{prefix}:heartbeats") == 1)
         time.sleep(0.5)
         assert store.range(found.seq) == found
         assert dispatcher.queue.failed_job_registry.count == 0
@@ -137,7 +137,7 @@ def test_workers_do_not_outlive_their_supervisor(server: EmbeddedServer, client:
     with running(server, prefix, "tests.workers.supervised") as supervisor:
         wait_for(lambda: len(children(supervisor.pid)) == 2)
         orphans = children(supervisor.pid)
-        wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 2)
+        wait_for(lambda: client.hlen(f"{prefix}:heartbeats") == 2)
         supervisor.kill()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 20.0)
 
@@ -166,7 +166,7 @@ def test_deployments_that_differ_in_the_prefix_only_share_no_job(
     dispatcher.enqueue(store, found)
     settings = WorkerSettings(server.url, server.url, theirs, plugins="tests.identity")
     with start_worker(settings) as worker:
-        wait_for(lambda: len(client.keys(f"{theirs}:heartbeat:worker:*")) == 1)
+        wait_for(lambda: client.hlen(f"{theirs}:heartbeats") == 1)
         time.sleep(0.5)
         assert dispatcher.queue.count == 1
         assert store.range(found.seq) == found
@@ -185,10 +185,10 @@ def test_a_job_that_nobody_takes_goes_away(client: redis.Redis, prefix: str) -> 
 
 def test_a_worker_that_ends_takes_its_mark_away(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
     with running(server, prefix, "tests.workers.supervised") as supervisor:
-        wait_for(lambda: len(client.keys(f"{prefix}:heartbeat:worker:*")) == 2)
+        wait_for(lambda: client.hlen(f"{prefix}:heartbeats") == 2)
         supervisor.terminate()
         assert supervisor.wait(timeout=10) == 0
-    assert client.keys(f"{prefix}:heartbeat:*") == []
+    assert client.hlen(f"{prefix}:heartbeats") == 0
 
 
 def test_a_worker_that_dies_is_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:

@@ -25,6 +25,7 @@ from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.registry import Registered, Registry, look_at
+from hearsay.collector.store.servers.servers import Servers
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status
 
@@ -50,9 +51,11 @@ DEFAULTS = CollectorSettings()
 class Dispatcher:
     """One pass after the other over all surveys and shards."""
 
-    def __init__(self, client: Client, queue_connection: redis.Redis, settings: CollectorSettings = DEFAULTS) -> None:
+    def __init__(
+        self, servers: Servers | Client, queue_connection: redis.Redis, settings: CollectorSettings = DEFAULTS
+    ) -> None:
         prefix, queue, self.lease_s = settings.prefix, settings.queue, settings.lease_s
-        self.registry = Registry(client, prefix)
+        self.registry = Registry(servers, prefix)
         self.heartbeat = Heartbeat(self.registry, COLLECTOR.name, held=settings.hold_layouts)
         self.agreement = Agreement(self.registry, held=settings.hold_layouts)
         self.queue = fold_queue(queue_connection, prefix, queue)
@@ -104,7 +107,7 @@ class Dispatcher:
 
     def chores(self) -> None:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
-        memory = self.registry.node.condition().short
+        memory = any(node.condition().short for node in self.registry.servers.nodes())
         queue_is_full = self._look_at_queue()
         for survey in look_at(self._surveys()):
             for store, look in zip(survey.registered.shards, survey.shards, strict=True):

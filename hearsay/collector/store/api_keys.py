@@ -10,6 +10,7 @@ import secrets
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store import keys
@@ -59,19 +60,19 @@ def add(registry: Registry, name: str, survey: str | None = None) -> tuple[ApiKe
 
 def every(registry: Registry) -> list[ApiKey]:
     """All keys, oldest first."""
-    records = registry.client.hgetall(keys.api_keys(registry.prefix)).values()
+    records = _ask(registry, "HGETALL").values()
     return sorted((ApiKey(**json.loads(record)) for record in records), key=lambda key: (key.created, key.id))
 
 
 def revoke(registry: Registry, identity: str) -> None:
     """Gateways refuse the key from now on, as soon as they look: within seconds."""
-    if not registry.client.hdel(keys.api_keys(registry.prefix), identity):
+    if not _ask(registry, "HDEL", identity):
         raise _unknown(identity)
 
 
 def rotate(registry: Registry, identity: str) -> tuple[ApiKey, str]:
     """Another text for the same key; the old one is refused from now on."""
-    record = registry.client.hget(keys.api_keys(registry.prefix), identity)
+    record = _ask(registry, "HGET", identity)
     if record is None:
         raise _unknown(identity)
     text = _text(identity)
@@ -81,7 +82,11 @@ def rotate(registry: Registry, identity: str) -> tuple[ApiKey, str]:
 
 
 def _put(registry: Registry, key: ApiKey) -> None:
-    registry.client.hset(keys.api_keys(registry.prefix), key.id, json.dumps(asdict(key)))
+    _ask(registry, "HSET", key.id, json.dumps(asdict(key)))
+
+
+def _ask(registry: Registry, command: str, *words: str) -> Any:
+    return registry.do(command, keys.api_keys(registry.prefix), *words)
 
 
 def _text(identity: str) -> str:

@@ -1,62 +1,164 @@
-"""A connection to the Redis server, checked for what the exactly-once rule needs."""
+"""Connections to the Redis servers, checked for what the exactly-once rule needs."""
 
 import re
-from typing import cast
-from urllib.parse import urlsplit
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, cast
 
 import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from redis.sentinel import MasterNotFoundError, Sentinel
 
 from hearsay.collector.errors import ServerError
-from hearsay.collector.limits import REPLY_S
 from hearsay.collector.store.client import Client
+from hearsay.collector.store.node import Node
+from hearsay.collector.store.servers.cluster import Cluster
+from hearsay.collector.store.servers.plain import PLAIN, timeouts
+from hearsay.collector.store.servers.servers import One, Servers
+from hearsay.collector.store.servers.urls import Seed, Target, parse_url
 
 MINIMUM_VERSION = (6, 2)
+NO_CLUSTER = (
+    "queue-url must name a server that is not in cluster mode: RQ does not run on a cluster, a small one will do"
+)
+SENTINEL_S = 1.0  # then the next one is asked
+URL = (
+    "Redis URL must be like redis://[user:password@]host:port[/number], or unix://path, with parameters that redis-py "
+    "knows; for a cluster redis://host:port,host:port/0, for Sentinel redis+sentinel://host:port,host:port/NAME/0"
+)
 
 
 def address(url: str) -> str:
-    """Host and port of a URL, without its password."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or parts.path}:{parts.port}" if parts.port else str(parts.hostname or parts.path)
+    """Hosts and ports of a URL, without its password."""
+    return parse_url(url).address
+
+
+def open_servers(url: str) -> Servers:
+    """The servers that a URL names: one, a cluster of which it names some nodes, or the one that Sentinels name."""
+    target = _target(url)
+    with _explained(target):
+        if target.sentinel is not None:
+            client = _through_sentinel(target)
+            check_server(client)
+            return One(Node(client, address=target.address))
+        if len(target.seeds) > 1:
+            return _cluster(target)
+        client = _client(url)
+        information = client.info()
+        if int(information.get("cluster_enabled", 0)):
+            client.close()
+            return _cluster(target)
+        check(information)
+        return One(Node(client))
 
 
 def connect_queue(url: str) -> redis.Redis:
-    """A client for RQ, which asks for redis-py's own class."""
-    return cast(redis.Redis, connect(url, check=False))
+    """A client for RQ, which asks for redis-py's own class; RQ's keys are of many slots, which no cluster takes."""
+    target = _target(url)
+    with _explained(target):
+        if len(target.seeds) > 1 and target.sentinel is None:
+            raise ServerError(NO_CLUSTER)
+        client = _client(url) if target.sentinel is None else _through_sentinel(target)
+        if int(client.info("cluster").get("cluster_enabled", 0)):
+            raise ServerError(NO_CLUSTER)
+    return cast(redis.Redis, client)
 
 
-def connect(url: str, timeout_s: float = 5.0, check: bool = True) -> Client:
-    """A client that never repeats a command by itself: a lost reply must not become a second append."""
-    try:
-        client = cast(
-            Client,
-            redis.Redis.from_url(
-                url,
-                retry=Retry(NoBackoff(), 0),
-                socket_connect_timeout=timeout_s,
-                socket_timeout=REPLY_S,
-                health_check_interval=0,
-            ),
-        )
+def connect(url: str, timeout_s: float | None = None, check: bool = True) -> Client:
+    """A client of one server that never repeats a command by itself: a lost reply must not become a second append."""
+    with _explained(_target(url)):
+        client = _client(url, timeout_s)
         if check:
             check_server(client)
-    except (ValueError, TypeError):  # its text may quote a password; TypeError: a parameter that there is not
-        raise ServerError(
-            "Redis URL must be like redis://[user:password@]host:port[/number], or unix://path, with parameters that "
-            "redis-py knows"
-        ) from None
-    except redis.exceptions.AuthenticationError:
-        raise ServerError(f"Redis server at {address(url)} {_why_refused(url)}") from None
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
-        raise ServerError(f"Redis server at {address(url)} {_why_unreachable(url, error)}") from None
-    except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
-        raise ServerError(f"Redis server at {address(url)} cannot be used: {error}") from None
     return client
 
 
-def _why_refused(url: str) -> str:
-    if urlsplit(url).password is None:
+def _target(url: str) -> Target:
+    try:
+        return parse_url(url)
+    except ValueError:  # its text may quote a password
+        raise ServerError(URL) from None
+
+
+def _client(url: str, timeout_s: float | None = None) -> Client:
+    return cast(Client, redis.Redis.from_url(url, **PLAIN, **timeouts(timeout_s)))
+
+
+def _through_sentinel(target: Target) -> Client:
+    """A client of whichever server the Sentinels name now; each new connection asks them."""
+    first, *others = target.seeds
+    how = redis.ConnectionPool.from_url(target.url_of(first)).connection_kwargs
+    settings = {name: value for name, value in how.items() if name not in ("host", "port")}
+    to_sentinels = {**PLAIN, **timeouts(SENTINEL_S)}
+    known: Any = Sentinel([], sentinel_kwargs={})  # type: ignore[no-untyped-call]
+    known.sentinels = [redis.Redis.from_url(target.url_of_sentinel(seed), **to_sentinels) for seed in (first, *others)]
+    return cast(Client, known.master_for(target.sentinel or "", ssl=target.tls, **{**settings, **PLAIN, **timeouts()}))
+
+
+def _cluster(target: Target) -> Cluster:
+    """A cluster of which every node that answers can be used, and of which all named nodes are part."""
+    cluster = Cluster(target.seeds, lambda seed, timeout_s: _client(target.url_of(seed), timeout_s))
+    members, addresses = _members(cluster.teller)
+    for seed in target.seeds:
+        client = _client(target.url_of(seed), SENTINEL_S)
+        try:
+            if not int(client.info("cluster").get("cluster_enabled", 0)):
+                raise ServerError(f"redis-url names {seed}, which is not in cluster mode, among the nodes of a cluster")
+            if client.execute_command("CLUSTER", "MYID").decode() not in members:
+                raise ServerError(f"redis-url names nodes of two clusters: {seed} is not of that of {target.seeds[0]}")
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            if not _resolved(seed) & addresses:
+                raise ServerError(
+                    f"redis-url names {seed}, where nobody answers and no node of the cluster is"
+                ) from None
+        finally:
+            client.close()
+    for node in cluster.nodes():
+        with suppress(redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):  # those that answer will do
+            check(node.do("INFO"))
+    return cluster
+
+
+def _members(node: Node) -> tuple[set[str], set[Seed]]:
+    """Ids and addresses of all nodes of a cluster, those that are down included."""
+    text = node.do("CLUSTER", "NODES")
+    rows = [row.split() for row in (text.decode() if isinstance(text, bytes) else str(text)).splitlines()]
+    places = [row[1].partition("@")[0].rpartition(":") for row in rows]
+    return {row[0] for row in rows}, {Seed(host, int(port)) for host, _, port in places}
+
+
+def _resolved(seed: Seed) -> set[Seed]:
+    """A seed under every address of its host."""
+    try:
+        found = socket.getaddrinfo(seed.host, seed.port, type=socket.SOCK_STREAM)
+    except OSError:
+        return set()
+    return {seed, *(Seed(str(place[0]), seed.port) for *_, place in found)}
+
+
+@contextmanager
+def _explained(target: Target) -> Iterator[None]:
+    """One line for whatever keeps servers from being used."""
+    try:
+        yield
+    except (ValueError, TypeError):  # its text may quote a password; TypeError: a parameter that there is not
+        raise ServerError(URL) from None
+    except redis.exceptions.AuthenticationError:
+        raise ServerError(f"Redis server at {target.address} {_why_refused(target)}") from None
+    except MasterNotFoundError as error:
+        raise ServerError(f"Sentinels at {target.address}: {_why_no_master(error)}") from None
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+        raise ServerError(f"Redis server at {target.address} {_why_unreachable(target.url, error)}") from None
+    except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
+        raise ServerError(f"Redis server at {target.address} cannot be used: {error}") from None
+
+
+def _why_no_master(error: Exception) -> str:
+    return "none of them answers, or none knows a server of this name that runs"
+
+
+def _why_refused(target: Target) -> str:
+    if not target.has_password:
         return "asks for a password: name it in HEARSAY_REDIS_URL, or for an embedded server its --data-dir"
     return "refused the user name or password"
 
@@ -84,11 +186,16 @@ def _why_unreachable(url: str, error: Exception) -> str:
 def check_server(client: Client) -> None:
     """Refuse a server that is too old, evicts keys when memory is short, or is part of a cluster."""
     information = client.info()
+    if int(information.get("cluster_enabled", 0)):
+        raise ServerError("this server is in cluster mode")
+    check(information)
+
+
+def check(information: Mapping[str, Any]) -> None:
+    """Refuse a server that is too old, or evicts keys when memory is short."""
     version = str(information.get("redis_version", "0.0"))
     if tuple(int(part) for part in version.split(".")[:2]) < MINIMUM_VERSION:
         raise ServerError(f"Redis server must be at least 6.2, got {version}")
-    if int(information.get("cluster_enabled", 0)):
-        raise ServerError("Redis Cluster is not supported yet: name one server that is not in cluster mode")
     policy = str(information.get("maxmemory_policy", "noeviction"))
     if policy != "noeviction":
         raise ServerError(f"Redis server must run with maxmemory-policy noeviction, got {policy}")

@@ -44,16 +44,16 @@ class ShardDeadLetters(ShardBase):
                     fields.get(b"payload", b""),
                 ),
             )
-            for identity, fields in self.client.xrevrange(self.keys.dead, count=limit)
+            for identity, fields in self.node.do("XREVRANGE", self.keys.dead, "+", "-", "COUNT", limit)
         ]
 
     def forget_dead_letters(self, observed_ms: int, retain_s: int) -> int:
         """Delete letters older than `retain_s`; `observed_ms` is the time that the collector has watched."""
         oldest, dropped = observed_ms - retain_s * 1_000, 0
-        while page := self.client.xrange(self.keys.dead, count=_PAGE):
+        while page := self.node.do("XRANGE", self.keys.dead, "-", "+", "COUNT", _PAGE):
             old = list(_older(page, oldest))
             if old:
-                dropped += int(self.client.xdel(self.keys.dead, *old))
+                dropped += int(self.node.do("XDEL", self.keys.dead, *old))
             if len(old) < len(page):
                 break
         return dropped

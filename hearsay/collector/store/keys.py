@@ -26,14 +26,19 @@ def gateway(prefix: str) -> str:
     return f"{prefix}:gateway"
 
 
-def heartbeat(prefix: str, role: str, identity: str) -> str:
-    """String with a time to live: when a process of this role was last seen."""
-    return f"{prefix}:heartbeat:{role}:{identity}"
+def heartbeats(prefix: str) -> str:
+    """Hash: `role:process` to until when (ms of the server's clock) the process counts as seen."""
+    return f"{prefix}:heartbeats"
 
 
-def complaint(prefix: str, role: str, about: str) -> str:
-    """String with a time to live: what keeps a process of this role from its work, in words."""
-    return f"{prefix}:complaint:{role}:{about}"
+def old_heartbeat(prefix: str, role_and_process: str) -> str:
+    """String with a time to live, of releases up to 0.2.0: when a process was last seen."""
+    return f"{prefix}:heartbeat:{role_and_process}"
+
+
+def complaints(prefix: str) -> str:
+    """Hash: `role:about` to until when it counts, and what keeps a process of this role from its work, in words."""
+    return f"{prefix}:complaints"
 
 
 def forms(prefix: str) -> str:

@@ -86,7 +86,7 @@ class ShardReading(ShardLook):
             reading = Reading(self.survey.mechanism, window, seen.version, vector, {}, fence=seen.fence)
         missing = sorted(seen.deltas - reading.deltas.keys())
         if missing:
-            stored = self.client.hmget(self.keys.deltas, missing)
+            stored = self.node.do("HMGET", self.keys.deltas, *missing)
             blobs = [blob for blob in stored if blob is not None]
             if len(blobs) < len(missing) or (wholes := self._whole_deltas(blobs)) is None:
                 return None
@@ -99,7 +99,7 @@ class ShardReading(ShardLook):
 
     def _load(self, window: str, fence: str) -> Vector | None:
         """The accumulator of the merge with this fence; None: there was another merge."""
-        pointers = self.client.hgetall(self.keys.accumulator(window))
+        pointers = self.node.do("HGETALL", self.keys.accumulator(window))
         if pointers.get(b"fence", b"").decode() != fence:
             return None
         layout = int(pointers.get(b"layout", LAYOUT_VERSION))
@@ -162,8 +162,6 @@ class ShardReading(ShardLook):
                 calls = []
         merge = Call("merge", names, [*arguments, *chunks, *reading.deltas])
         if self.node.many([*calls, merge])[-1] != b"ok":
-            if staged:
-                self.client.unlink(*staged)
             return False
         reading.version += 1
         reading.fence = nonce

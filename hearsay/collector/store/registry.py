@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from operator import attrgetter
+from typing import Any, Self
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
@@ -21,6 +22,7 @@ from hearsay.collector.store.processes.gateway_counts import GatewayCounts
 from hearsay.collector.store.processes.heartbeats import Heartbeats
 from hearsay.collector.store.processes.timings import Timings
 from hearsay.collector.store.rounds import RoundsHeld
+from hearsay.collector.store.servers.servers import Servers, place_of, servers_of
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.survey import Survey, parse
@@ -141,16 +143,23 @@ def look_at(
 
 
 class Registry:
-    """The surveys of one server and prefix."""
+    """The surveys of a deployment's servers under one prefix. A client of redis-py stands for the servers behind it."""
 
-    def __init__(self, client: Client, prefix: str = keys.PREFIX) -> None:
-        self.client, self.prefix = client, prefix
-        self.node = Node(client)
-        self.heartbeats = Heartbeats(self.node, prefix)
-        self.complaints = Complaints(self.node, prefix)
-        self.timings = Timings(self.node, prefix)
-        self.gateway_counts = GatewayCounts(self.node, prefix)
+    def __init__(self, servers: Servers | Client, prefix: str = keys.PREFIX) -> None:
+        self.servers, self.prefix = servers_of(servers), prefix
+        self.heartbeats = Heartbeats(self.servers, prefix)
+        self.complaints = Complaints(self.servers, prefix)
+        self.timings = Timings(self.servers, prefix)
+        self.gateway_counts = GatewayCounts(self.servers, prefix)
+        self._surveys = keys.surveys(prefix)
+        self._place = place_of(self.servers, self._surveys)
         self._parsed: dict[bytes, Registered] = {}
+
+    node: Node = property(attrgetter("_place.node"))  # type: ignore[assignment]  # that holds the registry now
+
+    def do(self, command: str, key: str, *words: Any) -> Any:
+        """Run a plain command on a key of the deployment, on the node that holds it."""
+        return place_of(self.servers, key).node.do(command, key, *words)
 
     def add(self, survey: Survey, shards: int | None = None) -> Registered:
         """Register a survey; the same definition again is welcome, another one under the same name is not.
@@ -161,7 +170,7 @@ class Registry:
         if not 1 <= number <= MAXIMUM_SHARDS:
             raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {number}")
         self._check_capacity(survey, number)
-        if not self.client.hsetnx(keys.surveys(self.prefix), survey.name, _record(survey, number)):
+        if not self.node.do("HSETNX", self._surveys, survey.name, _record(survey, number)):
             known = self.get(survey.name)
             if survey.mechanism.asks_the_same(known.survey.mechanism):
                 # What another machine chose where this file leaves a choice stays: devices may have it already.
@@ -175,7 +184,7 @@ class Registry:
                 raise SurveyConflict(f"survey {survey.name} exists with {len(known.shards)} shards, got {shards}")
             survey = replace(survey, reason=survey.reason or known.survey.reason)
             # `retain` may be new
-            self.client.hset(keys.surveys(self.prefix), survey.name, _record(survey, len(known.shards)))
+            self.node.do("HSET", self._surveys, survey.name, _record(survey, len(known.shards)))
         registered = self.get(survey.name)
         for shard in registered.shards:
             shard.open()
@@ -188,7 +197,8 @@ class Registry:
 
         Above what they may take a reserve is left, in which reports are taken in and folded.
         """
-        limit = self.node.condition().limit_bytes
+        limits_known = [node.condition().limit_bytes for node in self.servers.nodes()]
+        limit = 0 if 0 in limits_known else sum(limits_known)
         if limit == 0:
             return
         others = [found for found in self.list() if found.survey.name != survey.name]
@@ -197,11 +207,11 @@ class Registry:
         if planned + needed > room:
             raise ServerError(
                 f"survey {survey.name} needs {needed:,} bytes for its state, and {planned:,} are planned for others; "
-                f"together they must be at most {room:,} on a server with maxmemory {limit:,}"
+                f"together they must be at most {room:,} on servers with maxmemory {limit:,}"
             )
 
     def get(self, name: str) -> Registered:
-        record = self.client.hget(keys.surveys(self.prefix), name)
+        record = self.node.do("HGET", self._surveys, name)
         if record is None:
             raise self._unknown(name)
         return self.registered(record)
@@ -209,7 +219,7 @@ class Registry:
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
         """Those of these surveys that are registered and that this version can read, in one call."""
         found = {}
-        records = self.client.hmget(keys.surveys(self.prefix), names) if names else []
+        records = self.node.do("HMGET", self._surveys, *names) if names else []
         for name, record in zip(names, records, strict=True):
             if record is not None:
                 with suppress(CollectorError):
@@ -223,19 +233,19 @@ class Registry:
 
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
-        return sorted(name.decode(errors="replace") for name in self.client.hkeys(keys.surveys(self.prefix)))
+        return sorted(name.decode(errors="replace") for name in self.node.do("HKEYS", self._surveys))
 
     def list(self) -> list[Registered]:
         """Every survey that this version can read, by name; one that it cannot must not hide the others."""
         surveys = []
-        for _, record in sorted(self.client.hgetall(keys.surveys(self.prefix)).items()):
+        for _, record in sorted(self.node.do("HGETALL", self._surveys).items()):
             with suppress(CollectorError):
                 surveys.append(self.registered(record))
         return surveys
 
     def records(self) -> dict[str, bytes]:
         """Every registration as it is stored, by name; `registered` reads one."""
-        return _by_name(self.client.hgetall(keys.surveys(self.prefix)))
+        return _by_name(self.node.do("HGETALL", self._surveys))
 
     def close(self, name: str) -> None:
         """Take no more reports for a survey."""
@@ -244,44 +254,43 @@ class Registry:
 
     def delete(self, name: str) -> int:
         """Forget a survey with all it holds in Redis; answers how many keys went."""
-        if not self.client.hexists(keys.surveys(self.prefix), name):
+        if not self.node.do("HEXISTS", self._surveys, name):
             raise self._unknown(name)
-        found = [*self.client.scan_iter(match=f"{self.prefix}:{{{name}.*", count=1_000)]
-        found.sort(key=lambda key: not key.endswith(b":meta"))  # first: without it no script adds anything more
-        deleted = sum(int(self.client.unlink(key)) for key in found)
-        # Whatever a script was adding while the keys were listed stands by now, and nothing can follow it.
-        deleted += sum(int(self.client.unlink(key)) for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*"))
-        self.client.hdel(keys.surveys(self.prefix), name)
+        deleted = self._unlink(name)
+        deleted += self._unlink(name)  # what a script was adding meanwhile stands by now, and nothing can follow it
+        self.node.do("HDEL", self._surveys, name)
         return deleted
 
+    def _unlink(self, name: str) -> int:
+        """Unlink every key of a survey, on all nodes; `meta` first: without it no script adds anything more."""
+        found = [key for node in self.servers.nodes() for key in node.keys(f"{self.prefix}:{{{name}.*")]
+        found.sort(key=lambda key: not key.endswith(":meta"))
+        return sum(int(self.do("UNLINK", key)) for key in found)
+
     def rewrite_log(self) -> bool:
-        """Ask the server to rewrite its append-only file, which holds all that was deleted; False: it does not."""
-        try:
-            if not self.client.info("persistence").get("aof_enabled"):
-                return True  # there is none
-            self.client.bgrewriteaof()
-        except ResponseError as error:  # without the right to, or busy with another one
-            return "in progress" in str(error)
-        return True
+        """Ask the servers to rewrite their append-only files, which hold all that was deleted; False: one does not."""
+        asked = [node.rewrite_log() for node in self.servers.nodes()]
+        return all(asked)
 
     def places(self, name: str) -> tuple[str, ...]:
         """Where estimators have written files of a survey, as `host:directory`."""
         found: set[bytes] = set()
-        for key in self.client.scan_iter(match=f"{self.prefix}:{{{name}.*:places", count=1_000):
-            found |= self.client.smembers(key)
+        for node in self.servers.nodes():
+            for key in node.keys(f"{self.prefix}:{{{name}.*:places"):
+                found |= self.do("SMEMBERS", key)
         return tuple(sorted(place.decode() for place in found))
 
-    @property
+    @cached_property
     def deployment(self) -> str:
         """What tells this server and prefix from others."""
-        return f"{self.node.address} {self.prefix}"
+        return f"{self.servers.identity} {self.prefix}"
 
     def registered(self, record: bytes) -> Registered:
         """What a registration says; read once."""
         known = self._parsed.get(record)
         if known is None:
             survey, shards = _parse_record(record)
-            collected = tuple(Shard(self.node, self.prefix, survey, number) for number in range(shards))
+            collected = tuple(Shard(self.servers, self.prefix, survey, number) for number in range(shards))
             known = self._parsed[record] = Registered(survey, collected)
         return known
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import redis
 
 from hearsay.collector.limits import DISK_WAIT_MS
+from hearsay.collector.store.node import Command
 from hearsay.collector.store.shard_base import ShardBase
 
 
@@ -76,7 +77,7 @@ class ShardRounds(ShardBase):
 
     def rounds(self) -> RoundsHeld:
         """Ask what the shard knows of its rounds."""
-        fields = self.client.hgetall(self.keys.rounds)
+        fields = self.node.do("HGETALL", self.keys.rounds)
         return RoundsHeld.parse({name.decode(): value.decode() for name, value in fields.items()})
 
     def open_round(self, number: int, parameters: Mapping[str, Any]) -> str:
@@ -97,12 +98,14 @@ class ShardRounds(ShardBase):
 
         True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
         """
-        pipeline = self.client.pipeline(transaction=False)
-        pipeline.hset(self.keys.published, "flushed", 1)  # WAITAOF waits for what was written on the same connection
-        pipeline.execute_command("WAITAOF", 1, 0, DISK_WAIT_MS)
-        written, flushed = pipeline.execute(raise_on_error=False)
+        node = self.node
+        # WAITAOF waits for what was written on the same connection.
+        writing = Command(("HSET", self.keys.published, "flushed", 1))
+        written, flushed = node.many([writing, Command(("WAITAOF", 1, 0, DISK_WAIT_MS))], raise_errors=False)
         if isinstance(written, redis.exceptions.RedisError):
             raise written
+        if self.node is not node:
+            return False  # the shard has moved, and another one's log was waited for
         if isinstance(flushed, redis.exceptions.ResponseError):
             return True
         if isinstance(flushed, redis.exceptions.RedisError):

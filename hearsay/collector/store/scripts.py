@@ -19,13 +19,19 @@ NAMES = (
     "pressure",
     "purge",
     "show",
+    "mark",
+    "marks",
     "now",
     "look",
 )
 # At maxmemory all of these must still run: they drain the server and free memory, or, like SHOW, put a little in the
 # place of as much. Only what takes more in must not.
 _NOT_WHEN_FULL = ("publish",)
-_READS_ONLY = ("now", "look")  # also runs on a server that cannot write its log: somebody must be able to say so
+_READS_ONLY = (
+    "now",
+    "look",
+    "marks",
+)  # also runs on a server that cannot write its log: somebody must be able to say so
 _SHEBANG_SINCE = (7, 0)
 
 

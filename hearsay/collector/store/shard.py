@@ -66,19 +66,19 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def open(self) -> None:
         """Let PUBLISH in, and tell it the limits; a shard that exists already stays as it is."""
-        pipeline = self.client.pipeline(transaction=True)
-        pipeline.hset(
-            self.keys.meta,
-            mapping={
-                "dedup_ms": limits.DEDUP_WINDOW_S * 1_000,
-                "max_entries": limits.BACKLOG_ENTRIES,
-                "max_bytes": limits.BACKLOG_BYTES,
-                "memory_share": limits.MEMORY_SHARE,
-            },
-        )
-        pipeline.hsetnx(self.keys.meta, "birth", secrets.token_hex(8))
-        pipeline.hsetnx(self.keys.meta, "open", "1")
-        pipeline.execute()
+        meta = self.keys.meta
+        told = {
+            "dedup_ms": limits.DEDUP_WINDOW_S * 1_000,
+            "max_entries": limits.BACKLOG_ENTRIES,
+            "max_bytes": limits.BACKLOG_BYTES,
+            "memory_share": limits.MEMORY_SHARE,
+        }
+        commands = [("HSET", meta, *(word for pair in told.items() for word in pair))]
+        commands += [
+            ("HSETNX", meta, "birth", secrets.token_hex(8)),
+            ("HSETNX", meta, "open", "1"),
+        ]  # `open` comes last
+        self.node.many([Command(words) for words in commands])
 
     def publish(
         self,
@@ -140,7 +140,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def range(self, seq: int) -> Range | None:
         """A range that is still outstanding or quarantined."""
-        record = self.client.hget(self.keys.ranges, str(seq))
+        record = self.node.do("HGET", self.keys.ranges, str(seq))
         return None if record is None else Range.parse(seq, record)
 
     def range_command(self, seq: int) -> Command:
@@ -149,12 +149,12 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def ranges(self) -> list[Range]:
         """Every outstanding or quarantined range, oldest first."""
-        records = self.client.hgetall(self.keys.ranges)
+        records = self.node.do("HGETALL", self.keys.ranges)
         return sorted((Range.parse(seq, record) for seq, record in records.items()), key=lambda found: found.seq)
 
     def entries(self, found: Range) -> list[Entry]:
         """A range's entries; an error where the server does not hold them all."""
-        return self.checked(found, self.client.xrange(self.keys.stream, found.first, found.last))
+        return self.checked(found, self.node.do("XRANGE", self.keys.stream, found.first, found.last))
 
     def entries_command(self, found: Range) -> Command:
         """The command that reads a range's entries, to be sent with others; `checked` looks at its answer."""

@@ -1,16 +1,21 @@
-"""What all that can be asked of a shard stands on: its survey, its node and its keys."""
+"""What all that can be asked of a shard stands on: its survey, its servers and its keys."""
+
+from operator import attrgetter
 
 from hearsay.collector.store.keys import ShardKeys
 from hearsay.collector.store.node import Node
+from hearsay.collector.store.servers.servers import Servers, place_of
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.survey import Survey
 
 
 class ShardBase:
-    """One stream of one survey. `shard` is its number."""
+    """One stream of one survey. `shard` is its number, `node` the node that holds it now."""
 
-    def __init__(self, node: Node, prefix: str, survey: Survey, shard: int) -> None:
-        self.node, self.survey, self.shard = node, survey, shard
-        self.client = node.client
+    node: Node = property(attrgetter("place.node"))  # type: ignore[assignment]  # asked often: no call of its own
+
+    def __init__(self, servers: Servers, prefix: str, survey: Survey, shard: int) -> None:
+        self.servers, self.survey, self.shard = servers, survey, shard
         self.keys = ShardKeys(prefix, survey.name, survey.tag8, shard)
+        self.place = place_of(servers, self.keys.stream)
         self.cells = cells_of(survey.mechanism)

@@ -18,10 +18,10 @@ class ShardSnapshots(ShardBase):
 
     def snapshot_version(self, window: str) -> int | None:
         """Ask for the version of the snapshot stored."""
-        version = self.client.hget(self.keys.snapshot(window), "version")
+        version = self.node.do("HGET", self.keys.snapshot(window), "version")
         return None if version is None else int(version)
 
     def snapshot(self, window: str) -> dict[str, Any] | None:
         """Ask for the document stored, which is without its definition; None: there is none."""
-        document = self.client.hget(self.keys.snapshot(window), "json")
+        document = self.node.do("HGET", self.keys.snapshot(window), "json")
         return None if document is None else json.loads(document)

@@ -128,12 +128,12 @@ def _ids(registry: Registry, server: int) -> tuple[float, float]:
         shard = registry.add(parse({**SURVEY, "name": name})).shards[0]
         hour = int(time.time()) // 3_600
         batches = [secrets.token_bytes(12 * IDS_AT_ONCE) for _ in range(IDS // IDS_AT_ONCE)]
-        memory, processor = registry.client.info("memory")["used_memory"], processor_s(server)
+        memory, processor = registry.node.memory()["used_memory"], processor_s(server)
         for number, batch in enumerate(batches):
             answer = shard.publish("bench", number + 1, [(b"f", b"x")], 1, ids={hour: batch} if with_ids else {})
             if answer.status != "ok":
                 raise OperationError(f"PUBLISH must answer ok, got {answer.status}")
-        costs.append((processor_s(server) - processor, registry.client.info("memory")["used_memory"] - memory))
+        costs.append((processor_s(server) - processor, registry.node.memory()["used_memory"] - memory))
     (plain_s, plain), (with_s, with_bytes) = costs
     return (with_s - plain_s) / IDS * 1e6, (with_bytes - plain) / IDS
 

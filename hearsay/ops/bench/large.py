@@ -102,7 +102,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     (asking,) = best_seconds(lambda: estimate.ranges(*ends), repeats=2)
     yield Row(f"{queries:,} ranges against a snapshot, {title}", asking, "s", QUERIES_S, at_most=True)
     registry.delete(survey.name)
-    registry.node.disconnect()
+    registry.servers.disconnect()
 
 
 class _Crowd:

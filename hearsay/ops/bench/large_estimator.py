@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.readings import live
@@ -26,7 +26,7 @@ def main(url: str, root: str, name: str) -> None:
 
     The first pass is slower, because the system allocates the memory page by page.
     """
-    registry = Registry(connect(url))
+    registry = Registry(open_servers(url))
     registered = registry.get(name)
     measured = {"merge_s": _merge(registered)}
     measured["first_s"] = _materialise(registry, Path(root) / "first")

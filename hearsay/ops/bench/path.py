@@ -72,7 +72,7 @@ def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> floa
     if folded != reports:
         raise RuntimeError(f"the state must hold {reports} reports, got {folded}")
     registry.delete(name)
-    registry.node.disconnect()
+    registry.servers.disconnect()
     return reports / seconds
 
 

@@ -29,4 +29,4 @@ def command(settings: Settings) -> None:
             return
         logging.getLogger(__name__).info("collecting", extra={"settings": settings.shown()})
         queue_connection = connect_queue(settings.with_password().queue_url)
-        Dispatcher(registry.client, queue_connection, settings.part(CollectorSettings)).run(stop)
+        Dispatcher(registry.servers, queue_connection, settings.part(CollectorSettings)).run(stop)

@@ -44,7 +44,7 @@ def command(settings: Settings) -> None:
         if settings.gateway_processes == 1:
             run(first, options, listening)
             return
-        first.node.disconnect()  # the processes are forked: each makes connections of its own
+        first.servers.disconnect()  # the processes are forked: each makes connections of its own
         supervise(connect, options, listening, settings.gateway_processes, stop)
 
 

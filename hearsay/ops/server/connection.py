@@ -6,7 +6,7 @@ from threading import Event
 from hearsay.collector.agreement import check_stored
 from hearsay.collector.errors import ServerError, TooOld
 from hearsay.collector.plugins import load_plugins
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
 
@@ -16,7 +16,7 @@ PATIENCE_S = 30.0  # services start together with the server, which may have a l
 def open_registry(settings: Settings) -> Registry:
     """The surveys of the server that the settings name."""
     load_plugins(settings.plugins)
-    registry = Registry(connect(settings.with_password().redis_url), settings.prefix)
+    registry = Registry(open_servers(settings.with_password().redis_url), settings.prefix)
     check_stored(registry)
     return registry
 

@@ -107,7 +107,7 @@ class Pipeline:
                     log = self._log(role.command)
                     raise OperationError(f"no {role.name} came up within {START_TIMEOUT_S:g} s; its log: {log}")
                 time.sleep(0.05)
-        registry.node.disconnect()
+        registry.servers.disconnect()
 
     def check(self) -> None:
         """Raise an error if a process has ended by itself."""

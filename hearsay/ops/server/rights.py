@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 # What a client asks before it does anything, what PUBLISH asks of the server's memory, and nothing on a key.
-CONNECTING = "hello ping select client|setinfo client|setname client|id info script|load time"
+CONNECTING = (
+    "hello ping select client|setinfo client|setname client|id info script|load time cluster|slots cluster|nodes asking"
+)
 READING = (
     "hget hmget hgetall hkeys hvals hexists hlen hscan get mget exists pttl smembers xlen xrange xrevrange lindex "
     "lrange llen"
@@ -30,7 +32,7 @@ class Right(NamedTuple):
 _RELEASE = Right("hmget", "forms", whole=True, access="R")
 _WRITING_STATES = Right("hset", "forms", whole=True)
 _LIFE = (
-    Right("evalsha set del", "heartbeat:* complaint:*", whole=True),
+    Right("evalsha hset hdel hgetall", "heartbeats complaints", whole=True),
     Right("hincrby hincrbyfloat", "timings", whole=True),
 )
 _LOOKING = (
@@ -41,7 +43,9 @@ _LOOKING = (
 )
 _SEEING_ALL = (
     *_LOOKING,
-    Right("hget hmget hgetall get mget pttl", "timings gateway heartbeat:* complaint:*", whole=True, access="R"),
+    Right("hget hmget hgetall", "timings gateway", whole=True, access="R"),
+    Right("evalsha", "heartbeats complaints", whole=True),
+    Right("hgetall", "heartbeats complaints", whole=True, access="R"),
 )
 _PUBLISHING = (
     Right("hset", "writers hours ids:*"),

@@ -181,7 +181,7 @@ def test_a_report_of_a_whole_body_may_be_large(client: redis.Redis, prefix: str)
     with gateway(client, prefix) as sender:
         reports = reports_of(asked.survey, list(range(100)))
         assert sender.send_reports(reports, "wide").json() == {"accepted": 100, "rejected": 0}
-    assert asked.shards[0].client.xlen(asked.shards[0].keys.stream) == 1
+    assert asked.shards[0].node.client.xlen(asked.shards[0].keys.stream) == 1
 
 
 def test_other_methods_and_addresses(sender: Sender) -> None:

@@ -43,14 +43,15 @@ def test_where_a_role_has_no_process_its_next_one_may_be_old() -> None:
 def test_heartbeats_of_releases_that_say_nothing_are_the_oldest(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
     Heartbeat(registry, "worker", "new").beat()
-    client.set(keys.heartbeat(prefix, "worker", "old"), "1", ex=30)
-    assert [(each.process, each.version) for each in alive(registry)] == [("new", release()), ("old", UNKNOWN)]
+    client.set(keys.old_heartbeat(prefix, "worker:old"), "1", ex=30)
+    assert [(each.process, each.version) for each in alive(registry)] == [("new", release())]
+    assert [(each.process, each.release.version) for each in registry.heartbeats.old_marks()] == [("old", UNKNOWN)]
     now = 0.0
     agreement = Agreement(registry, lambda: now)
     assert agreement.forms().jobs == OLDEST.jobs
-    client.delete(keys.heartbeat(prefix, "worker", "old"))
+    client.delete(keys.old_heartbeat(prefix, "worker:old"))
     assert agreement.forms().jobs == OLDEST.jobs  # asked now and then only
-    now = 6.0
+    now = 16.0
     assert agreement.forms().jobs == KNOWN.jobs
 
 

@@ -34,7 +34,7 @@ def error_of(url: str) -> str:
     [
         ("redis://localhost:6379/0", "localhost:6379"),
         (f"redis://user:{SECRET}@example.org:7000", "example.org:7000"),
-        ("redis://localhost", "localhost"),
+        ("redis://localhost", "localhost:6379"),
         ("unix:///run/valkey.sock", "/run/valkey.sock"),
     ],
 )
@@ -180,10 +180,3 @@ def tls_url(tmp_path: Path) -> Iterator[str]:
 
 def test_a_certificate_that_nobody_trusts_is_the_reason_given(tls_url: str) -> None:
     assert "has a certificate that cannot be trusted: self" in error_of(tls_url)
-
-
-def test_a_cluster_is_refused(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path, extra=["--cluster-enabled", "yes"]) as running:
-        assert error_of(running.url) == (
-            "Redis Cluster is not supported yet: name one server that is not in cluster mode"
-        )

@@ -11,6 +11,7 @@ from hearsay.collector import limits, writer
 from hearsay.collector.errors import PublishRefused, RoundClosed
 from hearsay.collector.store import connect
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers import plain
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
@@ -163,7 +164,7 @@ def test_a_round_that_ends_meanwhile_takes_the_unsure_ones_with_it(client: redis
 
 
 def test_a_server_that_never_answers_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "REPLY_S", 0.05)
+    monkeypatch.setattr(plain, "REPLY_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = connect.connect(f"redis://127.0.0.1:{silent.getsockname()[1]}", check=False)
         with pytest.raises(redis.exceptions.TimeoutError):

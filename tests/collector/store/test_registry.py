@@ -29,9 +29,9 @@ def registry(client: redis.Redis, prefix: str) -> Registry:
     return Registry(client, prefix)
 
 
-def test_a_survey_is_found_by_another_process(registry: Registry) -> None:
+def test_a_survey_is_found_by_another_process(registry: Registry, client: redis.Redis) -> None:
     registry.add(survey(window={"every": "1h", "retain": "2d"}), shards=3)
-    found = Registry(registry.client, registry.prefix).get("drinks")
+    found = Registry(client, registry.prefix).get("drinks")
     assert found.survey.canonical() == survey(window={"every": "1h", "retain": "2d"}).canonical()
     assert len(found.shards) == 3
     assert [store.shard for store in found.shards] == [0, 1, 2]
@@ -45,12 +45,12 @@ def test_an_unknown_name_is_one_line(registry: Registry) -> None:
         registry.get("drinks")
 
 
-def test_the_same_definition_again_is_welcome(registry: Registry) -> None:
+def test_the_same_definition_again_is_welcome(registry: Registry, client: redis.Redis) -> None:
     first = registry.add(survey())
     Writer(first.shards[0]).publish(singles(first.shards[0], range(8)), 8)
     again = registry.add(survey())
     assert again.survey.tag == first.survey.tag
-    assert registry.client.xlen(again.shards[0].keys.stream) == 8
+    assert client.xlen(again.shards[0].keys.stream) == 8
 
 
 def test_another_definition_under_the_name_is_refused(registry: Registry) -> None:
@@ -96,9 +96,9 @@ def test_surveys_are_listed_by_name(registry: Registry) -> None:
     assert [found.survey.name for found in registry.list()] == ["drinks", "meals", "water"]
 
 
-def test_prefixes_do_not_see_each_other(registry: Registry) -> None:
+def test_prefixes_do_not_see_each_other(registry: Registry, client: redis.Redis) -> None:
     registry.add(survey())
-    assert Registry(registry.client, registry.prefix + "x").list() == []
+    assert Registry(client, registry.prefix + "x").list() == []
 
 
 def test_a_closed_survey_stays_closed_when_it_is_added_again(registry: Registry) -> None:
@@ -110,21 +110,21 @@ def test_a_closed_survey_stays_closed_when_it_is_added_again(registry: Registry)
     assert statuses == {"closed"}
 
 
-def test_deleting_leaves_nothing_and_no_other_survey_is_touched(registry: Registry) -> None:
+def test_deleting_leaves_nothing_and_no_other_survey_is_touched(registry: Registry, client: redis.Redis) -> None:
     for name in ("drinks", "drinks-2"):
         store = registry.add(survey(name), shards=2).shards[1]
         Writer(store).publish([*singles(store, range(8)), (b"r", b"\xc1")], 9)
         fold_all(store)
-    other = set(registry.client.keys("*{drinks-2.*"))
+    other = set(client.keys("*{drinks-2.*"))
     assert registry.delete("drinks") > 0
-    left = {key for key in registry.client.keys(f"{registry.prefix}:*") if b"{" in key}
+    left = {key for key in client.keys(f"{registry.prefix}:*") if b"{" in key}
     assert left == other
     assert [found.survey.name for found in registry.list()] == ["drinks-2"]
     with pytest.raises(UnknownSurvey):
         registry.delete("drinks")
 
 
-def test_work_under_way_does_not_bring_a_deleted_survey_back(registry: Registry) -> None:
+def test_work_under_way_does_not_bring_a_deleted_survey_back(registry: Registry, client: redis.Redis) -> None:
     store = registry.add(survey()).shards[0]
     Writer(store).publish(singles(store, range(8)), 8)
     fold_all(store)
@@ -132,16 +132,16 @@ def test_work_under_way_does_not_bring_a_deleted_survey_back(registry: Registry)
     Writer(store).publish(singles(store, range(8)), 8)
     (under_way,) = cut_all(store)
     Writer(store).publish(singles(store, range(8)), 8)
-    registry.client.unlink(store.keys.meta)  # how a deletion begins; the other keys are still there
+    client.unlink(store.keys.meta)  # how a deletion begins; the other keys are still there
     assert store.cut(age_ms=0) == "empty"
     assert fold(store, under_way) == "gone"
     assert not store.compact(reading)
     store.set_pressure("memory")
     store.close()
     assert store.skip_range(under_way) == 0
-    assert not registry.client.exists(store.keys.meta)
+    assert not client.exists(store.keys.meta)
     registry.delete("drinks")
-    assert [key for key in registry.client.keys(f"{registry.prefix}:*") if b"{" in key] == []
+    assert [key for key in client.keys(f"{registry.prefix}:*") if b"{" in key] == []
     assert registry.add(survey()).look().birth is not None
 
 
@@ -151,16 +151,16 @@ def test_a_name_is_free_again_once_deleted(registry: Registry) -> None:
     assert registry.add(survey(epsilon=2.0)).survey.epsilon == 2.0
 
 
-def test_a_writer_of_a_deleted_survey_is_told_so(registry: Registry) -> None:
+def test_a_writer_of_a_deleted_survey_is_told_so(registry: Registry, client: redis.Redis) -> None:
     store = registry.add(survey()).shards[0]
     registry.delete("drinks")
     assert store.publish("w", 1, [(b"r", b"\x01")], 1).status == "unknown"
-    assert not registry.client.exists(store.keys.stream)
+    assert not client.exists(store.keys.stream)
 
 
-def test_what_is_stored_is_the_canonical_form_and_nothing_secret(registry: Registry) -> None:
+def test_what_is_stored_is_the_canonical_form_and_nothing_secret(registry: Registry, client: redis.Redis) -> None:
     registry.add(survey())
-    record = registry.client.hget(keys.surveys(registry.prefix), "drinks")
+    record = client.hget(keys.surveys(registry.prefix), "drinks")
     assert record.startswith(b'{"shards": 1, "survey": {"answers": {"minimum_reports": 1, "postprocess": ')
 
 

@@ -12,7 +12,6 @@ from hearsay.collector.health import troubles
 from hearsay.collector.health.loop import STUCK_AFTER_S, Health
 from hearsay.collector.http.server import HttpServer
 from hearsay.collector.store.connect import connect
-from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.materialise import Materialiser, Pass
@@ -236,8 +235,8 @@ class TestService:
             with pytest.raises(ServeError):
                 serve(registry, threading.Event(), EstimatorSettings(tmp_path, 1, host, 0))
 
-    def test_the_loop_shows_that_it_lives(self, registry: Registry, http: httpx.Client) -> None:
-        assert len(registry.client.keys(heartbeat(registry.prefix, "estimator", "*"))) == 1
+    def test_the_loop_shows_that_it_lives(self, registry: Registry, http: httpx.Client, client: redis.Redis) -> None:
+        assert [mark.role for mark in registry.heartbeats.marks()] == ["estimator"]
 
     def test_a_long_period_stops_at_once(self, registry: Registry, tmp_path: Path) -> None:
         with estimator(registry, tmp_path, period_s=3_600) as http:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+import redis
 from prometheus_client.parser import text_string_to_metric_families
 
-from hearsay.collector.store.keys import heartbeat
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
@@ -55,8 +55,8 @@ def http(registry: Registry, busy: Registered, tmp_path: Path) -> Iterator[httpx
         yield running
 
 
-def test_a_scrape_says_what_is_going_on(http: httpx.Client, registry: Registry) -> None:
-    registry.client.set(heartbeat(registry.prefix, "worker", "host:a-1"), "1", ex=30)
+def test_a_scrape_says_what_is_going_on(http: httpx.Client, registry: Registry, client: redis.Redis) -> None:
+    registry.heartbeats.mark("worker", "host:a-1", 30)
     text = http.get("/metrics").text
     first, second = {"survey": "colours", "shard": "0"}, {"survey": "colours", "shard": "1"}
     assert value(text, "hearsay_up") == 1
@@ -126,7 +126,7 @@ def test_merged_reports_follow_compaction(registry: Registry, tmp_path: Path) ->
     assert merged() == 40
 
 
-def test_totals_never_fall_when_windows_go(registry: Registry, tmp_path: Path) -> None:
+def test_totals_never_fall_when_windows_go(registry: Registry, client: redis.Redis, tmp_path: Path) -> None:
     registered = registry.add(colours(window={"every": "1h", "retain": "2h"}))
     this_hour = registered.shards[0].now_ms() // HOUR_MS * HOUR_MS
     for hours_ago in (5, 1):
@@ -141,7 +141,7 @@ def test_totals_never_fall_when_windows_go(registry: Registry, tmp_path: Path) -
 
     before = totals()
     assert before["hearsay_reports_folded_total"] == before["hearsay_reports_merged_total"] == 200
-    watched(registry.client, registered.shards[0], 2 * 3_600)
+    watched(client, registered.shards[0], 2 * 3_600)
     assert len(forget(registered, tmp_path)) == 1
     after = totals()
     assert after == before

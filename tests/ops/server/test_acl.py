@@ -157,7 +157,7 @@ def test_every_role_tries_what_it_must_not(
         "estimator": [append, trim, close, commit, cut, tally, read_keys],
         "reader": [
             *(append, trim, close, leave, count, tally, commit, cut, show, next_round, read_keys),
-            ["SET", f"{prefix}:heartbeat:worker:x", "1"],
+            ["HSET", f"{prefix}:heartbeats", "worker:x", "1"],
         ],
     }
     assert set(by_role) == set(ROLES)

@@ -6,20 +6,32 @@ local bytes_merged, reports, chunks = ARGV[5], ARGV[6], tonumber(ARGV[7]) -- rep
 local BEFORE_NUMBERS = 7 -- then: number of each chunk, then fields of the merged deltas
 local first_delta, first_part = BEFORE_NUMBERS + chunks + 1, BEFORE_CHUNKS + chunks + 1
 
+-- Staged chunks that will not be used go, but for those that an accumulator names: this call may be a repeat of one that
+-- did its work and whose reply was lost, and a later merge may have kept some of its chunks.
+local function refuse(why)
+  for i = 1, chunks do
+    local staged = KEYS[BEFORE_CHUNKS + i]
+    if redis.call('HGET', acc, 'chunk:' .. ARGV[BEFORE_NUMBERS + i]) ~= staged then redis.call('UNLINK', staged) end
+  end
+  return why
+end
 -- Fenced by the nonce of the last merge, not by its number: a server that lost its last second counts again.
-if (redis.call('HGET', acc, 'fence') or '') ~= fence then return 'stale' end
-if redis.call('HEXISTS', meta, 'open') == 0 then return 'stale' end -- the survey was deleted
+local at = redis.call('HGET', acc, 'fence') or ''
+if at == nonce then return 'ok' end -- a repeat
+if at ~= fence then return refuse('stale') end
+if redis.call('HEXISTS', meta, 'open') == 0 then return refuse('stale') end -- the survey was deleted
 for i = 1, chunks do
-  if redis.call('EXISTS', KEYS[BEFORE_CHUNKS + i]) == 0 then return 'chunks' end
+  if redis.call('EXISTS', KEYS[BEFORE_CHUNKS + i]) == 0 then return refuse('chunks') end
 end
 -- A server that lost its last second may have the version and yet not the deltas that were read.
 for i = first_delta, #ARGV do
-  if redis.call('HEXISTS', deltas, ARGV[i]) == 0 then return 'stale' end
+  if redis.call('HEXISTS', deltas, ARGV[i]) == 0 then return refuse('stale') end
 end
 for i = 1, chunks do
   local field, staged = 'chunk:' .. ARGV[BEFORE_NUMBERS + i], KEYS[BEFORE_CHUNKS + i]
   local old = redis.call('HGET', acc, field)
-  if old then redis.call('UNLINK', old) end
+  -- pcall: while a cluster moves this slot key by key, the old chunk may be elsewhere already, and the flip must be whole.
+  if old then redis.pcall('UNLINK', old) end
   redis.call('PERSIST', staged)
   redis.call('HSET', acc, field, staged)
 end

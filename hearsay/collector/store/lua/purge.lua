@@ -12,19 +12,20 @@ local held = redis.call('HGETALL', counters)
 for i = 1, #held, 2 do
   if held[i] ~= 'observed_ms' then redis.call('HINCRBY', meta, 'gone:' .. held[i], held[i + 1]) end
 end
+-- pcall: while a cluster moves this slot key by key, a part may be elsewhere already, and the step must be whole.
 local start = window .. ':'
 for _, field in ipairs(redis.call('HKEYS', deltas)) do
   if string.sub(field, 1, #start) == start then
     local blob = redis.call('HGET', deltas, field)
     local size, names = string.match(blob, '^parts (%d+)(.*)$')
-    for name in string.gmatch(names or '', '%S+') do redis.call('UNLINK', name) end
+    for name in string.gmatch(names or '', '%S+') do redis.pcall('UNLINK', name) end
     redis.call('HDEL', deltas, field)
     redis.call('HINCRBY', meta, 'delta_bytes', '-' .. (size or #blob))
   end
 end
 local pointers = redis.call('HGETALL', acc)
 for i = 1, #pointers, 2 do
-  if string.sub(pointers[i], 1, 6) == 'chunk:' then redis.call('UNLINK', pointers[i + 1]) end
+  if string.sub(pointers[i], 1, 6) == 'chunk:' then redis.pcall('UNLINK', pointers[i + 1]) end
 end
 redis.call('UNLINK', acc, counters, snapshot)
 redis.call('SREM', windows, window)

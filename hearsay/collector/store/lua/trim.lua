@@ -35,7 +35,7 @@ if raised > floor then
   redis.call('HSET', hours, 'floor', string.format('%.0f', raised))
   for i = 1, #stamps, 2 do
     if stamps[i] ~= 'floor' and tonumber(stamps[i]) <= raised then
-      redis.call('UNLINK', ids .. stamps[i])
+      redis.pcall('UNLINK', ids .. stamps[i]) -- pcall: it may be elsewhere while a cluster moves this slot
       redis.call('HDEL', hours, stamps[i])
     end
   end

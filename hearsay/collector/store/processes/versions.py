@@ -43,7 +43,7 @@ class Release(NamedTuple):
         return json.dumps({"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)})
 
     @classmethod
-    def parse(cls, text: bytes) -> Self:
+    def parse(cls, text: str | bytes) -> Self:
         """What a heartbeat carries; a process of an older release says nothing that can be read."""
         try:
             table: dict[str, Any] = json.loads(text)

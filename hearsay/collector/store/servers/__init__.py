@@ -1,0 +1,1 @@
+"""Which server holds a key: one server, a cluster, or whichever Sentinel names."""
