@@ -21,6 +21,7 @@ from hearsay.collector.store.condition import is_disk_trouble
 from hearsay.collector.store.shard import Published, Shard
 
 Entry = tuple[bytes, bytes]
+SIMULATED = "simulated-"  # writers of simulated devices have names that begin so: PUBLISH counts their reports apart
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 
 
@@ -57,7 +58,10 @@ class Writer:
         clock: Callable[[], float] = time.monotonic,
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
+        simulated: bool = False,
     ) -> None:
+        """`simulated`: its reports are those of simulated devices, which the server counts apart."""
+        self._name = SIMULATED if simulated else ""
         self.shard, self._clock = shard, clock
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
@@ -67,7 +71,7 @@ class Writer:
 
     def _begin_anew(self) -> None:
         """Take a new name; batches that are not stored go out under it."""
-        self.identity = secrets.token_hex(8)
+        self.identity = self._name + secrets.token_hex(8)
         self._number = 0
         self._seen_ms: int | None = None  # the observed time in the server's last answer; None: it never answered
         for batch in self._batches:

@@ -68,6 +68,7 @@ class Live:
     window: str
     is_final: Callable[[], bool]
     left_out: tuple[str, ...] = ()  # windows below the survey's minimum, which a sum leaves out
+    simulated: bool = False  # simulated devices reported to the survey
 
     @cached_property
     def final(self) -> bool:
@@ -108,6 +109,7 @@ class Live:
             rejected=self.rejected,
             reports=self.sum.reports,
             estimate=self.sum.estimate,
+            simulated=self.simulated,
         )
 
     def content(self) -> Content:

@@ -141,7 +141,7 @@ class Materialiser:
         total, _ = self.readings.read(seen, parts)
         compaction = self.readings.compact(seen, parts, lambda reading: _is_due(reading, final))
         result.merged += compaction.merged
-        current = Live(total, window.name, lambda: final)
+        current = Live(total, window.name, lambda: final, simulated=seen.simulated_reports > 0)
         self._publish(seen, current.content())
         result.changed.append(Newest.of(current.content()))
         if compaction.merged == compaction.due:  # else look again, though nothing changes: CUT may wait for a merge

@@ -80,7 +80,7 @@ class Readings:
         left_out = too_small(seen, chosen)
         kept = [each for each in chosen if each.name not in left_out]
         total, seen = self.read(seen, kept)
-        return Live(total, window, lambda: seen.are_final(window, chosen), left_out)
+        return Live(total, window, lambda: seen.are_final(window, chosen), left_out, seen.simulated_reports > 0)
 
     def progress(self, seen: SurveyLook, window: Window) -> Progress:
         """How far the pass is with a window."""

@@ -62,7 +62,7 @@ class Fleet:
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
-        self._writers = [Writer(shard, stop=self._stop, on_wait=on_wait) for shard in registered.shards]
+        self._writers = [Writer(shard, stop=self._stop, on_wait=on_wait, simulated=True) for shard in registered.shards]
 
     def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Let so many devices report, once or in every round; returns the number of reports."""

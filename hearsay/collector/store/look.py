@@ -95,6 +95,11 @@ class Look:
     def published_reports(self) -> int:
         return int(self.meta.get("reports_in", 0))
 
+    @property
+    def simulated_reports(self) -> int:
+        """Of the published reports those of simulated devices."""
+        return int(self.meta.get("simulated_in", 0))
+
     def at(self, window: Window) -> WindowLook:
         """What was seen of a window; of one that holds nothing, nothing."""
         return self.windows.get(window) or NOTHING

@@ -65,6 +65,8 @@ class SurveyLook:
     rounds: RoundsHeld
     windows: list[Window]
     counted: Mapping[Window, tuple[Mapping[str, int], ...]]
+    published_reports: int
+    simulated_reports: int  # of the published ones those of simulated devices
 
     @classmethod
     def of(cls, registered: Registered, shards: tuple[Look, ...], asked_at: float) -> Self:
@@ -82,6 +84,8 @@ class SurveyLook:
             first.rounds,
             windows,
             {window: tuple(look.at(window).counters for look in shards) for window in windows},
+            sum(look.published_reports for look in shards),
+            sum(look.simulated_reports for look in shards),
         )
 
     @cached_property

@@ -179,6 +179,7 @@ def _summary(seen: SurveyLook) -> dict[str, Any]:
         "shards": len(seen.shards),
         "closed": seen.closed,
         "minimum_reports": survey.minimum_reports,
+        "simulated": seen.simulated_reports,
         "windows": _names(seen),
     }
 

@@ -62,6 +62,7 @@ class Overview:
             "mechanism": survey.mechanism.ID,
             "epsilon": survey.epsilon,
             "reports": folded,
+            "simulated": seen.simulated_reports,
             "rate": None if earlier is None else max(folded - earlier[1], 0) / max(now - earlier[0], 1e-3),
             "waiting": seen.waiting_reports,
             "waiting_age_s": max((look.status.backlog_age_s for look in seen.shards), default=0.0),

@@ -37,6 +37,7 @@ class Content:
     answers: list[Answer]
     generated_at: datetime
     processed: Processed | None = None
+    simulated: bool = False  # simulated devices are among those that reported
 
     @property
     def withheld(self) -> bool:
@@ -85,6 +86,7 @@ class Content:
             "status": "final" if self.final else "partial",
             "version": self.version,
             "reports": self.reports,
+            **({"simulated": True} if self.simulated else {}),
             "rejected": self.rejected.table(),
             "minimum_reports": self.survey.minimum_reports,
             "withheld": self.withheld,
@@ -128,12 +130,23 @@ def compose(
     now: datetime | None = None,
     reports: int | None = None,
     estimate: Callable[[], Estimate] | None = None,
+    simulated: bool = False,
 ) -> Content:
     """Estimate a window, or take the `estimate` made before; of fewer than `minimum_reports` reports, nothing."""
     mechanism: EstimatorSide = survey.mechanism
     reports = mechanism.reports(state) if reports is None else reports
     content = Content(
-        survey, window, version, final, reports, rejected or Rejections(), state, None, [], now or datetime.now(UTC)
+        survey,
+        window,
+        version,
+        final,
+        reports,
+        rejected or Rejections(),
+        state,
+        None,
+        [],
+        now or datetime.now(UTC),
+        simulated=simulated,
     )
     if reports < max(survey.minimum_reports, 1):
         return content

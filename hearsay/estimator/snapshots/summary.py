@@ -13,7 +13,8 @@ def summary(survey: Survey, metadata: Mapping[str, Any]) -> str:
 
 
 def _rows(survey: Survey, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "reports", f"{metadata.get('reports', 0):,}"
+    simulated = ", simulated devices among them" if metadata.get("simulated") else ""
+    yield "reports", f"{metadata.get('reports', 0):,}{simulated}"
     yield "window", f"{metadata.get('window')} ({metadata.get('status', 'partial')})"
     yield "mechanism", f"{survey.mechanism.ID}, epsilon {survey.epsilon:g}"
     yield "promise", survey.mechanism.guarantee.words()

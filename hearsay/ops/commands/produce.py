@@ -6,13 +6,14 @@ import click
 import numpy as np
 
 from hearsay.collector.limits import FRAME_REPORTS
+from hearsay.collector.store.registry import Registered
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.shapes import SHAPES
 from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
-from hearsay.ops.errors import CheckFailed
+from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, print_json
@@ -38,6 +39,8 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
 @click.option("--via", metavar="URL", help="Send over HTTP to the gateway at this address, not to Redis.")
+@click.option("--into-real", is_flag=True,
+              help="Publish also where other reports came in; simulated ones cannot be taken out again.")  # fmt: skip
 @json_option
 @uses(*SERVER, "plugins", "key")
 def command(
@@ -51,13 +54,15 @@ def command(
     single: bool,
     frame: int | None,
     via: str | None,
+    into_real: bool,
     as_json: bool,
 ) -> None:
     """Publish the reports of simulated devices.
 
     Waits while the pipeline signals back-pressure; a restart of the server loses no report. Devices draw from the
     secure source unless --seed is given. If the survey has rounds, the same devices take part in each, until the survey
-    is closed.
+    is closed. A survey that has other reports is refused without --into-real; status, page and snapshots say of a
+    survey that its reports are simulated.
 
     With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
     answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
@@ -78,23 +83,28 @@ def command(
         _send(via, settings.key, name, devices, rate, values_file, distribution, seed, 1 if single else frame, as_json)
         return
     registered = open_registry(settings).get(name)
+    if not into_real:
+        _refuse_mixture(registered)
     people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
     mechanism = registered.survey.mechanism
     each = 1 if mechanism.one_round_each else mechanism.rounds  # reports that a device sends, at most
-    with stopping() as stop, reports_bar(f"devices of {name}", total * each) as bar:
-        size = None if single else frame or FRAME
-        fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
-        sent = fleet.take_part(people, total, bar.advance)
-    seconds = time.monotonic() - started
-    if as_json:
-        print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})
-    else:
-        click.echo(
-            f"{counted(sent, 'report')} published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)"
-        )
+    with stopping() as stop:
+        with reports_bar(f"devices of {name}", total * each) as bar:
+            size = None if single else frame or FRAME
+            fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
+            sent = fleet.take_part(people, total, bar.advance)
+        seconds = time.monotonic() - started
+        if as_json:
+            print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})
+        else:
+            stopped = f" (stopped; {counted(total, 'device')} were asked for)" if stop.is_set() else ""
+            click.echo(
+                f"{counted(sent, 'report')} published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)"
+                f"{stopped}"
+            )
 
 
 def _send(
@@ -119,24 +129,37 @@ def _send(
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
-    with stopping() as stop, reports_bar(f"devices of {name}", total) as bar:
-        fleet = GatewayFleet(
-            via, survey, random, size=size or REQUEST, rate=rate, key=key, stop=stop, on_wait=bar.waiting
-        )
-        sent = fleet.run(people, total, bar.advance)
-    seconds = time.monotonic() - started
-    if as_json:
-        print_json({"survey": name, "seconds": seconds, "reports_per_s": sent.accepted / seconds, **sent.table()})
-    else:
-        late = sent.table()
-        click.echo(
-            f"{counted(sent.accepted, 'report')} taken by the gateway for {name} in {seconds:.1f} s "
-            f"({sent.accepted / seconds:,.0f} reports/s); answered after {late['answered_p50_s']:.2f} s (median), "
-            f"{late['answered_p99_s']:.2f} s (99%)"
-        )
+    with stopping() as stop:
+        with reports_bar(f"devices of {name}", total) as bar:
+            fleet = GatewayFleet(
+                via, survey, random, size=size or REQUEST, rate=rate, key=key, stop=stop, on_wait=bar.waiting
+            )
+            sent = fleet.run(people, total, bar.advance)
+        seconds = time.monotonic() - started
+        if as_json:
+            print_json({"survey": name, "seconds": seconds, "reports_per_s": sent.accepted / seconds, **sent.table()})
+        else:
+            late = sent.table()
+            stopped = f" (stopped; {counted(total, 'device')} were asked for)" if stop.is_set() else ""
+            click.echo(
+                f"{counted(sent.accepted, 'report')} taken by the gateway for {name} in {seconds:.1f} s "
+                f"({sent.accepted / seconds:,.0f} reports/s); answered after {late['answered_p50_s']:.2f} s (median), "
+                f"{late['answered_p99_s']:.2f} s (99%){stopped}"
+            )
     if sent.refused:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(sent.refused.items()))
         raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}")
+
+
+def _refuse_mixture(registered: Registered) -> None:
+    """Refuse a survey with reports that no simulated device made: nobody could tell them apart afterwards."""
+    seen = registered.look()
+    real = seen.published_reports - seen.simulated_reports
+    if real > 0:
+        raise OperationError(
+            f"survey {seen.survey.name} has {counted(real, 'report')} that were not simulated, and simulated ones "
+            "cannot be taken out again; use another survey, or --into-real"
+        )
 
 
 def _people(domain: Domain, file: ValuesFile | None, distribution: str | None, seed: int | None) -> tuple[People, int]:

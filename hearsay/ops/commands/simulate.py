@@ -1,6 +1,7 @@
 """`hearsay simulate`: the whole path in one process."""
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,11 @@ def command(
     elif runs is not None:
         _repeated(survey, people, ask, runs, seed, as_json)
     elif out is not None and not (truth or ask or picture is not None):
-        _whole_path(survey, people, _random(seed), out, as_json)
+        _whole_path(survey, people, _random(seed), out, distribution is not None, as_json)
     else:
         with reports_bar("simulating", len(people)) as bar:
             content = simulate(survey, people, _random(seed), bar.advance)
+        content = replace(content, simulated=distribution is not None)
         if out is not None:
             snapshot.write(out, content)
         _compared(content, people, ask, truth, picture, as_json)
@@ -183,9 +185,9 @@ def _by_mode(answer: ModeAnswer, name: str, as_json: bool) -> None:
     )
 
 
-def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, as_json: bool) -> None:
+def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, simulated: bool, as_json: bool) -> None:
     with reports_bar("simulating", len(cells)) as bar:
-        content = simulate(survey, cells, random, bar.advance)
+        content = replace(simulate(survey, cells, random, bar.advance), simulated=simulated)
     snapshot.write(out, content)
     if survey.reason is not None:
         notes().print(f"mechanism chosen automatically: {survey.reason}", markup=False)

@@ -61,6 +61,7 @@ def _block(row: dict[str, Any]) -> list[str]:
     lines = [
         f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {state})",
         f"  published  {counted(row['published_reports'], 'report')}{_rate(row['published_per_s'])}",
+        *([f"  simulated  {counted(row['simulated_reports'], 'report')} of them"] if row["simulated_reports"] else []),
         f"  folded     {counted(row['folded_reports'], 'report')}{_rate(row['folded_per_s'])}",
         f"  waiting    {counted(row['waiting_reports'], 'report')}",
     ]

@@ -54,6 +54,7 @@ def _row(survey: Survey, number: int, look: Look) -> dict[str, Any]:
         "shard": number,
         "open": seen.open,
         "published_reports": seen.published_reports,
+        "simulated_reports": look.simulated_reports,
         "folded_reports": total.folded,
         "rejected": total.rejected.table(),
         "stream_entries": seen.stream_entries,

@@ -34,7 +34,7 @@ local server = redis.pcall('INFO', 'server')
 server = type(server) == 'string' and server or server.txt or ''
 -- Its own fields only: whoever may write these totals must not be able to say that the survey is closed.
 local totals = redis.call('HGETALL', meta)
-for _, name in ipairs({'entries_in', 'reports_in', 'bytes_in'}) do
+for _, name in ipairs({'entries_in', 'reports_in', 'bytes_in', 'simulated_in'}) do
   local total = redis.call('HGET', published, name)
   if total then
     totals[#totals + 1] = name

@@ -8,6 +8,7 @@ local seen, round = tonumber(ARGV[4]), ARGV[5] -- seen: `observed` of the last a
 local named = tonumber(ARGV[6]) -- how many hours; then: hour ids ..., ids: 8 bytes of the id, 4 of the digest, ...
 local FIRST = 7 + 2 * (named or 0) -- then: field payload ...
 local ID, WIDTH, AT_ONCE = 8, 12, 2000 -- bytes, bytes, and ids in one command: Lua takes some thousand arguments
+local SIMULATED = 'simulated-' -- the name of a writer of simulated devices begins so
 
 -- All that can be wrong is found before anything is appended.
 local function is_count(value) return value and value >= 0 and value == math.floor(value) and value < 2 ^ 53 end
@@ -119,5 +120,8 @@ end
 redis.call('HINCRBY', published, 'entries_in', frames + singles)
 redis.call('HINCRBY', published, 'reports_in', string.format('%.0f', reports))
 redis.call('HINCRBY', published, 'bytes_in', string.format('%.0f', bytes))
+if string.sub(writer, 1, #SIMULATED) == SIMULATED then
+  redis.call('HINCRBY', published, 'simulated_in', string.format('%.0f', reports))
+end
 last, known = number, true
 return answer('ok')

@@ -35,6 +35,7 @@ export function survey(main, say) {
     el("label", {}, together, " intervals for all bars at once"), el("label", {}, counts, " numbers of reports"));
   const promise = el("section", { class: "promise", "aria-label": "What is promised to devices" }, el("h2", {}, "What is promised to devices"), el("ul"));
   const truth = el("p", { class: "truth-note", hidden: true }, "The thin red line is the truth of simulated people: a real survey never has it.");
+  const simulated = el("p", { class: "note", "data-simulated": "", hidden: true }, "Simulated devices reported to this survey: its answers are not about real people alone.");
   const gallery = el("section", { class: "gallery", "aria-label": "Charts" });
   const history = series("Over the windows");
   const box = answerBox({ name, ask: (question) => go({ q: question }), parameters, path });
@@ -43,7 +44,7 @@ export function survey(main, say) {
   let charts = [];
   let running = null;
   let again = false;
-  main.append(title, summary, state, options, box.node, truth, gallery, history.node, promise);
+  main.append(title, summary, simulated, state, options, box.node, truth, gallery, history.node, promise);
   show(history.node, false);
 
   function parameters() {
@@ -183,6 +184,7 @@ export function survey(main, say) {
     text(state, stateWords(current, { name, reports, minimum: detail?.minimum_reports ?? 1, row }));
     box.rate(row?.rate ?? null, reports);
     text(summary, `${detail.mechanism}, epsilon ${detail.epsilon}, ${whole(reports)} reports`);
+    show(simulated, Boolean(row?.simulated ?? detail.simulated));
   }
 
   function event(kind, data) {
