@@ -67,7 +67,7 @@ class Bound(NamedTuple):
 BOUNDS = {
     "Device.report": Bound(6, 20, 0),
     "publish": Bound(4, 0, 1),
-    "dispatch: cut and enqueue": Bound(12, 2, 6),
+    "dispatch: cut and enqueue": Bound(11, 2, 6),
     "worker job": Bound(18, 54, 5),
     "estimator pass, changed survey": Bound(20, 100, 8),
     "estimator pass, idle survey": Bound(8, 10, 2),

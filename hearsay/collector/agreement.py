@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from hearsay.collector.errors import TooOld
-from hearsay.collector.store import keys
 from hearsay.collector.store.processes.heartbeats import Mark
+from hearsay.collector.store.processes.stored_forms import KINDS
 from hearsay.collector.store.processes.versions import BEFORE, KNOWN, OLDEST, READERS, Forms
 from hearsay.collector.store.registry import Registry
 from hearsay.release import release
@@ -19,22 +19,22 @@ ASK_OLD_S = 15.0  # the marks of releases up to 0.2.0 are looked for among all k
 
 
 class Agreement:
-    """One per process that writes; asks for heartbeats now and then."""
+    """One per process that writes. `forms` are the newest that may be written, as they were last asked for."""
 
     def __init__(self, registry: Registry, clock: Callable[[], float] = time.monotonic, held: bool = False) -> None:
         self._registry, self._clock, self._held = registry, clock, held
-        self._forms = OLDEST
+        self.forms = OLDEST
         self._old: list[Mark] = []
         self._next = self._next_old = 0.0
 
-    def forms(self) -> Forms:
-        """The newest forms that may be written."""
+    def refresh(self) -> Forms:
+        """Ask for heartbeats, now and then: for the loops that beat themselves."""
         if self._clock() >= self._next:
             forms = BEFORE if self._held else agreed(self._marks())
-            note(self._registry, forms)
-            self._forms = forms
+            self._registry.stored_forms.note(forms)
+            self.forms = forms
             self._next = self._clock() + ASK_S
-        return self._forms
+        return self.forms
 
     def _marks(self) -> list[Mark]:
         beats = self._registry.heartbeats
@@ -44,24 +44,10 @@ class Agreement:
         return [*beats.marks(), *self._old]
 
 
-def stored(registry: Registry) -> Forms:
-    """The newest layouts that were ever written; jobs come and go, and are not noted."""
-    deltas, accumulators = registry.do("HMGET", keys.forms(registry.prefix), "deltas", "accumulators")
-    return OLDEST._replace(deltas=int(deltas or OLDEST.deltas), accumulators=int(accumulators or OLDEST.accumulators))
-
-
-def note(registry: Registry, forms: Forms) -> None:
-    """Note layouts before they are written. Of two processes with different ones both are told by live readers."""
-    noted = stored(registry)
-    for kind in ("deltas", "accumulators"):
-        if getattr(forms, kind) > getattr(noted, kind):
-            registry.do("HSET", keys.forms(registry.prefix), kind, getattr(forms, kind))
-
-
 def check_stored(registry: Registry) -> None:
     """Refuse to work with what this release cannot read."""
-    found = stored(registry)
-    for kind in ("deltas", "accumulators"):
+    found = registry.stored_forms.get()
+    for kind in KINDS:
         if getattr(found, kind) > getattr(KNOWN, kind):
             raise TooOld(
                 f"{kind} of layout {getattr(found, kind)} are stored and this release ({release()}) reads up to "

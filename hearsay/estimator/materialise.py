@@ -12,10 +12,12 @@ from pathlib import Path
 import redis
 
 from hearsay.collector import limits
+from hearsay.collector.agreement import Agreement
 from hearsay.collector.errors import UnknownSurvey
 from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
+from hearsay.collector.store.state import PACKED_CHUNKS
 from hearsay.collector.survey.windows import Window
 from hearsay.errors import HearsayError
 from hearsay.estimator.live import Live, version_of
@@ -60,6 +62,7 @@ class Materialiser:
         self.failures: Counter[str] = Counter()
         self._complained: set[str] = set()
         self._next_retention = 0.0
+        self.agreement = Agreement(registry)
 
     def run_once(self) -> Pass:
         """One pass over every survey. A survey that fails is counted and does not stop the others."""
@@ -139,7 +142,8 @@ class Materialiser:
             return
         started = time.monotonic()
         total, _ = self.readings.read(seen, parts)
-        compaction = self.readings.compact(seen, parts, lambda reading: _is_due(reading, final))
+        layout = self.agreement.forms.accumulators
+        compaction = self.readings.compact(seen, parts, lambda reading: _is_due(reading, final, layout), layout, final)
         result.merged += compaction.merged
         current = Live(total, window.name, lambda: final, simulated=seen.simulated_reports > 0)
         self._publish(seen, current.content())
@@ -192,7 +196,9 @@ class Materialiser:
             _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})
 
 
-def _is_due(reading: Reading, final: bool) -> bool:
-    """Whether a window's deltas should be merged now."""
+def _is_due(reading: Reading, final: bool, layout: int) -> bool:
+    """Whether a window's deltas should be merged now, or a final one packed."""
+    if final and reading.whole and layout >= PACKED_CHUNKS > reading.layout:
+        return True
     large = reading.delta_bytes > min(8 * reading.vector.size // MERGE_SHARE, MERGE_BYTES)
     return bool(reading.deltas) and (final or large or len(reading.deltas) >= MERGE_DELTAS)

@@ -14,7 +14,7 @@ from hearsay.collector.store.look import NOTHING
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, SurveyLook
 from hearsay.collector.store.shard import Shard
-from hearsay.collector.store.state import Vector, unflatten
+from hearsay.collector.store.state import WHOLE_CHUNKS, Vector, unflatten
 from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.windows import ALL, Window
 from hearsay.estimator.live import Live, Sum, choose, survey_in, too_small
@@ -112,8 +112,15 @@ class Readings:
                 self._kept[key] = kept
             return kept.sum, kept.seen
 
-    def compact(self, seen: SurveyLook, windows: Sequence[Window], is_due: Callable[[Reading], bool]) -> Compaction:
-        """Merge the deltas of those readings that are due."""
+    def compact(
+        self,
+        seen: SurveyLook,
+        windows: Sequence[Window],
+        is_due: Callable[[Reading], bool],
+        layout: int = WHOLE_CHUNKS,
+        pack: bool = False,
+    ) -> Compaction:
+        """Merge the deltas of those readings that are due. `layout`: as it may be written; `pack`: all of it."""
         memory, merged, due = self._memory(seen), 0, 0
         with memory.lock:
             for window in windows:
@@ -121,7 +128,7 @@ class Readings:
                     reading = memory.readings.get((shard.shard, window))
                     if reading is not None and is_due(reading):
                         due += 1
-                        merged += shard.compact(reading)
+                        merged += shard.compact(reading, layout, pack)
             kept = [memory.readings.get((shard.shard, each)) for each in windows for shard in seen.registered.shards]
             return Compaction(merged, due, any(reading is not None and reading.deltas for reading in kept))
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Self
 
+from hearsay.collector.agreement import Agreement
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.roles import WORKER
 from hearsay.collector.store.client import Client
@@ -41,6 +42,7 @@ class Context:
         self.keep_payloads = keep_payloads
         self.registry = Registry(servers, prefix)
         self.heartbeat = Heartbeat(self.registry, WORKER.name)
+        self.agreement = Agreement(self.registry)
 
     def observe_fold(self, duration_s: float, times: int = 1) -> None:
         """Add to the fold timings that the estimator exports; of several folds their time together."""

@@ -10,7 +10,7 @@ from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.limits import DEAD_LETTER_BYTES, DEAD_LETTERS_PER_COMMIT
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Commit, DeadLetter, Shard
-from hearsay.collector.store.state import encode_delta, fresh
+from hearsay.collector.store.state import PLAIN_DELTA, encode_delta, fresh
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import AskedRound, Decoded, decode
 from hearsay.mechanisms.roles import WorkerSide
@@ -39,7 +39,7 @@ def fold_range(name: str, tag8: str, shard_number: int, seq: int, nonce: str) ->
         if shard.range(seq) is None:
             return "gone"  # another delivery committed it, and it was trimmed
         raise
-    commit = fold_entries(shard, stretch, entries, context.keep_payloads)
+    commit = fold_entries(shard, stretch, entries, context.keep_payloads, context.agreement.forms.deltas)
     answer = shard.commit(stretch, commit)
     if answer == "parts":
         raise CollectorError(f"range {seq} of {name}: staged parts expired before the commit")
@@ -48,8 +48,13 @@ def fold_range(name: str, tag8: str, shard_number: int, seq: int, nonce: str) ->
     return answer
 
 
-def fold_entries(shard: Shard, stretch: Range, entries: Entries, keep_payloads: bool) -> Commit:
-    """What a range's entries add. Where the survey has rounds, they are read as their round asks."""
+def fold_entries(
+    shard: Shard, stretch: Range, entries: Entries, keep_payloads: bool, layout: int = PLAIN_DELTA
+) -> Commit:
+    """What a range's entries add. Where the survey has rounds, they are read as their round asks.
+
+    `layout`: of deltas, the newest that may be written.
+    """
     survey, asked = shard.survey, None
     if survey.windows.in_rounds:
         rounds = shard.rounds()
@@ -61,7 +66,7 @@ def fold_entries(shard: Shard, stretch: Range, entries: Entries, keep_payloads: 
     if decoded.count:
         vector, state = fresh(mechanism)
         mechanism.fold(state, decoded.reports)
-        delta = encode_delta(vector)
+        delta = encode_delta(vector, layout)
     letters = _dead_letters(decoded, entries, keep_payloads)
     return Commit(stretch.window(survey.windows).name, delta, decoded.count, decoded.rejected, letters)
 

@@ -77,7 +77,8 @@ def _fold_on(node: Node, asked: list[tuple[Shard, FoldArguments]], context: Cont
     folded, calls = [], []
     for (shard, stretch), entries in zip(found, replies, strict=True):
         try:
-            commit = fold_entries(shard, stretch, shard.checked(stretch, entries), context.keep_payloads)
+            checked = shard.checked(stretch, entries)
+            commit = fold_entries(shard, stretch, checked, context.keep_payloads, context.agreement.forms.deltas)
             calls.append(shard.commit_call(stretch, commit))
             folded.append((shard, stretch))
         except (BaseTimeoutException, RedisError):

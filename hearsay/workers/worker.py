@@ -76,6 +76,7 @@ def _beat(context: Context, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             context.heartbeat.beat()
+            context.agreement.refresh()
         except redis.exceptions.RedisError:
             _LOG.warning("heartbeat failed: the server does not answer")
         stop.wait(BEAT_S)

@@ -7,7 +7,6 @@ import pytest
 import redis
 
 from hearsay.collector import limits
-from hearsay.collector.agreement import note
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.store import api_keys, scripts
 from hearsay.collector.store.processes.gateway_counts import REQUESTS
@@ -49,7 +48,7 @@ def test_every_key_is_documented_with_its_type(
     api_keys.add(Registry(client, prefix), "phones")
     Registry(client, prefix).gateway_counts.add({REQUESTS: 1})
     Registry(client, prefix).complaints.complain("estimator", "buckets", "no space left")
-    note(Registry(client, prefix), OLDEST._replace(deltas=OLDEST.deltas + 1))
+    Registry(client, prefix).stored_forms.note(OLDEST._replace(deltas=OLDEST.deltas + 1))
     Dispatcher(client, client, CollectorSettings(prefix, queue=prefix)).chores()
 
     seen = set()

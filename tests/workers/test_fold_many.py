@@ -112,6 +112,7 @@ def test_ranges_share_jobs_where_every_worker_knows_them(client: redis.Redis, pr
             Writer(shard).publish(singles(shard, range(5)), 5)
         time.sleep(1.1 * limits.CUT_AGE_MS / 1_000)
         dispatcher.agreement._next = dispatcher.agreement._next_old = 0.0
+        dispatcher.agreement.refresh()
         dispatcher.dispatch()
         names = [job.func_name for job in dispatcher.queue.jobs]
         run_jobs(client, prefix)
@@ -184,6 +185,7 @@ def test_a_small_range_costs_at_most_two_milliseconds(client: redis.Redis, prefi
     shards = several(client, prefix, 300)
     Heartbeat(Registry(client, prefix), "worker").beat()
     dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher.agreement.refresh()
     costs = []
     for turn in range(4):  # the first one loads scripts and modules
         for shard in shards:

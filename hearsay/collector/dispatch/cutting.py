@@ -17,6 +17,7 @@ from hearsay.collector.store.shard import Shard
 
 CUTS_PER_PASS = 32  # of one shard; then the collector does its chores
 YOUNG_S = 0.5  # of the age at which a range is cut: when a shard with small ranges is asked again
+_Name = tuple[str, str, int]  # of a shard: survey, tag and number
 
 
 def cut_age_ms(jobs: int) -> int:
@@ -30,8 +31,8 @@ class Cutting:
     def __init__(self, queue: FoldQueue, clock: Callable[[], float] = time.monotonic) -> None:
         self._queue, self._clock = queue, clock
         self._turn = 0
-        self._small: set[str] = set()  # shards whose last range was small
-        self._not_before: dict[str, float] = {}  # when to ask them again; both by the base of their keys
+        self._small: set[_Name] = set()  # shards whose last range was small
+        self._not_before: dict[_Name, float] = {}  # when to ask them again
 
     def once(self, shards: Sequence[Shard], form: int) -> bool:
         """Cut what is ready and enqueue it; answers whether to go on at once. `form`: of jobs that workers know."""
@@ -64,18 +65,20 @@ class Cutting:
 
     def _due(self, shards: Sequence[Shard]) -> list[Shard]:
         turn, now = self._turn % max(len(shards), 1), self._clock()
-        return [
-            shard for shard in (*shards[turn:], *shards[:turn]) if self._not_before.get(shard.keys.base, now) <= now
-        ]
+        return [shard for shard in (*shards[turn:], *shards[:turn]) if self._not_before.get(_name(shard), now) <= now]
 
     def _remember(self, shard: Shard, answer: Range | str | Exception, age_ms: int) -> None:
         """A shard that makes small ranges and has nothing old enough need not be asked in every pass."""
-        name = shard.keys.base
+        name = _name(shard)
         self._not_before.pop(name, None)
         if isinstance(answer, Range):
             (self._small.add if is_small(shard, answer) else self._small.discard)(name)
         elif answer == "young" and name in self._small:
             self._not_before[name] = self._clock() + YOUNG_S * age_ms / 1_000
+
+
+def _name(shard: Shard) -> _Name:
+    return shard.survey.name, shard.survey.tag8, shard.shard
 
 
 def _cut_together(shards: Sequence[Shard], age_ms: int) -> Iterator[tuple[Shard, Range | str | Exception]]:

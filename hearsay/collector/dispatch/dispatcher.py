@@ -86,7 +86,7 @@ class Dispatcher:
     def dispatch(self) -> bool:
         """Cut what is ready in every shard and enqueue it; answers whether there was anything."""
         shards = [shard for registered in self._surveys() for shard in registered.shards]
-        return self.cutting.once(shards, self.agreement.forms().jobs)
+        return self.cutting.once(shards, self.agreement.forms.jobs)
 
     def _surveys(self) -> list[Registered]:
         """Every survey that this version can read; another one must not stop them, and is mentioned once."""
@@ -128,6 +128,7 @@ class Dispatcher:
                 if cause is not None or seen.pressure in ("memory", "deltas", "quarantine"):
                     store.set_pressure(cause)
         self.heartbeat.beat()
+        self.agreement.refresh()
 
     def _look_at_queue(self) -> bool:
         """Whether the queue's server is full; then everybody may know it."""
@@ -146,7 +147,8 @@ class Dispatcher:
         for window in look.windows:
             if look.at(window).deltas:
                 try:
-                    store.compact(store.read(window.name, seen=look.at(window)))
+                    reading = store.read(window.name, seen=look.at(window))
+                    store.compact(reading, self.agreement.forms.accumulators)
                 except StateError as error:  # of this window: others, and other surveys, go on
                     _LOG.error("window %s of %s is not merged: %s", window.name, store.survey.name, error)
 

@@ -16,7 +16,15 @@ from hearsay.collector.errors import StateError
 from hearsay.collector.store.delta import Delta
 from hearsay.collector.store.look import ShardLook, WindowLook
 from hearsay.collector.store.node import Call, Command
-from hearsay.collector.store.state import LAYOUT_VERSION, Vector, apply_delta, unflatten
+from hearsay.collector.store.state import (
+    PACKED_CHUNKS,
+    WHOLE_CHUNKS,
+    Vector,
+    apply_delta,
+    decode_chunk,
+    encode_chunk,
+    unflatten,
+)
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
 from hearsay.mechanisms.roles import EstimatorSide
@@ -38,6 +46,8 @@ class Reading:
     dirty: set[int] = field(default_factory=set)  # chunks that these deltas touch
     delta_bytes: int = 0
     fence: str = ""  # the nonce of the accumulator's last merge
+    layout: int = WHOLE_CHUNKS  # of the accumulator
+    whole: set[int] = field(default_factory=set)  # chunks that are stored as they are
 
     @property
     def state(self) -> State:
@@ -80,10 +90,10 @@ class ShardReading(ShardLook):
         if cached is not None and cached.continues(seen):
             reading = cached
         else:
-            vector = self._load(window, seen.fence) if seen.version else np.zeros(self.cells, dtype=np.int64)
-            if vector is None:
-                return None
+            vector = np.zeros(self.cells, dtype=np.int64)
             reading = Reading(self.survey.mechanism, window, seen.version, vector, {}, fence=seen.fence)
+            if seen.version and not self._load(reading):
+                return None
         missing = sorted(seen.deltas - reading.deltas.keys())
         if missing:
             stored = self.node.do("HMGET", self.keys.deltas, *missing)
@@ -97,31 +107,32 @@ class ShardReading(ShardLook):
         reading.counters = dict(seen.counters)
         return reading
 
-    def _load(self, window: str, fence: str) -> Vector | None:
-        """The accumulator of the merge with this fence; None: there was another merge."""
-        pointers = self.node.do("HGETALL", self.keys.accumulator(window))
-        if pointers.get(b"fence", b"").decode() != fence:
-            return None
-        layout = int(pointers.get(b"layout", LAYOUT_VERSION))
-        if layout > LAYOUT_VERSION:
-            raise StateError(f"accumulator layout must be at most {LAYOUT_VERSION}, got {layout}")
+    def _load(self, reading: Reading) -> bool:
+        """Read the accumulator of the merge with the reading's fence; False: there was another merge."""
+        pointers = self.node.do("HGETALL", self.keys.accumulator(reading.window))
+        if pointers.get(b"fence", b"").decode() != reading.fence:
+            return False
+        reading.layout = int(pointers.get(b"layout", WHOLE_CHUNKS))
+        if reading.layout > PACKED_CHUNKS:
+            raise StateError(f"accumulator layout must be at most {PACKED_CHUNKS}, got {reading.layout}")
         cells = int(pointers.get(b"cells", self.cells))
         if cells != self.cells:
             raise StateError(f"accumulator of {self.survey.name} must have {self.cells} cells, got {cells}")
-        vector = np.zeros(self.cells, dtype=np.int64)
         chunks = [(int(name[6:]), key) for name, key in pointers.items() if name.startswith(b"chunk:")]
         for start in range(0, len(chunks), _CHUNKS_AT_ONCE):
             some = chunks[start : start + _CHUNKS_AT_ONCE]
             for (number, _), chunk in zip(some, self._get(key for _, key in some), strict=True):
                 if chunk is None:
-                    return None
-                cells_of_chunk = vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
-                if len(chunk) != cells_of_chunk.nbytes:
+                    return False
+                cells_of_chunk = reading.vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
+                if len(chunk) == cells_of_chunk.nbytes:
+                    reading.whole.add(number)
+                elif reading.layout < PACKED_CHUNKS:
                     raise StateError(
                         f"chunk of {self.survey.name} must have {cells_of_chunk.nbytes} bytes, got {len(chunk)}"
                     )
-                cells_of_chunk[:] = np.frombuffer(chunk, dtype="<i8")
-        return vector
+                decode_chunk(cells_of_chunk, chunk)
+        return True
 
     def _whole_deltas(self, blobs: Sequence[bytes]) -> list[bytes] | None:
         """Deltas with their parts put together; None: a part is gone."""
@@ -137,12 +148,15 @@ class ShardReading(ShardLook):
         commands = [Command(("GET", name)) for name in names]
         return self.node.many(commands) if commands else []
 
-    def compact(self, reading: Reading) -> bool:
+    def compact(self, reading: Reading, layout: int = WHOLE_CHUNKS, pack: bool = False) -> bool:
         """Merge a reading's deltas into the accumulator; afterwards the reading is the accumulator itself.
 
-        Only chunks that changed are written. False: another process was first, or the server lost what was read.
+        Only chunks that changed are written, and with `pack` those that are not packed yet. `layout`: the newest that
+        may be written. False: another process was first, or the server lost what was read.
         """
-        if not reading.deltas:
+        if pack and layout >= PACKED_CHUNKS:
+            reading.dirty |= reading.whole
+        if not reading.deltas and not reading.dirty:
             return True
         keys, nonce, window = self.keys, secrets.token_hex(8), reading.window
         chunks = sorted(reading.dirty)
@@ -151,12 +165,15 @@ class ShardReading(ShardLook):
         parts = [part for delta in deltas for part in delta.parts]
         size = sum(delta.size for delta in deltas)
         reports = reading.mechanism.reports(reading.state)
-        arguments = [reading.fence, nonce, LAYOUT_VERSION, self.cells, size, reports, len(chunks)]
+        layout = max(layout, reading.layout)  # chunks that do not change stay as they are
+        arguments = [reading.fence, nonce, layout, self.cells, size, reports, len(chunks)]
         names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
         calls: list[Call] = []
         for number, name in zip(chunks, staged, strict=True):
             cells = reading.vector[number * limits.CHUNK_CELLS : (number + 1) * limits.CHUNK_CELLS]
-            calls.append(Call("stage", [name], [cells.astype("<i8").tobytes(), limits.STAGED_TTL_S]))
+            chunk = encode_chunk(cells, layout)
+            (reading.whole.add if len(chunk) == cells.nbytes else reading.whole.discard)(number)
+            calls.append(Call("stage", [name], [chunk, limits.STAGED_TTL_S]))
             if len(calls) == _CHUNKS_AT_ONCE:
                 self.node.many(calls)
                 calls = []
@@ -164,6 +181,6 @@ class ShardReading(ShardLook):
         if self.node.many([*calls, merge])[-1] != b"ok":
             return False
         reading.version += 1
-        reading.fence = nonce
+        reading.fence, reading.layout = nonce, layout
         reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
         return True

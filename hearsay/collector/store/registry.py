@@ -20,6 +20,7 @@ from hearsay.collector.store.node import Node
 from hearsay.collector.store.processes.complaints import Complaints
 from hearsay.collector.store.processes.gateway_counts import GatewayCounts
 from hearsay.collector.store.processes.heartbeats import Heartbeats
+from hearsay.collector.store.processes.stored_forms import StoredForms
 from hearsay.collector.store.processes.timings import Timings
 from hearsay.collector.store.rounds import RoundsHeld
 from hearsay.collector.store.servers.servers import Servers, place_of, servers_of
@@ -154,6 +155,7 @@ class Registry:
         self.heartbeats = Heartbeats(self.servers, prefix)
         self.complaints = Complaints(self.servers, prefix)
         self.timings = Timings(self.servers, prefix)
+        self.stored_forms = StoredForms(self.servers, prefix)
         self.gateway_counts = GatewayCounts(self.servers, prefix)
         self._surveys = keys.surveys(prefix)
         self._place = place_of(self.servers, self._surveys)

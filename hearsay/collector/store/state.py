@@ -1,11 +1,14 @@
 """A mechanism's state as one int64 vector, and the deltas that add to it.
 
 The vector is the state's arrays one after the other in the order of `mechanism.arrays`. A delta is the part of it that
-a range adds: dense, or sparse where few cells change, each cell with as many bytes as its number needs.
+a range adds: dense, or sparse where few cells change, each cell with as many bytes as its number needs, and packed
+where that pays. A chunk of an accumulator is packed in the same way, as what it adds to zeros.
 """
 
+import zlib
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import msgpack
 import numpy as np
@@ -16,8 +19,10 @@ from hearsay.collector.limits import CHUNK_CELLS
 from hearsay.mechanisms import State
 from hearsay.mechanisms.roles import EstimatorSide, WorkerSide
 
-LAYOUT_VERSION = 1  # of accumulators
-DELTA_LAYOUT = 2
+WHOLE_CHUNKS, PACKED_CHUNKS = 1, 2  # layouts of accumulators
+PLAIN_DELTA, PACKED_DELTA = 2, 3
+PACK_BYTES = 256  # below it packing saves less than it costs
+PACK_SHARE = 0.9  # and above this share of the plain form
 Vector = NDArray[np.int64]
 _OVERFLOW = 1 << 62
 
@@ -48,8 +53,8 @@ def fresh(mechanism: WorkerSide | EstimatorSide) -> tuple[Vector, State]:
     return vector, unflatten(mechanism, vector)
 
 
-def encode_delta(vector: Vector) -> bytes:
-    """A delta; empty where nothing changes.
+def encode_delta(vector: Vector, layout: int = PLAIN_DELTA) -> bytes:
+    """A delta; empty where nothing changes. `layout`: the newest that may be written.
 
     Few numbers of a delta are large, so they travel byte by byte: a section with the lowest byte of every cell that
     changed, one with the next byte of those that need more, and so on. A section is dense, or sparse with the steps
@@ -64,8 +69,46 @@ def encode_delta(vector: Vector) -> bytes:
         left = (left - low) >> 8
         more = left != 0
         cells, left = cells[more], left[more]
-    packed: bytes = msgpack.packb([DELTA_LAYOUT, vector.size, sections]) if sections else b""
-    return packed
+    if not sections:
+        return b""
+    plain: bytes = msgpack.packb([PLAIN_DELTA, vector.size, sections])
+    if layout >= PACKED_DELTA and len(plain) >= PACK_BYTES:
+        packed: bytes = msgpack.packb([PACKED_DELTA, vector.size, _deflate(msgpack.packb(sections))])
+        if len(packed) <= PACK_SHARE * len(plain):
+            return packed
+    return plain
+
+
+def _deflate(content: bytes) -> bytes:
+    """Huffman's code only: the numbers are noise, in which looking for repetitions takes longer and finds little."""
+    compressor = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_HUFFMAN_ONLY)
+    return compressor.compress(content) + compressor.flush()
+
+
+def _inflate(content: bytes, size: int) -> Any:
+    """The sections of a delta of so many cells; never more than eight bytes of each, with their steps."""
+    decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+    sections = decompressor.decompress(content, 32 * size + 1_024)
+    if not decompressor.eof:
+        raise ValueError("packed numbers must end where their cells do")
+    return msgpack.unpackb(sections)
+
+
+def encode_chunk(cells: Vector, layout: int = WHOLE_CHUNKS) -> bytes:
+    """A chunk of an accumulator. `layout`: the newest that may be written."""
+    whole = cells.astype("<i8").tobytes()
+    if layout < PACKED_CHUNKS:
+        return whole
+    packed = encode_delta(cells, PACKED_DELTA)
+    return packed if len(packed) <= PACK_SHARE * len(whole) else whole
+
+
+def decode_chunk(cells: Vector, blob: bytes) -> None:
+    """Write a chunk into these cells, which are zeros; its length tells whether it is packed."""
+    if len(blob) == cells.nbytes:
+        cells[:] = np.frombuffer(blob, dtype="<i8")
+    elif blob:
+        apply_delta(cells, blob)
 
 
 def _section(cells: NDArray[np.intp], values: NDArray[np.int8], size: int) -> tuple[bytes | None, bytes]:
@@ -88,7 +131,12 @@ def apply_delta(vector: Vector, blob: bytes) -> set[int]:
     """Add a delta in place; answers which chunks it touched. After a StateError the vector must not be used."""
     try:
         return _apply(vector, blob)
-    except (ValueError, TypeError, IndexError) as error:  # what msgpack and numpy say of damaged bytes
+    except (
+        ValueError,
+        TypeError,
+        IndexError,
+        zlib.error,
+    ) as error:  # what msgpack, numpy and zlib say of damaged bytes
         raise StateError(f"delta of {len(blob)} bytes is damaged ({type(error).__name__})") from None
 
 
@@ -96,10 +144,12 @@ def _apply(vector: Vector, blob: bytes) -> set[int]:
     layout, size, sections = msgpack.unpackb(blob)
     if not isinstance(layout, int):
         raise TypeError("layout must be an integer")
-    if layout != DELTA_LAYOUT:
-        raise StateError(f"delta layout must be {DELTA_LAYOUT}, got {layout}")
+    if layout not in (PLAIN_DELTA, PACKED_DELTA):
+        raise StateError(f"delta layout must be {PLAIN_DELTA} or {PACKED_DELTA}, got {layout}")
     if size != vector.size:
         raise StateError(f"delta must have {vector.size} cells, got {size}")
+    if layout == PACKED_DELTA:
+        sections = _inflate(sections, size)
     touched: set[int] = set()
     for cells, added in _sections(sections):
         if added.size != (vector if cells is None else cells).size:  # numpy would add a single number to all cells

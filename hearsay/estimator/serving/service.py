@@ -79,6 +79,7 @@ def loop(
         started = time.monotonic()
         try:
             heartbeat.beat()
+            materialiser.agreement.refresh()
             done = materialiser.run_once()
             _log(done, time.monotonic() - started)
             health.passed()

@@ -6,7 +6,7 @@ import math
 import pytest
 import redis
 
-from hearsay.collector.agreement import UPGRADE_S, Agreement, agreed, check_stored, note, releases_differ, stored
+from hearsay.collector.agreement import UPGRADE_S, Agreement, agreed, check_stored, releases_differ
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import TooOld
 from hearsay.collector.health.troubles import troubles
@@ -48,11 +48,11 @@ def test_heartbeats_of_releases_that_say_nothing_are_the_oldest(client: redis.Re
     assert [(each.process, each.release.version) for each in registry.heartbeats.old_marks()] == [("old", UNKNOWN)]
     now = 0.0
     agreement = Agreement(registry, lambda: now)
-    assert agreement.forms().jobs == OLDEST.jobs
+    assert agreement.refresh().jobs == OLDEST.jobs
     client.delete(keys.old_heartbeat(prefix, "worker:old"))
-    assert agreement.forms().jobs == OLDEST.jobs  # asked now and then only
+    assert agreement.refresh().jobs == OLDEST.jobs  # asked now and then only
     now = 16.0
-    assert agreement.forms().jobs == KNOWN.jobs
+    assert agreement.refresh().jobs == KNOWN.jobs
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_a_newer_release_may_say_more() -> None:
 
 def test_what_is_written_is_noted_before(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
-    assert stored(registry) == OLDEST
+    assert registry.stored_forms.get() == OLDEST
     for role in ("collector", "worker", "estimator"):
         Heartbeat(registry, role).beat()
-    assert Agreement(registry).forms() == KNOWN
-    assert stored(registry) == KNOWN._replace(jobs=OLDEST.jobs)
-    note(registry, OLDEST)
-    assert stored(registry) == KNOWN._replace(jobs=OLDEST.jobs)  # what was written stays written
+    assert Agreement(registry).refresh() == KNOWN
+    assert registry.stored_forms.get() == KNOWN._replace(jobs=OLDEST.jobs)
+    registry.stored_forms.note(OLDEST)
+    assert registry.stored_forms.get() == KNOWN._replace(jobs=OLDEST.jobs)  # what was written stays written
 
 
 @pytest.mark.parametrize("kind", ["deltas", "accumulators"])
@@ -86,7 +86,7 @@ def test_a_process_too_old_for_what_is_stored_says_so(client: redis.Redis, prefi
     registry = Registry(client, prefix)
     check_stored(registry)
     newer = getattr(KNOWN, kind) + 1
-    note(registry, KNOWN._replace(**{kind: newer}))
+    registry.stored_forms.note(KNOWN._replace(**{kind: newer}))
     with pytest.raises(
         TooOld, match=f"{kind} of layout {newer} are stored and this release .* install a newer release"
     ):
@@ -99,9 +99,9 @@ def test_a_collector_that_holds_layouts_holds_everybody_back(client: redis.Redis
     dispatcher.heartbeat.beat()
     for role in ("worker", "estimator"):
         Heartbeat(registry, role).beat()
-    assert Agreement(registry).forms() == BEFORE._replace(jobs=KNOWN.jobs)
-    assert dispatcher.agreement.forms() == BEFORE  # it writes the jobs itself
-    assert stored(registry) == BEFORE._replace(jobs=OLDEST.jobs)
+    assert Agreement(registry).refresh() == BEFORE._replace(jobs=KNOWN.jobs)
+    assert dispatcher.agreement.refresh() == BEFORE  # it writes the jobs itself
+    assert registry.stored_forms.get() == BEFORE._replace(jobs=OLDEST.jobs)
 
 
 def test_releases_that_differ_for_ten_minutes_are_a_trouble(client: redis.Redis, prefix: str) -> None:

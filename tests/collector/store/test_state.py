@@ -128,12 +128,12 @@ def test_a_delta_of_another_size_is_refused() -> None:
         apply_delta(np.zeros(11, dtype=np.int64), encode_delta(sparse(10, 1)))
 
 
-@pytest.mark.parametrize("layout", [1, 3])
+@pytest.mark.parametrize("layout", [1, 4])
 def test_a_delta_of_another_layout_is_refused(layout: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accumulator, "DELTA_LAYOUT", layout)
+    monkeypatch.setattr(accumulator, "PLAIN_DELTA", layout)
     other = encode_delta(sparse(10, 1))
     monkeypatch.undo()
-    with pytest.raises(StateError, match=f"delta layout must be 2, got {layout}"):
+    with pytest.raises(StateError, match=f"delta layout must be 2 or 3, got {layout}"):
         apply_delta(np.zeros(10, dtype=np.int64), other)
 
 

@@ -37,7 +37,7 @@ for i = 1, chunks do
 end
 for i = first_delta, #ARGV do redis.call('HDEL', deltas, ARGV[i]) end
 for i = first_part, #KEYS do redis.call('UNLINK', KEYS[i]) end
-redis.call('HINCRBY', meta, 'delta_bytes', '-' .. bytes_merged)
+if bytes_merged ~= '0' then redis.call('HINCRBY', meta, 'delta_bytes', '-' .. bytes_merged) end -- 0: only packed
 redis.call('HINCRBY', meta, 'merges', 1)
 redis.call('HSET', acc, 'layout', layout, 'cells', cells, 'fence', nonce, 'reports', reports)
 redis.call('HINCRBY', acc, 'version', 1)

@@ -26,7 +26,7 @@ class Forms(NamedTuple):
 
 OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # of processes that say nothing: releases up to 0.2.0
 BEFORE = OLDEST  # what the release before this one reads: to go back to it, nothing newer may be stored
-KNOWN = Forms(jobs=2, deltas=2, accumulators=1)
+KNOWN = Forms(jobs=2, deltas=3, accumulators=2)
 _STATES = frozenset((COLLECTOR.name, WORKER.name, ESTIMATOR.name))
 READERS = {"jobs": frozenset((WORKER.name,)), "deltas": _STATES, "accumulators": _STATES}  # roles
 
