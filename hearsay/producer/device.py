@@ -13,6 +13,7 @@ from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_SINGLE
+from hearsay.mechanisms.domains.given import values_of
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import Random, secure
 from hearsay.mechanisms.roles import DeviceSide
@@ -85,6 +86,24 @@ class Device:
         bytes again: a second report spends epsilon again. With a ledger, BudgetSpent says that no report is left.
         """
         return self._report(value, round)[0]
+
+    def reports(self, values: Any) -> list[bytes]:
+        """Reports of many devices, one for each value, perturbed at once: for a gateway of one's own, or an import.
+
+        `values` is a sequence, a mapping of columns, or a frame of pandas, polars or arrow. `(b"r", report)` for each
+        is one batch for `Writer.publish`. Nobody's spending is kept here: a device with a ledger, and surveys with
+        rounds or memoised reports, report one by one.
+
+        >>> survey = {"name": "likes", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "binary"}}
+        >>> len(Device(survey).reports([1, 0, 1]))
+        3
+        """
+        if self._budget is not None or self._memoised:
+            raise LedgerError("reports() is for many devices, and this one has a ledger of its own; use report()")
+        if self.survey.windows.in_rounds:
+            raise OfferRefused("reports() does not answer rounds; each device answers its own offer with report()")
+        reports = self._mechanism.perturb(values_of(self._mechanism.domain, values), self._random)
+        return list(self._codec.encode_singles(reports))
 
     def submit(self, value: Any, round: Mapping[str, Any] | None = None) -> str:
         """Make a report and send it: `"sent"`; `"kept"` where it waits in the ledger for the gateway; `"skipped"` where

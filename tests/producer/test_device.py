@@ -21,6 +21,7 @@ from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import SecureRandom, Words, seeded
 from hearsay.producer import Device
 from hearsay.producer import device as device_module
+from hearsay.producer.errors import LedgerError
 from hearsay.workers.context import Context, set_current
 from tests.pipeline import fold_all
 
@@ -157,3 +158,20 @@ def test_row_4_a_round_is_recorded_before_anything_is_drawn() -> None:
     with pytest.raises(KeyboardInterrupt):
         device.report({"0": 0.5})
     assert device.answered == 1
+
+
+def test_many_devices_report_at_once(client: redis.Redis, prefix: str, tmp_path: Path) -> None:
+    store = Registry(client, prefix).add(parse({**TEA, "name": "at-once"})).shards[0]
+    device = Device(store.survey, seeded(3))
+    reports = device.reports(["tea", "coffee", "water"] * 1_000)
+    set_current(Context(client, prefix))
+    writer = Writer(store)
+    writer.publish([(b"r", report) for report in reports], len(reports))
+    fold_all(store)
+    assert store.look().totals.folded == 3_000
+    assert len(device.reports({"value": ["tea"]})) == 1
+    assert device.reports([]) == []
+    with pytest.raises(ValueOutsideDomain):
+        device.reports(["tea", "secret"])
+    with pytest.raises(LedgerError):
+        Device(TEA, ledger=tmp_path / "device.db").reports(["tea"])
