@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from hearsay.errors import HearsayError
     from hearsay.estimator.errors import SnapshotError
     from hearsay.estimator.open_survey import open_survey
-    from hearsay.estimator.snapshots.files import load as load_snapshot
+    from hearsay.estimator.snapshots.loading import load as load_snapshot
     from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
     from hearsay.ops.simulate.library import simulate
     from hearsay.producer.device import Device
@@ -68,7 +68,7 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         "Device": "hearsay.producer.device:Device",
         "Survey": "hearsay.collector.survey.survey:Survey",
         "Writer": "hearsay.collector.writer:Writer",
-        "load_snapshot": "hearsay.estimator.snapshots.files:load",
+        "load_snapshot": "hearsay.estimator.snapshots.loading:load",
         "open_survey": "hearsay.estimator.open_survey:open_survey",
         "plan": "hearsay.collector.describe.planned:plan",
         "simulate": "hearsay.ops.simulate.library:simulate",

@@ -19,8 +19,8 @@ def walks(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> d
 def test_no_step_walks_further_than_it_may(walks: dict[str, dict[str, Walk]], step: str) -> None:
     for survey, steps in walks.items():
         one, bound = steps[step], BOUNDS[step]
-        seen = (len(one.files_of_roles), one.changes, one.trips)
-        assert one.within(bound), f"{survey}: {step} took {seen} files of roles, changes and trips, allowed are {bound}"
+        seen = (len(one.files), one.changes, one.trips)
+        assert one.within(bound), f"{survey}: {step} took {seen} files, changes and trips, allowed are {bound}"
 
 
 def test_a_query_while_reports_flow_fetches_no_accumulator(walks: dict[str, dict[str, Walk]]) -> None:

@@ -25,9 +25,8 @@ from hearsay.estimator.readings import Progress, Readings
 from hearsay.estimator.retention import forget
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import files as snapshot
-from hearsay.estimator.snapshots.content import Content
-from hearsay.estimator.snapshots.newest import Newest
-from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
+from hearsay.estimator.snapshots.content import Content, Newest
+from hearsay.estimator.snapshots.files import Owner, is_anothers, own, owned
 
 _LOG = logging.getLogger("hearsay.estimator")
 ROLE = ESTIMATOR.name

@@ -15,7 +15,7 @@ from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
 from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.readings import Readings
-from hearsay.estimator.snapshots.files import Snapshot
+from hearsay.estimator.snapshots.loading import Snapshot
 from hearsay.mechanisms.changes import TREND, parse_trend
 from hearsay.mechanisms.exact.randomness import secure
 

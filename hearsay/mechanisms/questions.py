@@ -8,6 +8,7 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import sqrt
 
 from hearsay.errors import nearest
@@ -24,6 +25,7 @@ from hearsay.mechanisms.queries.view import View
 # Control characters, line and paragraph separators, halves of characters: a question is one line. Joiners and spaces
 # that do not break are letters of labels.
 _CONTROL = frozenset({"Cc", "Zl", "Zp", "Cs"})
+REMEMBERED = 256  # questions that were held against a domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def parse(words: Sequence[str]) -> Question:
     if verb not in catalogue.QUERIES:
         near = one_of(catalogue.QUERIES, verb)
         raise UnknownQuery(f"query must be one of {near}; `hearsay query --help` lists them all, got {verb!r}", verb)
-    problems = [problem for query in catalogue.queries(verb) if (problem := _wrong_words(query, arguments))]
+    problems = [problem for query in catalogue.queries(verb) if (problem := _wrong_words(query, tuple(arguments)))]
     if len(problems) == len(catalogue.queries(verb)):
         raise QueryError(problems[0])
     return Question(verb, tuple(arguments))
@@ -99,8 +101,7 @@ def answer(
     if simultaneous and not kind.MANY:
         several = ", ".join(_names(lambda query: query.MANY, estimate))
         raise QueryError(f"simultaneous applies to {several}, got {kind.NAME}")
-    kind.check_words(question.arguments)
-    query = kind.parse(question.arguments, estimate.domain)
+    query = _asked(kind, question.arguments, estimate.domain)
     check_limit(query, estimate.domain, limit)
     method = method_for(postprocess, default, kind, estimate)
     scale = float(estimate.reports) if count else 1.0
@@ -179,21 +180,31 @@ def check_reports(reports: int, minimum_reports: int) -> None:
 
 def query_for(question: Question, estimate: Estimate) -> type[Query]:
     """The class that answers the verb for this estimate; the error names the mechanisms that can answer it."""
-    kinds = catalogue.queries(question.verb)
-    problems = [kind.unsuited(estimate.domain) for kind in kinds]
+    return _query_for(question.verb, catalogue.queries(question.verb), type(estimate), estimate.domain)
+
+
+@lru_cache(maxsize=REMEMBERED)  # every pass of an estimator asks the same few questions of its surveys
+def _query_for(verb: str, kinds: tuple[type[Query], ...], of: type[Estimate], domain: Domain) -> type[Query]:
+    problems = [kind.unsuited(domain) for kind in kinds]
     for kind, problem in zip(kinds, problems, strict=True):
-        if isinstance(estimate, kind.NEEDS) and problem is None:
+        if issubclass(of, kind.NEEDS) and problem is None:
             return kind
     for problem in problems:
         if problem is not None and None not in problems:
             raise QueryError(problem)
     needed = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
-    able = catalogue.able(tuple(kind.NEEDS for kind in kinds), estimate.domain.kind)
+    able = catalogue.able(tuple(kind.NEEDS for kind in kinds), domain.kind)
     advice = f"use {one_of(able)}" if able else "no mechanism has that"
     raise QueryError(
-        f"the survey's mechanism cannot answer {question.verb}, which needs {needed}; on domains of kind "
-        f"{estimate.domain.kind} {advice}"
+        f"the survey's mechanism cannot answer {verb}, which needs {needed}; on domains of kind {domain.kind} {advice}"
     )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _asked(kind: type[Query], arguments: tuple[str, ...], domain: Domain) -> Query:
+    """A question held against a domain."""
+    kind.check_words(arguments)
+    return kind.parse(arguments, domain)
 
 
 def method_for(asked: str | None, default: str, kind: type[Query], estimate: Estimate) -> str:
@@ -241,7 +252,8 @@ def _every() -> list[tuple[str, type[Query]]]:
     return [(name, query) for name in catalogue.QUERIES for query in catalogue.queries(name)]
 
 
-def _wrong_words(query: type[Query], words: Sequence[str]) -> str | None:
+@lru_cache(maxsize=REMEMBERED)
+def _wrong_words(query: type[Query], words: tuple[str, ...]) -> str | None:
     try:
         query.check_words(words)
     except QueryError as error:

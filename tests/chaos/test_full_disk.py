@@ -21,7 +21,7 @@ from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import Pipeline
 from tests.identity import known_to_this_process, survey_table
@@ -121,7 +121,7 @@ def test_a_full_disk_under_the_snapshots(server: EmbeddedServer, tmp_path: Path)
         pipeline.start_services(port)
         writer = Writer(store)
         writer.publish(singles(store, range(1_000)), 1_000)
-        until(lambda: (root / "buckets" / "all").exists() and snapshot.load(root / "buckets" / "all").reports == 1_000)
+        until(lambda: (root / "buckets" / "all").exists() and loading.load(root / "buckets" / "all").reports == 1_000)
         with full_disk(pipeline.processes["estimator"].pid):
             writer.publish(singles(store, range(1_000, REPORTS)), REPORTS - 1_000)
             Writer(turns.shards[0]).publish([(b"r", b"\x91\x05")] * 100, 100, 1)
@@ -131,9 +131,9 @@ def test_a_full_disk_under_the_snapshots(server: EmbeddedServer, tmp_path: Path)
             assert "snapshot cannot be written to" in words
             until(lambda: readyz(port)[0] == 503 and "snapshot cannot be written to" in readyz(port)[1])
             time.sleep(2.0)  # a few passes more
-            assert snapshot.load(root / "buckets" / "all").reports == 1_000
+            assert loading.load(root / "buckets" / "all").reports == 1_000
             assert len(list((root / "buckets" / ".generations").glob("all.*"))) <= 2
-        until(lambda: snapshot.load(root / "buckets" / "all").reports == REPORTS)
+        until(lambda: loading.load(root / "buckets" / "all").reports == REPORTS)
         until(lambda: registry.complaints.all() == ())
     finally:
         pipeline.stop()

@@ -16,7 +16,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, decode
 from hearsay.collector.writer import Writer
 from hearsay.estimator.readings import live
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.mechanisms import State
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.key_value.calibration import theta
@@ -142,16 +142,16 @@ def test_rounds_survive_their_estimators(own_server: EmbeddedServer, tmp_path: P
     _bias_shrinks(shots)
 
 
-def _final(directory: Path) -> snapshot.Snapshot:
+def _final(directory: Path) -> loading.Snapshot:
     def is_final() -> bool:
         path = directory / "snapshot.json"
         return path.exists() and json.loads(path.read_text())["status"] == "final"
 
     until(is_final)
-    return snapshot.load(directory)
+    return loading.load(directory)
 
 
-def _bias_shrinks(shots: list[snapshot.Snapshot]) -> None:
+def _bias_shrinks(shots: list[loading.Snapshot]) -> None:
     """The paper's estimate is off by theta_1 (1 - m) after round 1, and by 1 - f times as much a round later."""
     mechanism = shots[0].survey.mechanism
     presence, gain = np.exp(2) / (1 + np.exp(2)), np.tanh(4 / 6 / 2)

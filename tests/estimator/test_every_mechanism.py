@@ -9,7 +9,8 @@ import pytest
 
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.files import load, write
+from hearsay.estimator.snapshots.files import write
+from hearsay.estimator.snapshots.loading import load
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.postprocess import NAMES
 from hearsay.mechanisms.questions import answer, parse_text

@@ -12,7 +12,8 @@ from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.live import Sum
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.files import checksum, load, write
+from hearsay.estimator.snapshots.files import checksum, write
+from hearsay.estimator.snapshots.loading import load
 from hearsay.mechanisms.errors import ImpossibleCounts
 from hearsay.mechanisms.exact.randomness import seeded
 from tests.mechanisms.shared import ALL_CASES, Case, skewed_cells

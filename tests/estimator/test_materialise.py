@@ -19,6 +19,7 @@ from hearsay.collector.store.shard import Shard
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.mechanisms import merge
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
@@ -43,7 +44,7 @@ def test_files_and_redis_follow_the_state(registry: Registry, materialiser: Mate
         deliver(registered, 100, seed=seed)
         merge(expected, state_of(colours(), 100, seed))
         assert materialiser.run_once().materialised == 1
-        loaded = snapshot.load(tmp_path / "colours" / "all")
+        loaded = loading.load(tmp_path / "colours" / "all")
         assert np.array_equal(loaded.state["sum"], expected["sum"])
         assert loaded.metadata["status"] == "partial"
         held = registered.shards[0].snapshot("all")
@@ -91,12 +92,12 @@ def test_a_closed_survey_becomes_final_once(registry: Registry, materialiser: Ma
     registry.close("colours")
     assert materialiser.run_once().materialised == 1
     assert materialiser.run_once().materialised == 0
-    assert snapshot.load(tmp_path / "colours" / "all").metadata["status"] == "final"
+    assert loading.load(tmp_path / "colours" / "all").metadata["status"] == "final"
     # Another process that starts later finds everything in place and does not estimate again.
     assert Materialiser(registry, tmp_path).run_once().materialised == 0
     snapshot.remove_survey(tmp_path, "colours")
     assert Materialiser(registry, tmp_path).run_once().materialised == 1
-    assert snapshot.load(tmp_path / "colours" / "all").metadata["status"] == "final"
+    assert loading.load(tmp_path / "colours" / "all").metadata["status"] == "final"
 
 
 def test_a_survey_deleted_and_added_again_begins_with_nothing(
@@ -107,7 +108,7 @@ def test_a_survey_deleted_and_added_again_begins_with_nothing(
         deliver(registered, 100, seed=seed)
         registry.close("colours")
         assert materialiser.run_once().materialised == 1  # not settled, though the first one was
-        loaded = snapshot.load(tmp_path / "colours" / "all")
+        loaded = loading.load(tmp_path / "colours" / "all")
         assert np.array_equal(loaded.state["sum"], state_of(colours(), 100, seed)["sum"])
         registry.delete("colours")
 
@@ -194,7 +195,7 @@ class TestCompaction:
             for one in pair if seed % 2 else reversed(pair):
                 one.run_once()
             assert np.array_equal(registered.shards[0].read("all").state["sum"], expected["sum"])
-            assert np.array_equal(snapshot.load(tmp_path / "colours" / "all").state["sum"], expected["sum"])
+            assert np.array_equal(loading.load(tmp_path / "colours" / "all").state["sum"], expected["sum"])
 
     def test_an_older_version_never_replaces_a_newer_one(self, registry: Registry) -> None:
         registered = registry.add(colours())
@@ -265,7 +266,7 @@ def test_a_server_that_lost_its_last_second_is_read_afresh(own_server: EmbeddedS
     own_server.restart()
     deliver(Registry(client).add(survey), 70, seed=2)
     materialiser.run_once()
-    assert snapshot.load(tmp_path / "colours" / "all").metadata["reports"] == 70
+    assert loading.load(tmp_path / "colours" / "all").metadata["reports"] == 70
     client.close()
 
 

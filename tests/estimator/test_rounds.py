@@ -15,7 +15,7 @@ from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.open_survey import OpenSurvey
 from hearsay.estimator.readings import live
 from hearsay.estimator.rounds import Progress, drive
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer import Device
@@ -74,7 +74,7 @@ def test_two_rounds_from_the_first_report_to_the_last_answer(client: redis.Redis
     assert found.estimate().estimate[5] == pytest.approx(80 / 420)
     for each in estimators:
         each.run_once()
-    first, second = (snapshot.load(tmp_path / "turns" / name) for name in ("r1", "r2"))
+    first, second = (loading.load(tmp_path / "turns" / name) for name in ("r1", "r2"))
     assert [(each.metadata["reports"], each.metadata["status"]) for each in (first, second)] == [
         (220, "final"),
         (420, "final"),

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.files import load, write
+from hearsay.estimator.snapshots.files import write
+from hearsay.estimator.snapshots.loading import load
 from hearsay.mechanisms import build
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate

@@ -13,7 +13,7 @@ import numpy as np
 
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.errors import SnapshotError
-from hearsay.estimator.snapshots import files
+from hearsay.estimator.snapshots import files, loading
 from hearsay.estimator.snapshots.content import compose
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
@@ -154,7 +154,7 @@ def _other_state(random: Random, good: Good) -> tuple[dict[str, Any], bytes]:
 
 def _load(target: Path) -> str:
     try:
-        found = files.load(target)
+        found = loading.load(target)
     except SnapshotError as refusal:
         return one_line(refusal)
     assert found.reports >= 0

@@ -13,12 +13,12 @@ import numpy as np
 
 from hearsay.collector import limits
 from hearsay.collector.errors import StateError
-from hearsay.collector.store.delta import Delta
 from hearsay.collector.store.look import ShardLook, WindowLook
 from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.state import (
     PACKED_CHUNKS,
     WHOLE_CHUNKS,
+    Delta,
     Vector,
     apply_delta,
     decode_chunk,

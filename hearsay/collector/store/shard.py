@@ -13,12 +13,12 @@ from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.client import Entry
 from hearsay.collector.store.dead_letters import ShardDeadLetters
-from hearsay.collector.store.delta import Delta
 from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import ShardReading
 from hearsay.collector.store.rounds import ShardRounds
 from hearsay.collector.store.snapshots import ShardSnapshots
+from hearsay.collector.store.state import Delta
 from hearsay.collector.wire.rejections import Rejections
 
 NO_IDS: Mapping[int, bytes] = {}

@@ -8,7 +8,7 @@ where that pays. A chunk of an accumulator is packed in the same way, as what it
 import zlib
 from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import msgpack
 import numpy as np
@@ -25,6 +25,32 @@ PACK_BYTES = 256  # below it packing saves less than it costs
 PACK_SHARE = 0.9  # and above this share of the plain form
 Vector = NDArray[np.int64]
 _OVERFLOW = 1 << 62
+_PARTS = b"parts "
+
+
+class Delta(NamedTuple):
+    """What a field of `deltas` holds: a committed range's addition, or the names of the keys that hold it in parts.
+
+    `body` is the delta itself, empty where it stands in `parts`; `size` is the length of the whole in bytes.
+    """
+
+    body: bytes
+    parts: tuple[str, ...]
+    size: int
+
+    @classmethod
+    def parse(cls, blob: bytes) -> Self:
+        if not blob.startswith(_PARTS):
+            return cls(blob, (), len(blob))
+        try:
+            _, size, *names = blob.decode().split()
+            return cls(b"", tuple(names), int(size))
+        except ValueError:
+            raise StateError(f"delta of {len(blob)} bytes is damaged") from None
+
+    def blob(self) -> bytes:
+        """As COMMIT stores it; the purge of a window reads it too."""
+        return _PARTS + " ".join((str(self.size), *self.parts)).encode() if self.parts else self.body
 
 
 def cells_of(mechanism: WorkerSide | EstimatorSide) -> int:

@@ -13,7 +13,7 @@ from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import Trouble, troubles
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at
-from hearsay.estimator.snapshots.newest import Newest
+from hearsay.estimator.snapshots.content import Newest
 
 AT_MOST_EVERY_S = 1.0
 STALE_PASSES = 3  # periods without a pass after which answers are called stale

@@ -21,7 +21,7 @@ from hearsay.estimator.serving.api import create_app
 from hearsay.estimator.serving.events import Feed
 from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.truth import Truth
-from hearsay.estimator.snapshots.newest import Newest
+from hearsay.estimator.snapshots.content import Newest
 
 _LOG = logging.getLogger("hearsay.estimator")
 ERROR_PAUSE_S = 0.5

@@ -1,7 +1,7 @@
 """What a snapshot says: estimate and headline answers of one window, made from its exact state."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import Processed
 from hearsay.mechanisms.estimates.simultaneous import CONFIDENCE, TOGETHER, critical_value
 from hearsay.mechanisms.queries.answer import Answer, tables
-from hearsay.mechanisms.questions import headline
+from hearsay.mechanisms.questions import OWN, headline, unit_of
 from hearsay.mechanisms.roles import EstimatorSide
 
 FORMAT = 1
@@ -117,6 +117,50 @@ class Content:
         if len(encoded) > SNAPSHOT_JSON_BYTES:
             encoded = json.dumps({**document, "answers": [], "shortened": True}, allow_nan=False).encode()
         return encoded
+
+
+@dataclass(frozen=True)
+class Newest:
+    """A survey's newest snapshot in short: all that an overview needs, without the arrays."""
+
+    survey: str
+    window: str
+    status: str
+    version: int
+    reports: int
+    generated_at: datetime
+    headline: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, content: Content) -> "Newest":
+        """Of a snapshot that was just made."""
+        first = content.answers[0].table() if content.answers else None
+        if first is not None and content.estimate is not None:
+            first["unit"] = unit_of(first["query"], content.estimate)
+        status = "final" if content.final else "partial"
+        return cls(
+            content.survey.name, content.window, status, content.version, content.reports, content.generated_at, first
+        )
+
+    @classmethod
+    def stored(cls, document: Mapping[str, Any]) -> "Newest":
+        """Of a snapshot that another process made; in which unit its answers are is not stored."""
+        made = datetime.fromisoformat(document["generated_at"].replace("Z", "+00:00"))
+        answers = document.get("answers") or [None]
+        first = None if answers[0] is None else {**answers[0], "unit": OWN}
+        return cls(
+            document["survey"],
+            document["window"],
+            document["status"],
+            document["version"],
+            document["reports"],
+            made,
+            first,
+        )
+
+    def table(self) -> dict[str, Any]:
+        """As the stream of events says it."""
+        return {"name": self.survey, "window": self.window, "version": self.version, "reports": self.reports}
 
 
 def compose(

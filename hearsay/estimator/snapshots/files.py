@@ -2,8 +2,13 @@
 
     <root>/<survey>/<window>                   a symbolic link onto the newest generation
     <root>/<survey>/.generations/<window>.<n>  the previous one stays too, for readers in the middle of it
+    <root>/<survey>/.generations/owner         whose they are
 
 A directory cannot be replaced by rename when it is not empty; a link can, and a reader sees one generation or the next.
+
+Deployments may share a directory, but not the folder of one survey in it. The note `owner` names the deployment (server
+and prefix) and the survey's birth. One of the two is enough: a server may be reached by another name, and one that lost
+everything gives its surveys new births.
 """
 
 import fcntl
@@ -12,89 +17,32 @@ import json
 import os
 import shutil
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from math import prod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple
 
-from hearsay.collector.errors import CollectorError
-from hearsay.collector.survey.file import printable
-from hearsay.collector.survey.survey import Survey, parse
-from hearsay.estimator.answer_table import Answers
-from hearsay.estimator.answering import ask
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.errors import SnapshotError
-from hearsay.estimator.snapshots.arrays import load_arrays, save_arrays
-from hearsay.estimator.snapshots.checks import check_apart, check_arrays, history, refusing_impossible_counts
-from hearsay.estimator.snapshots.content import FORMAT, Content
-from hearsay.estimator.snapshots.summary import summary
-from hearsay.mechanisms import State
-from hearsay.mechanisms.errors import ImpossibleCounts, MechanismError
-from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.estimator.snapshots.content import Content
 
 JSON, ARRAYS = "snapshot.json", "arrays.npz"
-GENERATIONS = ".generations"
+GENERATIONS, OWNER = ".generations", "owner"
 CHECKSUM = "checksum"
-_NPY_HEAD = 1_024  # what an array's own description takes at most
-_JSON_BYTES = 64 << 20
-# What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
-_DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A directory read back: the exact state, from which every query is estimated anew."""
+class Owner(NamedTuple):
+    """A survey of a deployment."""
 
-    survey: Survey
-    state: State
-    metadata: dict[str, Any]
+    deployment: str
+    birth: str | None  # None: not known
 
-    _made: Estimate | None = None
-
-    @classmethod
-    def of(cls, content: Content) -> Self:
-        """What reading it back would give, without writing it."""
-        return cls(content.survey, content.state, content.document(), content.estimate)
-
-    @property
-    def reports(self) -> int:
-        return self.survey.mechanism.reports(self.state)
-
-    @cached_property
-    def _estimate(self) -> Estimate:
-        return self.survey.mechanism.estimate(self.state) if self._made is None else self._made
-
-    def estimate(self) -> Estimate:
-        """What the state says; made once."""
-        return self._estimate
-
-    def ask(
-        self,
-        question: str | Sequence[str],
-        *,
-        count: bool = False,
-        postprocess: str | None = None,
-        simultaneous: bool = False,
-        against: "Snapshot | None" = None,
-    ) -> Answers:
-        """The answers to a query such as `range 300 500`; docs/reference/queries.md has them all.
-
-        With `against` each is a difference, this snapshot less that one (docs/how-to/changes.md).
-        """
-        how = {"count": count, "simultaneous": simultaneous}
-        if against is not None:
-            check_apart(self.metadata, against.metadata)
-        with refusing_impossible_counts():
-            answers = ask(
-                self.survey, self.reports, self.estimate, question, postprocess=postprocess, against=against, **how
-            )
-        return Answers(answers)
-
-    def __repr__(self) -> str:
-        return summary(self.survey, self.metadata)
+    def holds(self, other: "Owner") -> bool:
+        """Whether both are the same survey."""
+        return self.deployment == other.deployment or (self.birth is not None and self.birth == other.birth)
 
 
 def write(directory: str | Path, content: Content) -> Path:
@@ -103,7 +51,7 @@ def write(directory: str | Path, content: Content) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with _replacing(directory / ARRAYS) as temporary, temporary.open("wb") as file:
-            save_arrays(file, content.arrays())
+            _save_arrays(file, content.arrays())
             _to_disk(file)
             document = content.document()
             document[CHECKSUM] = checksum(document, temporary)
@@ -148,42 +96,34 @@ def publish(root: str | Path, content: Content, still_newest: Callable[[], bool]
     return True
 
 
-def load(directory: str | Path) -> Snapshot:
-    """Read a snapshot back, checking that it is one and that its state fits its survey.
+def own(root: str | Path, survey: str, owner: Owner) -> None:
+    """Note whose snapshots these are; refuses to write over those of another deployment."""
+    note = _note(root, survey)
+    held = _read_owner(note)
+    if held == owner:
+        return
+    if held is not None and not held.holds(owner):
+        raise SnapshotError(
+            f"snapshots of {survey} in {root} are those of another deployment ({held.deployment}); "
+            "give each a data-dir of its own"
+        )
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(f"{owner.deployment}\n{owner.birth or ''}\n", encoding="utf-8")
+    except OSError as error:
+        raise SnapshotError(f"snapshot cannot be written to {note.parent}: {error.strerror or error}") from None
 
-    >>> found = load(directory)
-    >>> found.survey.name, found.reports
-    ('likes', 10000)
-    >>> [round(answer.value, 1) for answer in found.ask("frequencies")]
-    [0.6, 0.4]
-    """
-    if not Path(directory).is_dir():
-        raise SnapshotError(f"snapshot directory {directory} does not exist")
-    generation = Path(directory).resolve()  # once, so that both files come from the same generation
-    metadata = _read_json(generation / JSON, directory)
-    try:
-        survey = parse(metadata["definition"])
-        survey = survey.in_round(history(metadata, survey))
-        _check_metadata(metadata, survey)
-        if metadata["withheld"]:
-            least, held = survey.minimum_reports, metadata["reports"]
-            raise SnapshotError(f"{directory} is withheld: answers need at least {least} reports, it has {held}")
-        shapes = survey.mechanism.arrays
-        _check_sizes(generation / ARRAYS, {f"state/{name}": 8 * prod(shape) for name, shape in shapes.items()})
-        if checksum(metadata, generation / ARRAYS) != metadata[CHECKSUM]:
-            raise ValueError("its checksum is another one: a file was changed, or is damaged")
-        state = load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
-    except (*_DAMAGED, CollectorError, MechanismError) as error:
-        raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
-    check_arrays(directory, state, shapes)
-    try:
-        survey.mechanism.check_state(state)
-    except ImpossibleCounts as error:
-        raise SnapshotError(f"{directory}: {error}") from None
-    reports = survey.mechanism.reports(state)
-    if reports != metadata["reports"]:
-        raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
-    return Snapshot(survey, state, metadata)
+
+def is_anothers(root: str | Path, survey: str, owner: Owner) -> bool:
+    """Whether a folder holds the snapshots of a survey of the same name in another deployment."""
+    held = _read_owner(_note(root, survey))
+    return held is not None and not held.holds(owner)
+
+
+def owned(root: str | Path, deployment: str) -> list[str]:
+    """Surveys whose snapshots this deployment has written."""
+    notes = sorted(Path(root).glob(f"*/{GENERATIONS}/{OWNER}"))
+    return [note.parents[1].name for note in notes if (held := _read_owner(note)) and held.deployment == deployment]
 
 
 def checksum(document: Mapping[str, Any], arrays: Path) -> str:
@@ -193,36 +133,6 @@ def checksum(document: Mapping[str, Any], arrays: Path) -> str:
     with arrays.open("rb") as file:
         digest.update(hashlib.file_digest(file, "sha256").digest())
     return f"sha256:{digest.hexdigest()}"
-
-
-def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
-    """Compare what is said twice: what was changed in one place only is not believed."""
-    said = {name: metadata[name] for name in ("survey", "tag", "mechanism", "epsilon", "minimum_reports")}
-    defined = {
-        "survey": survey.name,
-        "tag": survey.tag,
-        "mechanism": survey.mechanism.ID,
-        "epsilon": survey.epsilon,
-        "minimum_reports": survey.minimum_reports,
-    }
-    for name, value in said.items():
-        if value != defined[name]:
-            raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
-    if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
-        raise ValueError("its window or its checksum is missing")
-    if type(metadata["reports"]) is not int or metadata["reports"] < 0 or type(metadata["withheld"]) is not bool:
-        raise ValueError("reports must be an integer of at least 0, and withheld true or false")
-
-
-def _check_sizes(path: Path, expected: dict[str, int]) -> None:
-    """Refuse an archive that would unpack to more than its file holds, or than its survey needs, before it is read."""
-    with zipfile.ZipFile(path) as archive:
-        for name, size in expected.items():
-            member = archive.getinfo(f"{name}.npy")
-            if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
-                raise ValueError(f"array {name} is compressed; snapshots are not")
-            if not size <= member.file_size <= size + _NPY_HEAD:
-                raise ValueError(f"array {name} must have {size} bytes, got {member.file_size}")
 
 
 def holds(root: str | Path, survey: Survey, window: str, version: int, final: bool) -> bool:
@@ -262,23 +172,6 @@ def remove_survey(root: str | Path, survey: str) -> None:
         with _locked(folder / GENERATIONS):  # an estimator may be about to swap one in
             shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > _JSON_BYTES:
-            raise ValueError(f"more than {_JSON_BYTES} bytes")
-        metadata = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SnapshotError(f"{directory} is not a snapshot: it has no {JSON}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise SnapshotError(f"{directory} is not a snapshot: {JSON}: {_short(error)}") from None
-    number = metadata.get("format") if isinstance(metadata, dict) else None
-    if not isinstance(number, int) or number < 1:
-        raise SnapshotError(f"{directory} is not a snapshot: {JSON} has no format number")
-    if number > FORMAT:
-        raise SnapshotError(f"{directory} has snapshot format {number}, this version reads up to {FORMAT}")
-    return metadata
 
 
 def _says_the_same(link: Path, content: Content) -> bool:
@@ -332,6 +225,20 @@ def _to_disk(file: IO[Any]) -> None:
     os.fsync(file.fileno())
 
 
-def _short(error: Exception) -> str:
-    first, *_ = str(error).splitlines() or [type(error).__name__]
-    return printable(first)
+def _save_arrays(file: IO[bytes], arrays: dict[str, NDArray[Any]]) -> None:
+    """What numpy's savez does, without its way into pickle."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _note(root: str | Path, survey: str) -> Path:
+    return Path(root) / survey / GENERATIONS / OWNER
+
+
+def _read_owner(note: Path) -> Owner | None:
+    with suppress(OSError, ValueError):
+        deployment, birth, _ = note.read_text(encoding="utf-8").split("\n")  # fails where a full disk cut it off
+        return Owner(deployment, birth or None)
+    return None

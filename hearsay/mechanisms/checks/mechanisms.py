@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import Mechanism, merge
 from hearsay.mechanisms.checks.law import expect
 from hearsay.mechanisms.checks.people import folded, skewed_people, true_shares
-from hearsay.mechanisms.domains.axes import AxesDomain
+from hearsay.mechanisms.domains.axis import AxesDomain
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.estimates.cells import CellEstimate

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State, merge
-from hearsay.mechanisms.domains.axes import AxesDomain
+from hearsay.mechanisms.domains.axis import AxesDomain
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.layout import Reports

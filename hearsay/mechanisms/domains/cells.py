@@ -5,13 +5,13 @@ A device's value is one cell index, or a row of indices where there are several 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.axes import AxesDomain
-from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.axis import AxesDomain, Axis, parse_axis
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 
@@ -33,7 +33,7 @@ class Cells(AxesDomain):
     def has_rows(self) -> bool:
         return len(self.axes) > 1
 
-    @property
+    @cached_property
     def is_line(self) -> bool:
         """Whether its cells have one order, so that prefixes and quantiles are defined."""
         return self.ORDERED and len(self.axes) == 1

@@ -5,6 +5,7 @@ level (1 - a)^(1/m) gives all of them at level 1 - a: never wider than Bonferron
 are no plain ones work them out at that level (`Estimate.at_level`).
 """
 
+from functools import lru_cache
 from math import expm1, log1p
 from statistics import NormalDist
 
@@ -17,6 +18,7 @@ METHODS = ("sidak", "bonferroni")
 CONFIDENCE, TOGETHER = 0.95, "sidak"  # of intervals that hold for all cells at once
 
 
+@lru_cache(maxsize=1_024)
 def critical_value(cells: int, confidence: float = CONFIDENCE, method: str = TOGETHER) -> float:
     """How many standard errors an interval needs so that `cells` of them hold together."""
     if not 0 < confidence < 1:

@@ -77,12 +77,22 @@ class PrivKV(SampledOnce):
         """Randomised response over absent and the bins."""
         return GRR.over(self.bins + 1, self.epsilon)
 
+    @cached_property
+    def chances(self) -> tuple[float, float, float]:
+        """How likely the true symbol and any other one is told, and how far the two are apart."""
+        return self.coin.hit_chances()
+
+    @cached_property
+    def symbol_chances(self) -> NDArray[np.float64]:
+        """Chance of every told symbol, a row for each true one."""
+        return self.coin.channel()
+
     @property
     def spent_epsilon(self) -> float:
         return self.coin.spent_epsilon
 
     def disguise(self, symbols: Symbols, random: Random) -> Symbols:
-        return self.coin.perturb(symbols, random)["value"]
+        return self.coin.tell(symbols, random)
 
     @property
     def memoised_buckets(self) -> int:
@@ -98,7 +108,7 @@ class PrivKV(SampledOnce):
         return keyed_reports(self.layout, key, dimension, self.disguise(symbol, stream(f"{ANSWER} {symbol[0]}")))
 
     def symbol_channel(self) -> NDArray[np.float64]:
-        return self.coin.channel()
+        return self.symbol_chances
 
     @cached_property
     def middles(self) -> Floats:
@@ -108,7 +118,7 @@ class PrivKV(SampledOnce):
         return np.array([0.0, *((2 * np.arange(self.bins) + 1) / self.bins - 1)])
 
     def estimate(self, state: State) -> KeyEstimate:
-        p, q, gap = self.coin.hit_chances()
+        p, q, gap = self.chances
         counts = state["counts"].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             reports = counts.sum(axis=2)  # keys x dimensions
@@ -133,7 +143,7 @@ class PrivKV(SampledOnce):
         n = self.reports(state)
         present = np.append(0.0, np.ones(self.bins))
         scores = KeyScores.of(
-            self.symbol_channel(),
+            self.symbol_chances,
             (present - self.bins * q) / gap,
             self.middles / gap,
             pooled,
@@ -153,7 +163,7 @@ class PrivKV(SampledOnce):
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""
-        p, q, gap = self.coin.hit_chances()
+        p, q, gap = self.chances
         each = self.predicted_keys(reports)
         absent = q + gap * 0.75
         errors = {"point": float(np.sqrt(p * (1 - p) / each) / gap)}

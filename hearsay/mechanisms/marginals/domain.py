@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hearsay.mechanisms.domains.axes import AxesDomain
-from hearsay.mechanisms.domains.axis import Axis, parse_axis
+from hearsay.mechanisms.domains.axis import AxesDomain, Axis, parse_axis
 from hearsay.mechanisms.domains.domain import as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code

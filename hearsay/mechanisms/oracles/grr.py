@@ -12,6 +12,7 @@ The best oracle while D < 3 e^eps + 2; its error grows with the domain.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,14 +63,14 @@ class GRR(OutputHistogram, HitOracle):
         return self.domain.size
 
     def perturb(self, values: Values, random: Random) -> Reports:
+        return by_parts(lambda cells: {"value": self.tell(cells, random)}, self.domain.flatten(values))
+
+    def tell(self, cells: NDArray[np.integer[Any]], random: Random) -> NDArray[Any]:
+        """Each cell itself, or one drawn from all. The cells are not checked: a mechanism has made them itself."""
         size = self.domain.size
-
-        def draw(cells: NDArray[np.int64]) -> Reports:
-            drawn = random.narrow_below(size, cells.size)
-            sent = np.where(random.bernoulli(self.truth, cells.size), cells.astype(drawn.dtype), drawn)
-            return {"value": sent.astype(smallest_unsigned(size), copy=False)}
-
-        return by_parts(draw, self.domain.flatten(values))
+        drawn = random.narrow_below(size, cells.size)
+        sent = np.where(random.bernoulli(self.truth, cells.size), cells.astype(drawn.dtype), drawn)
+        return sent.astype(smallest_unsigned(size), copy=False)
 
     def portable(self) -> Node:
         return value_coin(self.domain.size, self.truth)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from hearsay.mechanisms.domains.axis import Axis
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.numbers import number
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Z95, Ranges
+from hearsay.mechanisms.estimates.estimate import Z95, Floats, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, SMOOTH
 from hearsay.mechanisms.queries.answer import Answer, known
 from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
@@ -43,9 +44,14 @@ class Quantile(Query):
     def answers(self, domain: Domain) -> int:
         return len(self.ranks)
 
+    @cached_property
+    def numbers(self) -> Floats:
+        """The ranks as numbers."""
+        return np.array([_rank(text) for text in self.ranks])
+
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         (axis,) = estimate.domain.axes
-        numbers = np.array([_rank(text) for text in self.ranks])
+        numbers = self.numbers
         bound = estimate.rank_bound()
         answers = [
             replace(raw, rank_bound=bound)
@@ -83,8 +89,7 @@ class Quantile(Query):
         # The devices' own draw moves the rank of a value: n Var is q(1-q).
         (axis,) = estimate.domain.axes
         answers = []
-        for text in self.ranks:
-            rank = np.array([_rank(text)])
+        for text, rank in zip(self.ranks, self.numbers[:, None], strict=True):
             estimate.quantiles(rank)  # refuses where parts of the distribution are open
             inversion = estimate.inversion.with_error(np.sqrt(rank * (1 - rank) / max(estimate.reports, 1)), estimate.z)
             answers.append(_answer(axis, text, *(column[0] for column in inversion.quantiles(rank))))

@@ -18,7 +18,7 @@ import numpy as np
 
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.path import FRAMED_TARGET
@@ -97,7 +97,7 @@ def _rows(pipeline: Pipeline, mechanism_id: str, cells: int, reports: int, queri
     yield Row(f"memory of that process, {title}", measured["memory_mb"], "MB", MEMORY_MB, at_most=True)
     yield Row(f"range query afterwards, {title}", measured["query_ms"], "ms", QUERY_MS, at_most=True)
     _check_identity(registered, drawn)
-    estimate: Any = snapshot.load(pipeline.snapshots / survey.name / "all").estimate()
+    estimate: Any = loading.load(pipeline.snapshots / survey.name / "all").estimate()
     ends = np.sort(np.random.default_rng(2).integers(0, cells, size=(2, queries, 1)), axis=0)
     (asking,) = best_seconds(lambda: estimate.ranges(*ends), repeats=2)
     yield Row(f"{queries:,} ranges against a snapshot, {title}", asking, "s", QUERIES_S, at_most=True)

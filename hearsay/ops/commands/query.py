@@ -14,7 +14,7 @@ from hearsay.errors import nearest
 from hearsay.estimator.answering import Side, ask
 from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.readings import Readings
-from hearsay.estimator.snapshots import files as snapshots
+from hearsay.estimator.snapshots import loading
 from hearsay.estimator.snapshots.checks import check_apart, refusing_impossible_counts
 from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms import catalogue
@@ -104,7 +104,7 @@ def command(
         survey, reports, estimate = loaded.survey, loaded.reports, loaded.estimate
         title = f"{survey.name} ({snapshot})"
         if against is not None:
-            compared = snapshots.load(against)
+            compared = loading.load(against)
             check_apart(loaded.metadata, compared.metadata)
             other = compared
             title = f"{title} against {against}"
@@ -187,8 +187,8 @@ def _refuse_with_trend(context: click.Context) -> None:
             raise click.UsageError(f"--{name} does not go with trend, which is about all final windows")
 
 
-def _from_snapshot(directory: Path, window: str | None) -> snapshots.Snapshot:
-    snapshot = snapshots.load(directory)
+def _from_snapshot(directory: Path, window: str | None) -> loading.Snapshot:
+    snapshot = loading.load(directory)
     written = snapshot.metadata["window"]
     if window not in (None, written):
         raise click.UsageError(f"--window: this snapshot holds the window {written}, got {window}")

@@ -12,7 +12,7 @@ from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
-from hearsay.estimator.snapshots.owner import Owner
+from hearsay.estimator.snapshots.files import Owner
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.operate import skipping as giving_up

@@ -11,7 +11,7 @@ import click
 
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.readings import live
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.ops.demo.scene import Act, acts
 from hearsay.ops.demo.screen import comparison, explain, progress_row, screen
 from hearsay.ops.errors import CheckFailed, OperationError
@@ -96,13 +96,13 @@ def _results(players: list[Act], pipeline: Pipeline, registry: Registry) -> list
     return rows
 
 
-def _final_snapshot(act: Act, pipeline: Pipeline) -> snapshot.Snapshot:
+def _final_snapshot(act: Act, pipeline: Pipeline) -> loading.Snapshot:
     deadline = time.monotonic() + FOLD_TIMEOUT_S
     directory = pipeline.snapshots / act.survey.name / "all"
     while time.monotonic() < deadline:
         pipeline.check()
         if directory.exists():
-            final = snapshot.load(directory)
+            final = loading.load(directory)
             if final.metadata["reports"] == len(act.people):
                 return final
         time.sleep(0.2)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hearsay.estimator.snapshots import files as snapshot
-from hearsay.estimator.snapshots.owner import Owner, is_anothers
+from hearsay.estimator.snapshots.files import Owner, is_anothers
 
 
 def remove_snapshots(name: str, root: Path, directories: Iterable[str], owner: Owner) -> list[str]:

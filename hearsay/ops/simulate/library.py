@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hearsay.collector.survey.survey import Survey
-from hearsay.estimator.snapshots.files import Snapshot, write
+from hearsay.estimator.snapshots.files import write
+from hearsay.estimator.snapshots.loading import Snapshot
 from hearsay.mechanisms.domains.domain import Values
 from hearsay.mechanisms.domains.given import values_of
 from hearsay.mechanisms.estimates.estimate import Estimate

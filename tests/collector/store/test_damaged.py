@@ -6,7 +6,7 @@ import redis
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import StateError
-from hearsay.collector.store.delta import Delta
+from hearsay.collector.store.state import Delta
 from hearsay.collector.writer import Writer
 from tests.pipeline import buckets, fold_all, singles, state_of
 

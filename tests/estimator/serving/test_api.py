@@ -17,7 +17,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.serving.service import EstimatorSettings, loop, serve
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.producer import Device
@@ -81,7 +81,7 @@ class TestInterface:
     def test_queries_answer_as_the_command_line_does(self, http: httpx.Client, tmp_path: Path) -> None:
         window = "20250131T150000Z"
         found = http.get("/api/surveys/colours/query", params={"q": "frequencies", "window": window}).json()
-        loaded = snapshot.load(tmp_path / "colours" / window)
+        loaded = loading.load(tmp_path / "colours" / window)
         expected = answer(parse_text("frequencies"), loaded.estimate())
         assert found["answers"] == [each.table() for each in expected]
         assert (found["reports"], found["window"]) == (200, window)

@@ -16,7 +16,7 @@ from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving import answers
-from hearsay.estimator.snapshots import files as snapshot
+from hearsay.estimator.snapshots import loading
 from tests.estimator.running import estimator
 from tests.estimator.surveys import colours, deliver
 
@@ -45,7 +45,7 @@ def test_half_open_connections_do_not_stop_the_rest(
         open_connections(running, 1_100, stack)
         time.sleep(1.0)
         assert running.get("/healthz").status_code == 200
-        assert snapshot.load(tmp_path / "colours" / "all").metadata["reports"] == 300
+        assert loading.load(tmp_path / "colours" / "all").metadata["reports"] == 300
     assert running.get("/api/surveys").status_code == 200
 
 

@@ -15,7 +15,8 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.rejections import Refused, Rejections
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import Content, compose
-from hearsay.estimator.snapshots.files import checksum, load, publish, remove_survey, remove_window, windows, write
+from hearsay.estimator.snapshots.files import checksum, publish, remove_survey, remove_window, windows, write
+from hearsay.estimator.snapshots.loading import load
 from hearsay.mechanisms.questions import answer, parse_text
 from tests.estimator.surveys import colours, state_of
 

@@ -10,7 +10,8 @@ import pytest
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import compose
-from hearsay.estimator.snapshots.files import checksum, load, write
+from hearsay.estimator.snapshots.files import checksum, write
+from hearsay.estimator.snapshots.loading import load
 from hearsay.ops import cli
 from tests.estimator.surveys import colours, state_of
 

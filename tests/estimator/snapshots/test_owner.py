@@ -10,8 +10,8 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.materialise import Materialiser
-from hearsay.estimator.snapshots.files import load, windows
-from hearsay.estimator.snapshots.owner import Owner, is_anothers, own, owned
+from hearsay.estimator.snapshots.files import Owner, is_anothers, own, owned, windows
+from hearsay.estimator.snapshots.loading import load
 from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.workers.context import Context, set_current
 from tests.estimator.surveys import colours, deliver

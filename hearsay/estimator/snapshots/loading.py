@@ -1,0 +1,186 @@
+"""Reading a snapshot directory back, and asking it."""
+
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hearsay.collector.errors import CollectorError
+from hearsay.collector.survey.file import printable
+from hearsay.collector.survey.survey import Survey, parse
+from hearsay.estimator.answer_table import Answers
+from hearsay.estimator.answering import ask
+from hearsay.estimator.errors import SnapshotError
+from hearsay.estimator.snapshots.checks import check_apart, check_arrays, history, refusing_impossible_counts
+from hearsay.estimator.snapshots.content import FORMAT, Content
+from hearsay.estimator.snapshots.files import ARRAYS, CHECKSUM, JSON, checksum
+from hearsay.estimator.snapshots.summary import summary
+from hearsay.mechanisms import State
+from hearsay.mechanisms.errors import ImpossibleCounts, MechanismError
+from hearsay.mechanisms.estimates.estimate import Estimate
+
+_NPY_HEAD = 1_024  # what an array's own description takes at most
+_JSON_BYTES = 64 << 20
+# What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
+_DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A directory read back: the exact state, from which every query is estimated anew."""
+
+    survey: Survey
+    state: State
+    metadata: dict[str, Any]
+
+    _made: Estimate | None = None
+
+    @classmethod
+    def of(cls, content: Content) -> Self:
+        """What reading it back would give, without writing it."""
+        return cls(content.survey, content.state, content.document(), content.estimate)
+
+    @property
+    def reports(self) -> int:
+        return self.survey.mechanism.reports(self.state)
+
+    @cached_property
+    def _estimate(self) -> Estimate:
+        return self.survey.mechanism.estimate(self.state) if self._made is None else self._made
+
+    def estimate(self) -> Estimate:
+        """What the state says; made once."""
+        return self._estimate
+
+    def ask(
+        self,
+        question: str | Sequence[str],
+        *,
+        count: bool = False,
+        postprocess: str | None = None,
+        simultaneous: bool = False,
+        against: "Snapshot | None" = None,
+    ) -> Answers:
+        """The answers to a query such as `range 300 500`; docs/reference/queries.md has them all.
+
+        With `against` each is a difference, this snapshot less that one (docs/how-to/changes.md).
+        """
+        how = {"count": count, "simultaneous": simultaneous}
+        if against is not None:
+            check_apart(self.metadata, against.metadata)
+        with refusing_impossible_counts():
+            answers = ask(
+                self.survey, self.reports, self.estimate, question, postprocess=postprocess, against=against, **how
+            )
+        return Answers(answers)
+
+    def __repr__(self) -> str:
+        return summary(self.survey, self.metadata)
+
+
+def load(directory: str | Path) -> Snapshot:
+    """Read a snapshot back, checking that it is one and that its state fits its survey.
+
+    >>> found = load(directory)
+    >>> found.survey.name, found.reports
+    ('likes', 10000)
+    >>> [round(answer.value, 1) for answer in found.ask("frequencies")]
+    [0.6, 0.4]
+    """
+    if not Path(directory).is_dir():
+        raise SnapshotError(f"snapshot directory {directory} does not exist")
+    generation = Path(directory).resolve()  # once, so that both files come from the same generation
+    metadata = _read_json(generation / JSON, directory)
+    try:
+        survey = parse(metadata["definition"])
+        survey = survey.in_round(history(metadata, survey))
+        _check_metadata(metadata, survey)
+        if metadata["withheld"]:
+            least, held = survey.minimum_reports, metadata["reports"]
+            raise SnapshotError(f"{directory} is withheld: answers need at least {least} reports, it has {held}")
+        shapes = survey.mechanism.arrays
+        _check_sizes(generation / ARRAYS, {f"state/{name}": 8 * prod(shape) for name, shape in shapes.items()})
+        if checksum(metadata, generation / ARRAYS) != metadata[CHECKSUM]:
+            raise ValueError("its checksum is another one: a file was changed, or is damaged")
+        state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
+    except (*_DAMAGED, CollectorError, MechanismError) as error:
+        raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
+    check_arrays(directory, state, shapes)
+    try:
+        survey.mechanism.check_state(state)
+    except ImpossibleCounts as error:
+        raise SnapshotError(f"{directory}: {error}") from None
+    reports = survey.mechanism.reports(state)
+    if reports != metadata["reports"]:
+        raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
+    return Snapshot(survey, state, metadata)
+
+
+def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
+    """Compare what is said twice: what was changed in one place only is not believed."""
+    said = {name: metadata[name] for name in ("survey", "tag", "mechanism", "epsilon", "minimum_reports")}
+    defined = {
+        "survey": survey.name,
+        "tag": survey.tag,
+        "mechanism": survey.mechanism.ID,
+        "epsilon": survey.epsilon,
+        "minimum_reports": survey.minimum_reports,
+    }
+    for name, value in said.items():
+        if value != defined[name]:
+            raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
+    if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
+        raise ValueError("its window or its checksum is missing")
+    if type(metadata["reports"]) is not int or metadata["reports"] < 0 or type(metadata["withheld"]) is not bool:
+        raise ValueError("reports must be an integer of at least 0, and withheld true or false")
+
+
+def _check_sizes(path: Path, expected: dict[str, int]) -> None:
+    """Refuse an archive that would unpack to more than its file holds, or than its survey needs, before it is read."""
+    with zipfile.ZipFile(path) as archive:
+        for name, size in expected.items():
+            member = archive.getinfo(f"{name}.npy")
+            if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+                raise ValueError(f"array {name} is compressed; snapshots are not")
+            if not size <= member.file_size <= size + _NPY_HEAD:
+                raise ValueError(f"array {name} must have {size} bytes, got {member.file_size}")
+
+
+def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _JSON_BYTES:
+            raise ValueError(f"more than {_JSON_BYTES} bytes")
+        metadata = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SnapshotError(f"{directory} is not a snapshot: it has no {JSON}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise SnapshotError(f"{directory} is not a snapshot: {JSON}: {_short(error)}") from None
+    number = metadata.get("format") if isinstance(metadata, dict) else None
+    if not isinstance(number, int) or number < 1:
+        raise SnapshotError(f"{directory} is not a snapshot: {JSON} has no format number")
+    if number > FORMAT:
+        raise SnapshotError(f"{directory} has snapshot format {number}, this version reads up to {FORMAT}")
+    return metadata
+
+
+def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]:
+    """The named members only, never by way of pickle."""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for name, member in members.items():
+            with archive.open(f"{member}.npy") as file:
+                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+    return arrays
+
+
+def _short(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [type(error).__name__]
+    return printable(first)
