@@ -9,6 +9,7 @@ Numbers and outputs lie symmetric around 0, so the rows up to the middle one det
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from math import exp
 from typing import Any
 
@@ -32,6 +33,7 @@ def from_half(half: Rows) -> Table:
     return Table(tuple(rows), tuple(Fraction(output - centre) for output in range(len(half[0]))))
 
 
+@lru_cache(maxsize=32)
 def solve(epsilon: float) -> Rows:
     """The first nine rows of integer weights of the best channel."""
     if epsilon > LARGEST_EPSILON:

@@ -5,7 +5,9 @@ Device    Scale the number to t in -1..1. Draw x or square without looking at it
 Privacy   Epsilon: the question is independent of the number, and a device reports once.
 Estimate  m, and s = sqrt(q - m^2 + Var m) with q the mean of t^2; in the domain's units.
 Variance  n Var m = 2 V + s^2 and n Var q = 2 V/4 + Var t^2, V the channel's; the last terms since half of the devices
-          is asked. Var s = (Var q + 4 m^2 Var m)/(4 s^2). The interval of s is that of s^2, which is nearly normal.
+          is asked. What one half lacks the other half has: n Cov(m, q) = -Cov(t, t^2). So 4 s^2 Var s =
+          Var q + 4 m^2 Var m - 4 m Cov(m, q), where |Cov(t, t^2)| <= s sqrt(Var t^2) is used, since no report shows
+          t^3. The interval of s is that of s^2, which is nearly normal.
 """
 
 from dataclasses import dataclass
@@ -30,16 +32,25 @@ _UNIT = Number(-1.0, 1.0)
 
 
 class Moment(NamedTuple):
-    """A number with its standard error and interval; of no reports nothing is known."""
+    """A number with its standard error and interval; of no reports nothing is known.
+
+    `half_stderr` is the part of the error that comes from asking half of the devices.
+    """
 
     value: float
     stderr: float
     low: float
     high: float
+    half_stderr: float = 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.low, self.high
 
     def scaled(self, factor: float, start: float = 0.0) -> "Moment":
         """In other units."""
-        return Moment(start + factor * self.value, factor * self.stderr, *(start + factor * end for end in self[2:]))
+        low, high = (start + factor * end for end in self.interval)
+        return Moment(start + factor * self.value, factor * self.stderr, low, high, factor * self.half_stderr)
 
 
 _UNKNOWN = Moment(nan, nan, nan, nan)
@@ -60,7 +71,7 @@ class MomentsEstimate(MeanEstimate, OneSpread):
         }
 
     def std(self) -> Measured:
-        value, stderr, low, high = (np.array([part]) for part in self.spread)
+        value, stderr, low, high = (np.array([part]) for part in self.spread[:4])
         return Measured(value, stderr, low, high)
 
 
@@ -114,7 +125,9 @@ class TwoMoments(MeanMechanism):
         m, q = (self._moment(state[name], n) for name in self.arrays)
         mean = m.scaled(half, self.domain.low + half)
         among = half**2 * self._among(state["x/hist"])
-        return MomentsEstimate(self.domain, n, mean.value, mean.stderr, mean[2:], among, _spread(m, q).scaled(half))
+        return MomentsEstimate(
+            self.domain, n, mean.value, mean.stderr, mean.interval, among, _spread(m, q).scaled(half)
+        )
 
     def _moment(self, hist: NDArray[np.int64], n: int) -> Moment:
         """The mean over all devices, on -1..1, of what half of them tell."""
@@ -126,7 +139,7 @@ class TwoMoments(MeanMechanism):
         low, high = (float(end[0]) for end in estimate.mean().ends())
         below, above = (sqrt(away**2 + Z95**2 * more) for away in (estimate.value - low, high - estimate.value))
         stderr = sqrt(estimate.stderr**2 + more)
-        return Moment(estimate.value, stderr, estimate.value - below, estimate.value + above)
+        return Moment(estimate.value, stderr, estimate.value - below, estimate.value + above, sqrt(more))
 
     def _among(self, hist: NDArray[np.int64]) -> float:
         """The variance of what the devices asked would tell; 0 where outputs do not show how large numbers are, since
@@ -159,18 +172,22 @@ def _spread(m: Moment, q: Moment) -> Moment:
     """The standard deviation on -1..1 from the means of t and of 2 t^2 - 1.
 
     The interval's ends are the roots of those of s^2 = q - m^2, recovered from both means' intervals: the distances to
-    their ends, of q and of the squares of m's, are squared and added.
+    their ends, of q and of the squares of m's, are squared and added; and so is `shared`, the most that both can err
+    together because each asks the other's half.
     """
     if not (isfinite(m.stderr) and isfinite(q.stderr)):
         return Moment(nan, inf, 0.0, 1.0)
     # Means of t lie in -1..1 and variances not below 0, whatever the noise says.
     mean, least_mean, most_mean = (min(max(each, -1.0), 1.0) for each in (m.value, m.low, m.high))
     variance, square = max((q.value + 1) / 2 - mean**2, 0.0), mean**2
-    least = 0.0 if least_mean <= 0 <= most_mean else min(least_mean**2, most_mean**2)
-    below = np.hypot((q.value - q.low) / 2, max(least_mean**2, most_mean**2) - square)
-    above = np.hypot((q.high - q.value) / 2, square - least)
-    low, high = (sqrt(max(float(end), 0.0)) for end in (variance - below, variance + above))
+    least, most = min(least_mean**2, most_mean**2), max(least_mean**2, most_mean**2)
+    least = 0.0 if least_mean <= 0 <= most_mean else least
+    shared = 2 * (q.half_stderr / 2) * 2 * abs(mean) * m.half_stderr
+    below = sqrt(((q.value - q.low) / 2) ** 2 + (most - square) ** 2 + Z95**2 * shared)
+    above = sqrt(((q.high - q.value) / 2) ** 2 + (square - least) ** 2 + Z95**2 * shared)
+    low, high = (sqrt(max(end, 0.0)) for end in (variance - below, variance + above))
     value = min(max(sqrt(max((q.value + 1) / 2 - m.value**2 + m.stderr**2, 0.0)), low), high)
     if not low:  # the root is too steep there
         return Moment(value, (high - low) / (2 * Z95), low, high)
-    return Moment(value, float(np.hypot(q.stderr / 2, 2 * m.value * m.stderr)) / (2 * value), low, high)
+    error = sqrt((q.stderr / 2) ** 2 + (2 * m.value * m.stderr) ** 2 + shared)
+    return Moment(value, error / (2 * value), low, high)

@@ -17,6 +17,7 @@ from hearsay.ops.experiments.key_value.figures import (
     figure_12,
     figures_5_and_6,
 )
+from hearsay.ops.experiments.key_value.rare import rare
 from hearsay.ops.experiments.key_value.several_values import several_values
 from hearsay.ops.experiments.key_value.table import acceptance, against_rounds
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
@@ -52,3 +53,4 @@ def _parts(quick: bool, generator: np.random.Generator) -> Iterator[Result]:
     yield figure_11(runs, generator)
     yield figure_12(runs, generator)
     yield table_4()
+    yield rare(2 if quick else 20, generator)
