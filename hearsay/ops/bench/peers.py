@@ -18,12 +18,14 @@ from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.mechanisms.oracles.unary import BitOracle
+from hearsay.ops.bench.heavy_hitters import EPSILONS, TextComparison, compare_texts, print_texts
 from hearsay.ops.bench.libraries import PACKAGES, SHARED, Cells, Run, Runner
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import NumberRange, json_option
 from hearsay.ops.terminal.present import notes, print_json, print_table
 
 EPSILON = 1.1
+TEXTS = "prefixes"
 SIZES = (64, 1024, 16384)
 _OUR_RUNS, _LONG_S = 4, 1.0
 _FIRST = 500  # reports of a trial run that says how long a library will take
@@ -143,7 +145,7 @@ def _error(shares: Floats, truth: Floats, reports: int) -> float:
               help="Reports of each run.")  # fmt: skip
 @click.option("--size", "sizes", type=click.IntRange(2, 1 << 20), multiple=True, default=SIZES, show_default=True,
               help="Cells of the domain; may be repeated.")  # fmt: skip
-@click.option("--mechanism", "names", type=click.Choice(list(SHARED)), multiple=True, help="Only these mechanisms.")
+@click.option("--mechanism", "names", type=click.Choice([*SHARED, TEXTS]), multiple=True, help="Only these mechanisms.")
 @click.option("--budget", "budget_s", type=NumberRange(0.1), default=20.0, show_default=True,
               help="Seconds a library may take; it gets fewer reports where it would take longer.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Exit with 1 where a target is missed.")
@@ -158,14 +160,16 @@ def command(
     _require()
     comparisons: list[Comparison] = []
     for size in sizes:
-        for name in names or SHARED:
+        for name in (name for name in names or SHARED if name != TEXTS):
             for each in compare(name, size, reports, budget_s):
                 comparisons.append(each)
                 notes().print(f"{name} on {size} cells: {each.times:.3g} times {each.library}", markup=False)
-    _print(comparisons, reports, as_json)
+    of_texts = [compare_texts(reports, epsilon) for epsilon in EPSILONS if TEXTS in (names or (TEXTS,))]
+    _print(comparisons, of_texts, reports, as_json)
     missed = [
         f"{each.mechanism} on {each.cells} cells against {each.library}" for each in comparisons if not each.holds
     ]
+    missed += [f"{TEXTS} at epsilon {each.epsilon:g} against pure-ldp" for each in of_texts if not each.holds]
     if check and missed:
         raise CheckFailed(f"targets missed: {', '.join(missed)}")
 
@@ -178,9 +182,14 @@ def _require() -> None:
             raise OperationError(f"{package} cannot be imported ({error}): pip install 'hearsay-ldp[peers]'") from None
 
 
-def _print(comparisons: list[Comparison], reports: int, as_json: bool) -> None:
+def _print(comparisons: list[Comparison], of_texts: list[TextComparison], reports: int, as_json: bool) -> None:
     if as_json:
-        print_json([dict(zip(_COLUMNS, each.row(), strict=True)) for each in comparisons])
+        tables = [dict(zip(_COLUMNS, each.row(), strict=True)) for each in comparisons]
+        print_json(tables + [{"mechanism": TEXTS, **each.table()} for each in of_texts])
+        return
+    if of_texts:
+        print_texts(of_texts, reports)
+    if not comparisons:
         return
     caption = (
         f"epsilon {EPSILON:g}, {reports:,} reports of Zipf values; errors are mean squares over 4e/(n(e-1)^2); "

@@ -19,6 +19,7 @@ QUESTIONS = {
     "queries": "hearsay.ops.bench.queries",
     "large": "hearsay.ops.bench.large",
     "values": "hearsay.ops.bench.values",
+    "texts": "hearsay.ops.bench.texts",
 }
 COLUMNS = ("what", "measured", "ceiling", "ratio", "target", "holds")
 COMPARISONS = {"peers": ("hearsay.ops.bench.peers", "Compare every shared mechanism with other libraries.")}
@@ -36,7 +37,8 @@ def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_js
     materialise: state to answers. gateway: processor time of a request beside a Starlette echo of the same body, and
     what a request's id costs the server. queries: the API while reports flow into 2^20 cells. large: domains of 2^22
     cells on the whole path, with the size of their deltas, the memory of their estimator, and a check that the
-    accumulator is a single fold of the same reports. values: CSV files into values.
+    accumulator is a single fold of the same reports. values: CSV files into values. texts: devices, fold, search and
+    `top` of surveys of texts.
 
     Timings depend on the machine and on what else it does; the ratios to the ceilings travel better.
     """
