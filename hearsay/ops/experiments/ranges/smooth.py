@@ -12,10 +12,17 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.experiments.output import Result
 
 CELLS, DEVICES, EPSILON = 1024, 100_000, 1.0
-_PLACE = (np.arange(CELLS) + 0.5) / CELLS
+_CENTRE = (np.arange(CELLS) + 0.5) / CELLS  # of each cell, of the whole line
 _YEAR = 20  # cells
-MOST_ERROR = {"normal": 0.80, "lognormal": 0.90, "ages": 0.80}  # as a part of isotonic's
+MOST_ERROR = {
+    "normal": 0.80,
+    "lognormal": 0.90,
+    "ages": 0.80,
+    "logistic": 0.90,
+    "waiting times": 0.90,
+}  # as a part of isotonic's
 JUDGED_RUNS = 20  # of fewer, chance alone moves what holds beyond its bounds
+HARMLESS = ("prices",)  # rounded so finely that the guard does not see it, and that ranges lose nothing by it
 MOST_WIDTH, HOLD, SILENT, SPEAKS = 0.65, (0.92, 0.98), 0.92, 0.95
 
 
@@ -25,11 +32,11 @@ def _shares(weights: Floats) -> Floats:
 
 
 def _normal() -> Floats:
-    return _shares(np.exp(-0.5 * ((_PLACE - 0.5) / 0.2) ** 2))
+    return _shares(np.exp(-0.5 * ((_CENTRE - 0.5) / 0.2) ** 2))
 
 
 def _lognormal() -> Floats:
-    return _shares(np.exp(-0.5 * ((np.log(10 * _PLACE) - 0.5) / 0.6) ** 2) / _PLACE)
+    return _shares(np.exp(-0.5 * ((np.log(10 * _CENTRE) - 0.5) / 0.6) ** 2) / _CENTRE)
 
 
 def _ages() -> Floats:
@@ -39,7 +46,7 @@ def _ages() -> Floats:
 
 
 def _two_bumps() -> Floats:
-    near, far = (np.exp(-0.5 * ((_PLACE - at) / width) ** 2) / width for at, width in ((0.3, 0.04), (0.7, 0.08)))
+    near, far = (np.exp(-0.5 * ((_CENTRE - at) / width) ** 2) / width for at, width in ((0.3, 0.04), (0.7, 0.08)))
     return _shares(0.6 * near + 0.4 * far)
 
 
@@ -65,10 +72,48 @@ def _heaps() -> Floats:
     return 0.6 * _lognormal() + 0.4 * rounded
 
 
+def _logistic() -> Floats:
+    return _shares(1 / np.cosh((_CENTRE - 0.4) / 0.15) ** 2)
+
+
+def _waiting() -> Floats:
+    """Times until the third of some events, by a gamma distribution."""
+    return _shares(_CENTRE**2 * np.exp(-_CENTRE / 0.12))
+
+
+def _prices() -> Floats:
+    """Half of the prices end in 9."""
+    tens = np.arange(9, CELLS, 10)
+    rounded = np.zeros(CELLS)
+    rounded[tens] = _waiting()[tens]
+    return 0.5 * _waiting() + 0.5 * _shares(rounded)
+
+
+def _minutes() -> Floats:
+    """Times of day of which a third are told as full hours."""
+    hours = np.arange(0, CELLS, 43)
+    rounded = np.zeros(CELLS)
+    rounded[hours] = np.add.reduceat(_logistic(), hours)
+    return 2 / 3 * _logistic() + 1 / 3 * rounded
+
+
+def _one_spike() -> Floats:
+    shares = 0.96 * _normal()
+    shares[400] += 0.04
+    return shares
+
+
+# The last two of each were added after the method and its guard were settled.
 SMOOTH_DATA: dict[str, Callable[[], Floats]] = {
     "normal": _normal, "lognormal": _lognormal, "ages": _ages, "two bumps": _two_bumps,
+    "logistic": _logistic, "waiting times": _waiting,
 }  # fmt: skip
-ROUGH_DATA: dict[str, Callable[[], Floats]] = {"whole years": _whole_years, "spikes": _spikes, "heaps": _heaps}
+ROUGH_DATA: dict[str, Callable[[], Floats]] = {
+    "whole years": _whole_years, "spikes": _spikes, "heaps": _heaps, "prices": _prices, "full hours": _minutes,
+}  # fmt: skip
+UNSEEN_DATA: dict[str, tuple[Callable[[], Floats], int]] = {  # with their number of devices: what the guard cannot see
+    "one spike of 4%": (_one_spike, DEVICES), "heaps, 10,000 reports": (_heaps, 10_000),
+}  # fmt: skip
 
 
 def smooth(runs: int, generator: np.random.Generator) -> Result:
@@ -84,30 +129,34 @@ def smooth(runs: int, generator: np.random.Generator) -> Result:
         {"mechanism": "hierarchical", "epsilon": EPSILON, "domain": {"kind": "ordinal", "size": CELLS}}
     )
     first, end = sampled_ranges(CELLS)
-    for name, shares in {**SMOOTH_DATA, **ROUGH_DATA}.items():
-        squares, widths, held, spoke = [], [], [], 0
+    seen = {name: (shares, DEVICES) for name, shares in {**SMOOTH_DATA, **ROUGH_DATA}.items()}
+    for name, (shares, devices) in {**seen, **UNSEEN_DATA}.items():
+        squares, widths, hold_shares, spoke = [], [], [], 0
         for _ in range(runs):
-            people = generator.choice(CELLS, DEVICES, p=shares())
+            people = generator.choice(CELLS, devices, p=shares())
             state = mechanism.fold(mechanism.empty(), mechanism.perturb(people, seeded(int(generator.integers(2**62)))))
             estimate = mechanism.estimate(state)
-            before = np.concatenate([[0.0], np.cumsum(np.bincount(people, minlength=CELLS)) / DEVICES])
+            before = np.concatenate([[0.0], np.cumsum(np.bincount(people, minlength=CELLS)) / devices])
             truth, rising = before[end] - before[first], np.concatenate([[0.0], estimate.rising])
             fit, raw = estimate.smooth.ranges(first, end), estimate.ranges(first[:, None], end[:, None] - 1)
             (low, high), (raw_low, raw_high) = fit.ends(), raw.ends()
             by_isotonic = rising[end] - rising[first]
             squares.append([((fit.value - truth) ** 2).mean(), ((by_isotonic - truth) ** 2).mean()])
             widths.append((high - low).mean() / (raw_high - raw_low).mean())
-            held.append(((low <= truth) & (truth <= high)).mean())
+            hold_shares.append(((low <= truth) & (truth <= high)).mean())
             spoke += estimate.not_smooth is not None
         mine, isotonic = np.sqrt(np.mean(squares, axis=0))
-        error, width, hold = float(mine / isotonic), float(np.mean(widths)), float(np.mean(held))
+        error, width, hold = float(mine / isotonic), float(np.mean(widths)), float(np.mean(hold_shares))
         result.rows.append([name, f"{error:.2f}", f"{width:.2f}", f"{hold:.1%}", f"{spoke / runs:.0%}"])
-        if runs >= JUDGED_RUNS:
+        if runs >= JUDGED_RUNS and name not in UNSEEN_DATA:
             _judge(result, name, (error, width, hold), spoke / runs)
     return result
 
 
 def _judge(result: Result, name: str, measured: tuple[float, float, float], spoke: float) -> None:
+    if name in HARMLESS:
+        result.expect(measured[2] >= HOLD[0], f"{name}: the band holds {measured[2]:.1%}")
+        return
     if name in ROUGH_DATA:
         result.expect(spoke >= SPEAKS, f"{name}: the guard speaks in {spoke:.0%} of the runs only")
         return
