@@ -15,6 +15,7 @@ import redis
 
 from hearsay.collector.errors import ServerError
 from hearsay.collector.store.connect import address, check_server, connect
+from hearsay.collector.store.servers import plain
 from hearsay.ops.server.embedded import EmbeddedServer
 
 SECRET = "open-sesame"
@@ -148,7 +149,8 @@ def test_older_servers_are_refused(version: str) -> None:
         check_server(Reporting(version))
 
 
-def test_tls_against_a_plain_port_is_told_so(server: EmbeddedServer) -> None:
+def test_tls_against_a_plain_port_is_told_so(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "REPLY_S", 1.0)
     message = error_of(server.url.replace("redis://", "rediss://"))
     assert "does not answer in TLS; is it a plain port? Then the URL starts with redis://" in message
 

@@ -205,12 +205,9 @@ def test_a_workload_is_answered_better_than_by_generic_losses() -> None:
     assert best < wanted.score(Program(8, promise, WEAKLY).solve()) - 1e-3
 
 
-@pytest.mark.parametrize(
-    ("properties", "ratio"), [((), 0.91), (("WH",), 0.76), (("CH",), 0.91), (("WH", "RM", "CM"), 0.76)], ids=str
-)
-def test_a_hundred_takes_at_most_ten_seconds(properties: tuple[str, ...], ratio: float) -> None:
+def test_a_hundred_takes_at_most_ten_seconds() -> None:
     started = process_time()
-    Program(100, near(ratio), frozenset(properties)).solve()
+    Program(100, near(0.76), frozenset({"WH", "RM", "CM"})).solve()
     assert process_time() - started < 10
 
 

@@ -96,8 +96,16 @@ def test_inverse_of_a_bit_for_each_of_256_combinations_is_exact() -> None:
         np.testing.assert_allclose(estimate.table(chosen).value, summed(shares, (2,) * 8, chosen), atol=1e-6)
 
 
-def test_covariance_is_that_of_one_report_s_influence(mechanism: AttributeMechanism) -> None:
+LONG = ("calm", "inp-ht natural, t = 3")  # thousands of reports, each moved by itself
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in SMALL]
+)
+def test_covariance_is_that_of_one_report_s_influence(name: str) -> None:
     """n Cov = E[psi psi'] over reports, psi the change of a table for a small change of the share of one report."""
+    method, sizes, order, epsilon, options = SMALL[name]
+    mechanism = make(method, sizes, order, epsilon, **options)
     shares = uneven(mechanism.domain.shape)
     parts = each_report(mechanism)
     state = expected_state(mechanism, shares, parts)

@@ -96,7 +96,7 @@ def test_two_thousand_unchanged_pairs(epsilon: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
 @pytest.mark.parametrize("case", CASES)
 def test_many_changed_pairs(case: str, epsilon: float) -> None:
     share = held(case, epsilon, 500, seed=3)

@@ -51,7 +51,8 @@ def test_the_form_has_the_mechanism_s_channel(table: dict[str, Any]) -> None:
         return
     listed = codec(mechanism).encode_singles(mechanism.layout.enumerate())
     channel = mechanism.channel()
-    for cell in range(mechanism.domain.size):
+    size, many = mechanism.domain.size, mechanism.layout.outcomes > 1_000
+    for cell in sorted({0, size // 2, size - 1}) if many else range(size):
         chances = distribution(read, cell)
         assert set(chances) <= set(listed)
         assert sum(chances.values()) == 1
