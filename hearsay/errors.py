@@ -57,7 +57,7 @@ def nearest(got: str, names: Iterable[str], cutoff: float = 0.0) -> list[str]:
     """Up to three names like what was given, the nearest first; with a cutoff only those that may have been meant.
 
     >>> nearest("hrrr", ["grr", "haar", "hrr", "oue"])
-    ['hrr', 'haar', 'grr']
+    ['hrr', 'grr', 'haar']
     >>> nearest("column", ["out", "seed", "values"], cutoff=0.6)
     []
     """

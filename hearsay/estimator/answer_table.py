@@ -58,7 +58,7 @@ def _positions(answers: Sequence[Answer]) -> tuple[list[float], list[str] | None
     numbers = [_middle(each.item) for each in answers]
     if len(answers) > 1 and all(number is not None for number in numbers):
         return [number for number in numbers if number is not None], None
-    return [float(place) for place in range(len(answers))], [_label(each) for each in answers]
+    return [float(position) for position in range(len(answers))], [_label(each) for each in answers]
 
 
 def _middle(item: Any) -> float | None:

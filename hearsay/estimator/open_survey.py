@@ -39,8 +39,8 @@ class OpenSurvey:
 
     def offer(self) -> dict[str, Any] | None:
         """The open round for one device, as `Device.report(value, round=...)` takes it; None: none is open."""
-        found = open_offer(self.registered, secure())
-        return None if found is None else found.table()
+        offer = open_offer(self.registered, secure())
+        return None if offer is None else offer.table()
 
     def windows(self) -> list[str]:
         """Every window that holds something, oldest first."""

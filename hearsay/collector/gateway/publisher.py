@@ -111,7 +111,7 @@ class Publisher:
                 continue
             if answer.status != "known":
                 return _filled(outcomes, positions, self._refusal(answer))
-            known = {batch.order[place]: digest for place, digest in answer.known.items()}
+            known = {batch.order[position]: digest for position, digest in answer.known.items()}
             for position, digest in known.items():
                 outcomes[positions[position]] = _of_known(batch.names[position][DIGEST], digest)
             batch, kept = batch.without(set(known))

@@ -80,10 +80,10 @@ class Surveys:
         lane = self._lanes.get(key)
         if lane is None:
             if round_number is not None:
-                held = await asyncio.get_running_loop().run_in_executor(self._executor, registered.shards[0].rounds)
-                if not 1 <= round_number <= held.number:
-                    raise Refusal("malformed", f"round must be in 1..{held.number}, got another")
-                survey = survey.in_round(held.history(round_number))
+                rounds = await asyncio.get_running_loop().run_in_executor(self._executor, registered.shards[0].rounds)
+                if not 1 <= round_number <= rounds.number:
+                    raise Refusal("malformed", f"round must be in 1..{rounds.number}, got another")
+                survey = survey.in_round(rounds.history(round_number))
             publisher = self._publisher(registered, shard)
             lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._held)
             lane = self._lanes.setdefault(key, lane)

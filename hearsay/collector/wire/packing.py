@@ -77,8 +77,8 @@ class Packing:
             padded[:, :count] = table
             digits = padded.reshape(rows, groups, self.group)
             joined = np.zeros((rows, groups), dtype=np.uint64)
-            for place in range(self.group - 1, -1, -1):
-                joined = joined * np.uint64(self.alphabet) + digits[:, :, place]
+            for position in range(self.group - 1, -1, -1):
+                joined = joined * np.uint64(self.alphabet) + digits[:, :, position]
         width = (self.bits + 7) // 8
         octets = np.ascontiguousarray(joined, dtype="<u8").view(np.uint8).reshape(rows, groups, 8)[:, :, :width]
         if self.bits % 8 == 0:
@@ -100,8 +100,8 @@ class Packing:
         """The symbols of every group along a new last axis; those of a group that no symbols make are all outside."""
         digits = np.empty((*joined.shape, self.group), dtype=np.uint64)
         outside = joined >= np.uint64(self.alphabet**self.group)
-        for place in range(self.group):
-            joined, digits[..., place] = np.divmod(joined, np.uint64(self.alphabet))
+        for position in range(self.group):
+            joined, digits[..., position] = np.divmod(joined, np.uint64(self.alphabet))
         digits[outside] = self.alphabet
         return digits
 

@@ -17,8 +17,8 @@ class Rejections(dict[str, Refused]):
     """Reason to what was rejected for it. The reason is a stable code and also a metric's label."""
 
     def add(self, reason: str, entries: int, reports: int) -> None:
-        held = self.get(reason, Refused())
-        self[reason] = Refused(held.entries + entries, held.reports + reports)
+        before = self.get(reason, Refused())
+        self[reason] = Refused(before.entries + entries, before.reports + reports)
 
     def __iadd__(self, other: Mapping[str, Refused]) -> Self:
         for reason, rejected in other.items():

@@ -62,11 +62,11 @@ class VariantCodec:
         if self.only_digits is not None:
             digits = self.only_digits.unpack(packed, [each * vector.length for each in counts])
             matrix, inside = self._inside(digits.reshape(count, vector.length))
-            found = self._selected({vector.name: matrix}, count)
+            reports = self._selected({vector.name: matrix}, count)
         else:
             rows = np.frombuffer(b"".join(packed), dtype=np.uint8)
-            found, inside = self.from_rows(rows.reshape(count, self.row_bytes))
-        return found if inside.all() else select(found, inside), inside
+            reports, inside = self.from_rows(rows.reshape(count, self.row_bytes))
+        return reports if inside.all() else select(reports, inside), inside
 
     def symbols(self, reports: Reports) -> Symbols:
         """The whole report as one integer: the scalars, then the vector's digits, first digit least significant."""
@@ -131,8 +131,8 @@ class VariantCodec:
             groups = -(-vector.length // self.digits.group)
             used = groups * self.digits.bits
             padded = self.digits.unpack_rows(matrix, groups * self.digits.group)
-            result[vector.name], found = self._inside(padded[:, : vector.length])
-            inside &= found & (padded[:, vector.length :] == 0).all(axis=1)
+            result[vector.name], in_range = self._inside(padded[:, : vector.length])
+            inside &= in_range & (padded[:, vector.length :] == 0).all(axis=1)
         else:
             result[vector.name] = matrix
         if used % 8:

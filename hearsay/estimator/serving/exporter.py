@@ -92,9 +92,9 @@ class PipelineMetrics(Collector):
             "hearsay_process_info", "A live process and its release.", labels=["role", "process", "version"]
         )
         now = time.time()
-        for found in alive(self._registry):
-            beats.add_metric([found.role, found.process], now - found.age_s)
-            info.add_metric([found.role, found.process, found.version], 1)
+        for process in alive(self._registry):
+            beats.add_metric([process.role, process.process], now - process.age_s)
+            info.add_metric([process.role, process.process, process.version], 1)
         standing = GaugeMetricFamily(
             "hearsay_standing_still",
             "How many causes of a stall there are, by kind; `hearsay status` shows a line for each.",

@@ -99,12 +99,12 @@ def publish(root: str | Path, content: Content, still_newest: Callable[[], bool]
 def own(root: str | Path, survey: str, owner: Owner) -> None:
     """Note whose snapshots these are; refuses to write over those of another deployment."""
     note = _note(root, survey)
-    held = _read_owner(note)
-    if held == owner:
+    noted = _read_owner(note)
+    if noted == owner:
         return
-    if held is not None and not held.holds(owner):
+    if noted is not None and not noted.holds(owner):
         raise SnapshotError(
-            f"snapshots of {survey} in {root} are those of another deployment ({held.deployment}); "
+            f"snapshots of {survey} in {root} are those of another deployment ({noted.deployment}); "
             "give each a data-dir of its own"
         )
     try:
@@ -116,14 +116,14 @@ def own(root: str | Path, survey: str, owner: Owner) -> None:
 
 def is_anothers(root: str | Path, survey: str, owner: Owner) -> bool:
     """Whether a folder holds the snapshots of a survey of the same name in another deployment."""
-    held = _read_owner(_note(root, survey))
-    return held is not None and not held.holds(owner)
+    noted = _read_owner(_note(root, survey))
+    return noted is not None and not noted.holds(owner)
 
 
 def owned(root: str | Path, deployment: str) -> list[str]:
     """Surveys whose snapshots this deployment has written."""
     notes = sorted(Path(root).glob(f"*/{GENERATIONS}/{OWNER}"))
-    return [note.parents[1].name for note in notes if (held := _read_owner(note)) and held.deployment == deployment]
+    return [note.parents[1].name for note in notes if (noted := _read_owner(note)) and noted.deployment == deployment]
 
 
 def checksum(document: Mapping[str, Any], arrays: Path) -> str:
@@ -137,9 +137,9 @@ def checksum(document: Mapping[str, Any], arrays: Path) -> str:
 
 def holds(root: str | Path, survey: Survey, window: str, version: int, final: bool) -> bool:
     """Whether this version of a window is in place."""
-    held = _document(Path(root) / survey.name / window)
+    stored = _document(Path(root) / survey.name / window)
     wanted = (survey.tag, version, "final" if final else "partial")
-    return (held.get("tag"), held.get("version"), held.get("status")) == wanted
+    return (stored.get("tag"), stored.get("version"), stored.get("status")) == wanted
 
 
 def windows(root: str | Path, survey: str) -> list[str]:
@@ -176,9 +176,9 @@ def remove_survey(root: str | Path, survey: str) -> None:
 
 def _says_the_same(link: Path, content: Content) -> bool:
     """By all it says, not by the version alone: a server that lost its last second counts versions again."""
-    held, fresh = _document(link), json.loads(json.dumps(content.document()))
+    stored, fresh = _document(link), json.loads(json.dumps(content.document()))
     apart = {"generated_at": None, CHECKSUM: None}
-    return held | apart == fresh | apart
+    return stored | apart == fresh | apart
 
 
 def _document(link: Path) -> dict[str, Any]:
@@ -192,8 +192,8 @@ def _document(link: Path) -> dict[str, Any]:
 
 def _generations(folder: Path, window: str) -> list[tuple[int, Path]]:
     """A window's generations with their numbers, oldest first."""
-    found = (folder / GENERATIONS).glob(f"{window}.*")
-    return sorted((int(path.suffix[1:]), path) for path in found if path.suffix[1:].isdigit())
+    paths = (folder / GENERATIONS).glob(f"{window}.*")
+    return sorted((int(path.suffix[1:]), path) for path in paths if path.suffix[1:].isdigit())
 
 
 @contextmanager

@@ -89,10 +89,10 @@ class Snapshot:
 def load(directory: str | Path) -> Snapshot:
     """Read a snapshot back, checking that it is one and that its state fits its survey.
 
-    >>> found = load(directory)
-    >>> found.survey.name, found.reports
+    >>> snapshot = load(directory)
+    >>> snapshot.survey.name, snapshot.reports
     ('likes', 10000)
-    >>> [round(answer.value, 1) for answer in found.ask("frequencies")]
+    >>> [round(answer.value, 1) for answer in snapshot.ask("frequencies")]
     [0.6, 0.4]
     """
     if not Path(directory).is_dir():
@@ -104,8 +104,8 @@ def load(directory: str | Path) -> Snapshot:
         survey = survey.in_round(history(metadata, survey))
         _check_metadata(metadata, survey)
         if metadata["withheld"]:
-            least, held = survey.minimum_reports, metadata["reports"]
-            raise SnapshotError(f"{directory} is withheld: answers need at least {least} reports, it has {held}")
+            least, reports = survey.minimum_reports, metadata["reports"]
+            raise SnapshotError(f"{directory} is withheld: answers need at least {least} reports, it has {reports}")
         shapes = survey.mechanism.arrays
         _check_sizes(generation / ARRAYS, {f"state/{name}": 8 * prod(shape) for name, shape in shapes.items()})
         if checksum(metadata, generation / ARRAYS) != metadata[CHECKSUM]:
@@ -126,7 +126,7 @@ def load(directory: str | Path) -> Snapshot:
 
 def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
     """Compare what is said twice: what was changed in one place only is not believed."""
-    said = {name: metadata[name] for name in ("survey", "tag", "mechanism", "epsilon", "minimum_reports")}
+    stated = {name: metadata[name] for name in ("survey", "tag", "mechanism", "epsilon", "minimum_reports")}
     defined = {
         "survey": survey.name,
         "tag": survey.tag,
@@ -134,7 +134,7 @@ def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
         "epsilon": survey.epsilon,
         "minimum_reports": survey.minimum_reports,
     }
-    for name, value in said.items():
+    for name, value in stated.items():
         if value != defined[name]:
             raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
     if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:

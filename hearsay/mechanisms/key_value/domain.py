@@ -189,8 +189,8 @@ class KeyValue(Domain):
         given = numbers + [self._some_value] * filling if self.values else []
         rows = [_parts(value, [axis.name for axis in self.values]) for value in given]
         # As texts and as doubles, whatever they were: reading integers beside texts takes another way.
-        indices = [axis.encode([str(part[place]) for part in parts]) for place, axis in enumerate(self.keys)]
-        columns = [axis.scale([as_number(row[place]) for row in rows]) for place, axis in enumerate(self.values)]
+        indices = [axis.encode([str(part[position]) for part in parts]) for position, axis in enumerate(self.keys)]
+        columns = [axis.scale([as_number(row[position]) for row in rows]) for position, axis in enumerate(self.values)]
         table = np.stack(columns, axis=1) if columns else np.zeros((capacity, 0))
         is_filling = np.arange(capacity) >= len(keys)
         order = np.lexsort((self._flat(indices), is_filling))

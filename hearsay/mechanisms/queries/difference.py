@@ -19,10 +19,10 @@ them in at most 5% of all cases (Holm 1979).
 
 Two sides with standard errors of 0.03 and 0.04 have a difference with one of 0.05:
 
->>> (found,) = differences([Answer("point tea", 0.5, 0.03)], [Answer("point tea", 0.35, 0.04)])
->>> [round(number, 4) for number in (found.value, found.stderr, found.low, found.high, found.p_value)]
+>>> (drop,) = differences([Answer("point tea", 0.5, 0.03)], [Answer("point tea", 0.35, 0.04)])
+>>> [round(number, 4) for number in (drop.value, drop.stderr, drop.low, drop.high, drop.p_value)]
 [0.15, 0.05, 0.052, 0.248, 0.0027]
->>> found.of
+>>> drop.of
 (0.5, 0.35)
 """
 
@@ -39,11 +39,11 @@ Ends = tuple[float | None, float | None]
 
 def differences(ones: Sequence[Answer], others: Sequence[Answer]) -> list[Answer]:
     """a - b for answers about the same things, in the same order; with many of them Holm's p-values too."""
-    found = [difference(a, b) for a, b in zip(ones, others, strict=True)]
-    if len(found) < 2:
-        return found
-    adjusted = holm([each.p_value for each in found])
-    return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+    pairs = [difference(a, b) for a, b in zip(ones, others, strict=True)]
+    if len(pairs) < 2:
+        return pairs
+    adjusted = holm([each.p_value for each in pairs])
+    return [replace(each, p_adjusted=p) for each, p in zip(pairs, adjusted, strict=True)]
 
 
 def difference(a: Answer, b: Answer) -> Answer:

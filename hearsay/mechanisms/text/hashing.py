@@ -32,10 +32,10 @@ class LevelHash:
         """One row for each place, one entry for each byte."""
         rows = [
             np.frombuffer(
-                hashlib.shake_256(f"hearsay text {self.seed} {self.level} {place}".encode()).digest(4 * _BYTES),
+                hashlib.shake_256(f"hearsay text {self.seed} {self.level} {position}".encode()).digest(4 * _BYTES),
                 dtype="<u4",
             )
-            for place in range(self.places)
+            for position in range(self.places)
         ]
         return np.stack(rows).astype(np.uint32) & np.uint32(self.buckets - 1)
 
@@ -49,6 +49,6 @@ class LevelHash:
 
     def _mixed(self, codes: Octets, places: int) -> Buckets:
         bucket = np.zeros(len(codes), dtype=np.uint32)
-        for place in range(places):
-            bucket ^= self.tables[place][codes[:, place]]
+        for position in range(places):
+            bucket ^= self.tables[position][codes[:, position]]
         return bucket
