@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from hearsay.collector.writer import Writer
     from hearsay.errors import HearsayError
     from hearsay.estimator.errors import SnapshotError
-    from hearsay.estimator.open_survey import open_survey
     from hearsay.estimator.snapshots.loading import load as load_snapshot
     from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+    from hearsay.ops.server.open_survey import open_survey
     from hearsay.ops.simulate.library import simulate
     from hearsay.producer.device import Device
     from hearsay.producer.errors import BudgetSpent
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         "Survey": "hearsay.collector.survey.survey:Survey",
         "Writer": "hearsay.collector.writer:Writer",
         "load_snapshot": "hearsay.estimator.snapshots.loading:load",
-        "open_survey": "hearsay.estimator.open_survey:open_survey",
+        "open_survey": "hearsay.ops.server.open_survey:open_survey",
         "plan": "hearsay.collector.describe.planned:plan",
         "simulate": "hearsay.ops.simulate.library:simulate",
         "BudgetSpent": "hearsay.producer.errors:BudgetSpent",

@@ -5,8 +5,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from hearsay.collector.offers import open_offer
-from hearsay.collector.store.connect import open_servers
-from hearsay.collector.store.keys import PREFIX
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
@@ -79,19 +77,3 @@ class OpenSurvey:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def open_survey(url: str, name: str, prefix: str = PREFIX) -> OpenSurvey:
-    """The survey of this name on the Redis or Valkey server at `url`; errors say what is missing.
-
-    >>> from hearsay import Device
-    >>> opened = open_survey(url, "likes")
-    >>> Device(opened.survey).publish("tea", opened.writer())
-    >>> opened.survey.mechanism.ID
-    'grr'
-    >>> opened.read().reports  # the collector and a worker come first
-    0
-    >>> opened.close()
-    """
-    registry = Registry(open_servers(url), prefix)
-    return OpenSurvey(registry.get(name), registry)

@@ -11,10 +11,22 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import unquote_plus, urlsplit
 
 from hearsay.collector.roles import COLLECTOR, ESTIMATOR, ROLES, SERVER, WORKER
+from hearsay.errors import nearest
 from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.gateway_settings import GATEWAY_TABLE
 from hearsay.ops.server.password import read_password, with_password
-from hearsay.ops.setting import Setting, flag, integer, is_prefix, is_token, port, redis_url, seconds, text
+from hearsay.ops.setting import (
+    ENVIRONMENT_PREFIX,
+    Setting,
+    flag,
+    integer,
+    is_prefix,
+    is_token,
+    port,
+    redis_url,
+    seconds,
+    text,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -241,6 +253,19 @@ class Settings:
 def environment(**settings: object) -> dict[str, str]:
     """These settings as the variables that a child process reads them from."""
     return {BY_NAME[name].environment: str(value) for name, value in settings.items()}
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """One line for each `HEARSAY_` variable that no setting has: nothing reads it, and it may be misspelt."""
+    known = [setting.environment for setting in TABLE]
+    lines = []
+    for name in sorted(environment):
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in known:
+            near = nearest(name, known, cutoff=0.8)
+            lines.append(
+                f"{name} is no setting and is not read" + (f"; the nearest: {', '.join(near)}" if near else "")
+            )
+    return lines
 
 
 def _value(setting: Setting, given: Any, environment: Mapping[str, str]) -> Any:

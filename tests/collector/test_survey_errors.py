@@ -126,7 +126,7 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
         ("options.t", 0, "options.t must be an integer in 1..15, got 0"),
         ("options.t", "2", "options.t must be an integer in 1..15, got '2'"),
         ("window", "1h", "window must be a table, got str"),
-        ("window.evry", "1h", "window has the unknown key 'evry'; allowed: every, retain"),
+        ("window.evry", "1h", "window has the unknown key 'evry'; did you mean every? allowed: every, retain"),
         ("window.every", 60, "window.every must be a valid string, got 60"),
         ("window.every", "1 h", f"window.every {DURATION}, got '1 h'"),
         ("window.every", "0h", f"window.every {DURATION}, got '0h'"),
@@ -235,3 +235,8 @@ def test_an_unknown_post_processing_is_told_what_there_is() -> None:
 def test_what_is_no_survey_at_all_is_refused_by_its_type(source: Any) -> None:
     with pytest.raises(SurveyError, match=f"^survey must be a table, the path .* got {type(source).__name__}$"):
         Survey.of(source)
+
+
+def test_an_unknown_key_is_named_before_what_is_missing() -> None:
+    table = {"name": "a", "mechansim": "grr", "epsilon": 1.0, "domain": {"kind": "binary"}}
+    assert error_of(table).startswith("survey has the unknown key 'mechansim'; did you mean mechanism? allowed: ")

@@ -11,8 +11,9 @@ from hearsay.collector import roles
 from hearsay.collector.dispatch.dispatcher import CollectorSettings
 from hearsay.estimator.serving.service import EstimatorSettings
 from hearsay.ops import config
+from hearsay.ops.cli import run
 from hearsay.ops.commands import estimate
-from hearsay.ops.config import TABLE, Settings, without_password
+from hearsay.ops.config import TABLE, Settings, unknown_variables, without_password
 from hearsay.ops.errors import ConfigurationError
 from hearsay.ops.terminal import options
 from hearsay.workers.context import WorkerSettings
@@ -157,3 +158,17 @@ def test_roles_name_settings_that_there_are(kind: type) -> None:
     types = {entry.name: entry.type for entry in fields(Settings)} | {"snapshots_dir": Path}  # of the data directory
     for entry in fields(kind):
         assert types[entry.name] == entry.type, entry.name
+
+
+def test_a_variable_that_no_setting_has_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEARSAY_REDIS_ULR", "redis://secret:secret@elsewhere")
+    assert run(["plan", "nothing.toml", "--query", "top 3"]) == 2
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith("hearsay: HEARSAY_REDIS_ULR is no setting and is not read; the nearest: HEARSAY_REDIS_URL")
+    assert "secret" not in first
+
+
+def test_variables_of_settings_are_known() -> None:
+    assert unknown_variables({setting.environment: "x" for setting in TABLE} | {"HOME": "y"}) == []

@@ -5,10 +5,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import redis
+from scipy.stats import binom
 
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms.catalogue import parse_domain as parse
@@ -16,7 +18,9 @@ from hearsay.mechanisms.estimates.cells import ExactCells
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.demo.play import play
 from hearsay.ops.demo.scene import SURVEYS, acts
+from hearsay.ops.demo.screen import COLUMNS, comparison, most_by_chance, table, verdict
 from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.ops.terminal.layout import layout
 
 
 @pytest.mark.parametrize("path", sorted(SURVEYS.glob("*.toml")), ids=lambda path: path.stem)
@@ -58,7 +62,49 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "var" / "demo" / "summary.json").read_text())
     assert not any(row["gross"] for row in rows)
-    assert "intervals hold the truth" in done.stdout
+    assert "Misses are expected: about 1 in 20, here " in done.stdout
+
+
+def test_no_answer_of_the_demo_follows_from_others() -> None:
+    (habits,) = [act for act in acts() if act.survey.name == "daily-habits"]
+    cells = [dict(each.cell or {}) for each in habits.truth()]
+    assert len(cells) == 5 + 3, "of six shares of a table five, and of each age's two one"
+    assert {cell["smokes"] for cell in cells if "smokes" in cell} == {"no"}
+
+
+def row(truth: float, low: float, high: float) -> dict[str, Any]:
+    found = {"survey": "s", "query": "point a", "truth": truth, "estimate": (low + high) / 2, "low": low, "high": high}
+    return {**found, "holds": low <= truth <= high}
+
+
+def test_a_miss_is_shown_with_the_digits_that_tell_why() -> None:
+    (shown,) = table([row(0.36899, 0.36902, 0.41)])
+    assert shown[2:] == ["0.36899", "0.38951", "0.36902", "0.41000", "no"]
+    (held,) = table([row(0.38, 0.36902, 0.41)])
+    assert held[2] == "0.380"
+
+
+@pytest.mark.parametrize("intervals", [1, 10, 40, 200])
+def test_the_band_of_chance_is_the_binomial_one(intervals: int) -> None:
+    most = most_by_chance(intervals)
+    assert binom.sf(most, intervals, 0.05) <= 0.001 < binom.sf(most - 1, intervals, 0.05)
+
+
+def test_the_demo_says_whether_chance_explains_its_misses() -> None:
+    rows = [row(0.5, 0.4, 0.6)] * 37 + [row(0.7, 0.4, 0.6)] * 3
+    assert verdict(rows) == "Misses are expected: about 1 in 20, here 3 of 40; chance alone gives 0 to 7."
+    assert verdict([row(0.7, 0.4, 0.6)] * 9 + rows[:31]).endswith("that chance alone gives: something is wrong.")
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_the_final_table_fits_every_terminal(width: int) -> None:
+    rows = []
+    for act in acts():
+        answers = [replace(each, stderr=0.01 * (each.value or 1), band=None, interval=None) for each in act.truth()]
+        rows += comparison(act, answers)
+    laid = layout(COLUMNS, table(rows), width)
+    assert max(map(len, laid.lines)) <= width
+    assert laid.lines[0].startswith("survey "), "a table, not blocks"
 
 
 def test_the_demo_takes_a_server_of_the_users_own(

@@ -123,6 +123,11 @@ def test_status_can_be_read_at_any_width(
     Writer(registered.shards[0]).publish([(b"r", b"\xc1")], 1)
     _, out, _ = hearsay("status", "--interval", "0.01")
     assert all(len(line) <= 80 for line in out.splitlines())
+    _, heading, _, line, *_ = out.splitlines()
+    assert heading.split() == ["survey", "state", "published", "folded", "per", "s", "waiting"]
+    assert line.split() == ["buckets", "open", "51", "0", "0", "51"], "one line for a survey"
+    _, out, _ = hearsay("status", "buckets", "--interval", "0.01")
+    assert all(len(line) <= 80 for line in out.splitlines())
     assert "published  51 reports, " in out
     assert "waiting    51 reports" in out
 
@@ -141,9 +146,12 @@ def test_warnings_are_broken_where_the_terminal_ends(
     registry.add(parse(rounds_table(8, reports=10)))
     _, out, _ = hearsay("status", "--interval", "0")
     assert max(map(len, out.splitlines())) <= columns
-    assert "turns  (two-rounds, tag " in out
-    assert ", open, round 1 open)" in out
-    assert out.count("(identity, tag ") == 5
+    assert all(name in out for name in [f"a-survey-with-a-rather-long-name-{number}" for number in range(3)])
+    assert "open, round 1 open" in out
+    _, named, _ = hearsay("status", "sharded", "turns", "--interval", "0")
+    assert "turns  (two-rounds, tag " in named
+    assert ", open, round 1 open)" in named
+    assert named.count("(identity, tag ") == 2, "each shard"
     monkeypatch.delenv("COLUMNS")
     lines = hearsay("status", "--interval", "0")[1].splitlines()  # no terminal: a warning is a line
     words = "to be cut into ranges, and no collector was seen lately"
@@ -154,7 +162,7 @@ def test_programs_get_the_whole_tag_and_people_its_first_digits(
     hearsay: Hearsay, registered: Registered, client: redis.Redis
 ) -> None:
     tag = registered.survey.tag
-    for words in (["survey", "list"], ["status", "--interval", "0"]):
+    for words in (["survey", "list"], ["status", "buckets", "--interval", "0"]):
         (row,) = json.loads(hearsay(*words, "--json")[1])
         assert (row["tag"], row["whole_tag"]) == (tag[:8], tag)  # keys on the server have the first digits
         shown = hearsay(*words)[1]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.participation import REPEATS
 from hearsay.collector.survey.windows import seconds
+from hearsay.errors import nearest
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.numbers import read_matrix
 from hearsay.mechanisms.errors import one_of
@@ -161,7 +162,9 @@ def _check_integers(value: Any, path: str) -> None:
 
 
 def _explain(error: ValidationError) -> SurveyError:
-    first = error.errors()[0]
+    every = error.errors()
+    # An unknown key comes before one that is missing: it may be the same, misspelt.
+    first = next((each for each in every if each["type"] == "extra_forbidden"), every[0])
     location, got = first["loc"], first["input"]
     field = printable(".".join(str(part) for part in location))
     match first["type"]:
@@ -170,7 +173,9 @@ def _explain(error: ValidationError) -> SurveyError:
         case "extra_forbidden":
             table, form = ("survey", File) if len(location) == 1 else (str(location[0]), TABLES[str(location[0])])
             allowed, key = one_of(sorted(form.model_fields), location[-1]), repr(location[-1])
-            text = printable(f"{table} has the unknown key {key}; allowed: {allowed}")
+            near = nearest(str(location[-1]), form.model_fields, cutoff=0.7)
+            meant = f"did you mean {near[0]}? " if near else ""
+            text = printable(f"{table} has the unknown key {key}; {meant}allowed: {allowed}")
             return SurveyError(text, what=table, expected=allowed, got=printable(key))
         case "string_pattern_mismatch":
             words = f"must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"

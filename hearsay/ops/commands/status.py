@@ -3,6 +3,7 @@
 import shutil
 import sys
 import textwrap
+from itertools import groupby
 from typing import Any
 
 import click
@@ -16,33 +17,44 @@ from hearsay.ops.errors import CheckFailed
 from hearsay.ops.operate.overview import overview
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
-from hearsay.ops.terminal.present import counted, notes, print_json
+from hearsay.ops.terminal.present import counted, notes, print_json, print_table
+from hearsay.ops.terminal.stopping import stopping
 
+COLUMNS = ("survey", "state", "published", "folded", "per s", "waiting", "rejected", "remarks")
+REMARKS = {"quarantined": "ranges put aside", "reissued": "ranges enqueued again"}
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
 
 @click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--interval", type=NumberRange(0, 60), default=1.0, show_default=True,
               help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
+@click.option("--watch", is_flag=True, help="Show it again every interval until interrupted.")
 @click.option("--check", is_flag=True, help="Exit with 1 if something is stalled or missing, with one line per cause.")
 @json_option
 @uses(*SERVER, "plugins")
-def command(settings: Settings, interval: float, check: bool, as_json: bool) -> None:
+def command(
+    settings: Settings, names: tuple[str, ...], interval: float, watch: bool, check: bool, as_json: bool
+) -> None:
     """Show what came in, what was folded, what waits and what is stalled.
 
-    A process is listed for 30 s after it died, and listed apart once it missed a heartbeat.
+    One line per survey; of those that are named, all that is known of each shard. A process is listed for 30 s after it
+    died, and listed apart once it missed a heartbeat.
     """
+    if watch and (check or as_json):
+        raise click.UsageError("--watch goes with neither --check nor --json")
     registry = open_registry(settings)
-    rows = overview(registry, interval)
+    for name in names:
+        registry.get(name)
+    if watch:
+        _watch(registry, names, interval)
+        return
+    rows = _chosen(overview(registry, interval), names)
     listed = troubles(registry)
     if as_json:
         print_json(rows)
     else:
-        for row in rows:
-            click.echo("\n".join(_block(row)))
-        if not rows:
-            click.echo("no survey yet; add one with: hearsay survey add FILE")
-        click.echo(f"at work    {_processes(registry)}")
+        _print(registry, rows, bool(names))
         if not check:
             for trouble in listed:
                 click.echo(_wrapped(f"warning    {trouble.words}"))
@@ -52,14 +64,68 @@ def command(settings: Settings, interval: float, check: bool, as_json: bool) -> 
         raise CheckFailed("\n".join(trouble.words for trouble in listed))
 
 
-def _block(row: dict[str, Any]) -> list[str]:
-    """A shard in a few short lines."""
-    shard = f", shard {row['shard']}" if row["shards"] > 1 else ""
+def _watch(registry: Registry, names: tuple[str, ...], interval: float) -> None:
+    """The same again and again, each on a cleared screen where there is one."""
+    with stopping() as stop:
+        while not stop.is_set():
+            rows, listed = _chosen(overview(registry, interval or 1.0), names), troubles(registry)
+            click.clear()
+            _print(registry, rows, bool(names))
+            for trouble in listed:
+                click.echo(_wrapped(f"warning    {trouble.words}"))
+            stop.wait(0.0 if interval else 1.0)
+
+
+def _chosen(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [row for row in rows if not names or row["survey"] in names]
+
+
+def _print(registry: Registry, rows: list[dict[str, Any]], whole: bool) -> None:
+    if whole:
+        for row in rows:
+            click.echo("\n".join(_block(row)))
+    elif rows:
+        print_table("surveys", COLUMNS, [_line(list(shards)) for _, shards in groupby(rows, lambda row: row["survey"])])
+    else:
+        click.echo("no survey yet; add one with: hearsay survey add FILE")
+    click.echo(f"at work    {_processes(registry)}")
+
+
+def _line(shards: list[dict[str, Any]]) -> list[Any]:
+    """A survey in one line: its shards together."""
+
+    def total(name: str) -> int:
+        return sum(row[name] for row in shards)
+
+    first = shards[0]
+    rates = [row["folded_per_s"] for row in shards if row["folded_per_s"] is not None]
+    remarks = [f"{total(name):,} {words}" for name, words in REMARKS.items() if total(name)]
+    remarks += [f"waits for {cause}" for cause in dict.fromkeys(row["pressure"] for row in shards) if cause]
+    rejected = sum(counts["reports"] for row in shards for counts in row["rejected"].values())
+    return [
+        first["survey"],
+        _state(first),
+        total("published_reports"),
+        total("folded_reports"),
+        round(sum(rates)) if rates else None,
+        total("waiting_reports"),
+        rejected or None,
+        "; ".join(remarks) or None,
+    ]
+
+
+def _state(row: dict[str, Any]) -> str:
     state = "open" if row["open"] else "closed"
     if row["round"] is not None:
         state += f", round {row['round']} {'open' if row['round_open'] else 'closed'}"
+    return state
+
+
+def _block(row: dict[str, Any]) -> list[str]:
+    """A shard in a few short lines."""
+    shard = f", shard {row['shard']}" if row["shards"] > 1 else ""
     lines = [
-        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {state})",
+        f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {_state(row)})",
         f"  published  {counted(row['published_reports'], 'report')}{_rate(row['published_per_s'])}",
         *([f"  simulated  {counted(row['simulated_reports'], 'report')} of them"] if row["simulated_reports"] else []),
         f"  folded     {counted(row['folded_reports'], 'report')}{_rate(row['folded_per_s'])}",

@@ -19,6 +19,7 @@ from hearsay.ops.operate import skipping as giving_up
 from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.ops.operate.jobs import delete_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
+from hearsay.ops.operate.window_list import window_rows
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
@@ -258,6 +259,25 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
         click.echo(f"survey {name} has rejected nothing")
     for letter in letters:
         click.echo(f"{letter['time']}  {letter['reason']:<15} {letter['length']:>9,} bytes  {letter['sha256'][:16]}")
+
+
+@command.command()
+@click.argument("name")
+@json_option
+@uses(*SERVER, "plugins")
+def windows(settings: Settings, name: str, as_json: bool) -> None:
+    """List the windows of a survey that hold something, oldest first.
+
+    A final window gets no more reports. A question takes a window's name, `all` or `last:N` with --window.
+    """
+    rows = window_rows(open_registry(settings).get(name).look())
+    if as_json:
+        print_json(rows)
+    elif rows:
+        columns = ("window", "from", "to", "folded", "rejected", "state")
+        print_table(f"windows of {name}", columns, [[row[column] for column in columns] for row in rows])
+    else:
+        click.echo(f"survey {name} has no report yet")
 
 
 @command.command("next-round")

@@ -13,14 +13,13 @@ from hearsay.collector.store.registry import Registry
 from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import loading
 from hearsay.ops.demo.scene import Act, acts
-from hearsay.ops.demo.screen import comparison, explain, progress_row, screen
+from hearsay.ops.demo.screen import COLUMNS, comparison, explain, most_by_chance, progress_row, screen, table
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.server.processes import Pipeline
-from hearsay.ops.terminal.present import console, print_table
+from hearsay.ops.terminal.present import console, counted, print_table
 from hearsay.ops.terminal.stopping import stopping
 
 FOLD_TIMEOUT_S = 60.0
-COLUMNS = ("survey", "mechanism", "query", "truth", "estimate", "low", "high", "holds")
 
 
 def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> None:
@@ -41,6 +40,11 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
         click.echo(f"the page, while the demo runs: {pipeline.address}/")
         for act in players:
             registry.add(act.survey)
+            survey = act.survey
+            click.echo(
+                f"  {survey.name}: {counted(len(act.people), 'device')}, {survey.mechanism.ID}, "
+                f"epsilon {survey.epsilon:g}"
+            )
         try:
             _report(players, pipeline, registry, stop)
             rows = _results(players, pipeline, registry)
@@ -53,6 +57,8 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
                 registry.delete(act.survey.name)
     if any(row["gross"] for row in rows):
         raise CheckFailed("an estimate is more than six standard errors off the truth")
+    if sum(not row["holds"] for row in rows) > most_by_chance(len(rows)):
+        raise CheckFailed("more intervals miss the truth than chance explains")
 
 
 def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: threading.Event) -> None:
@@ -110,7 +116,7 @@ def _final_snapshot(act: Act, pipeline: Pipeline) -> loading.Snapshot:
 
 
 def _finish(rows: list[dict[str, Any]], directory: Path) -> None:
-    print_table("truth and estimate", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+    print_table("truth and estimate", COLUMNS, table(rows))
     console().print(explain(rows), markup=False)
     (directory / "summary.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     click.echo(f"files: {directory}/ (summary.json, snapshots/, logs); ask further:")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 GAP = "  "
-_PROSE = 24  # a text longer than that may be broken between words, and gets at least so many columns
+_PROSE = 18  # a text longer than that may be broken between words, and gets at least so many columns
 _TALLEST = 3  # lines of a row of a table
 _EMPTY = ("-", "")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]?\d+)?%?")

@@ -1,5 +1,6 @@
 """Options that commands share, tied to the table of settings."""
 
+import logging
 import os
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -9,18 +10,20 @@ from typing import Any, TypeVar
 
 import click
 
+from hearsay.collector import logs
 from hearsay.collector.roles import Role
-from hearsay.ops.config import BY_NAME, TABLE, Settings
+from hearsay.ops.config import BY_NAME, TABLE, Settings, unknown_variables
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _MOST_DIGITS = 18  # of a count: a 64-bit integer holds it
 SERVER = ("redis_url", "redis_port", "data_dir", "prefix")
 
 
-def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def uses(*names: str, service: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the flags of these settings and, as its first argument, all settings resolved.
 
-    Plug-in families that the settings name are added before the command begins.
+    Plug-in families that the settings name are added before the command begins. `HEARSAY_` variables that no setting
+    has are named on stderr; those of a service as log lines.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,6 +31,7 @@ def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def with_settings(**parameters: Any) -> Any:
             flags = {name: parameters.pop(name) for name in names}
             settings = Settings.resolve(flags, os.environ)
+            _name_unknown_variables(service)
             add_plugins(settings.plugins)
             return function(settings, **parameters)
 
@@ -47,7 +51,16 @@ def uses(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def uses_of(role: Role) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The same for the command of a role: the flags of every setting that the table gives to it."""
-    return uses(*(setting.name for setting in TABLE if role in setting.roles))
+    return uses(*(setting.name for setting in TABLE if role in setting.roles), service=role.name)
+
+
+def _name_unknown_variables(service: str) -> None:
+    for line in unknown_variables(os.environ):
+        if service:
+            logs.configure(service)
+            logging.getLogger("hearsay").warning(line)
+        else:
+            click.echo(f"hearsay: {line}", err=True)
 
 
 class NumberRange(click.FloatRange):
