@@ -8,6 +8,8 @@ import click
 from hearsay.ops.cli import cli
 from hearsay.ops.config import TABLE
 from hearsay.ops.exits import Exit
+from hearsay.ops.pages.http import http_page
+from hearsay.ops.pages.metrics import metrics_page
 from hearsay.ops.pages.queries import queries_page
 from hearsay.ops.pages.reference import survey_page, wire_page
 
@@ -94,6 +96,8 @@ def configuration_page() -> str:
 PAGES = {
     "reference/cli.md": cli_page,
     "reference/configuration.md": configuration_page,
+    "reference/http.md": http_page,
+    "reference/metrics.md": metrics_page,
     "reference/queries.md": queries_page,
     "reference/survey.md": survey_page,
     "reference/wire.md": wire_page,

@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from hearsay.collector.survey.survey import parse
+from hearsay.collector.survey.survey import load, parse
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.ops.demo.scene import SURVEYS
 from hearsay.ops.pages.docs import DOCS
 from hearsay.producer import Device
 
 ROOT = DOCS.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(DOCS.rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -50,11 +56,23 @@ def test_surveys_shown_can_be_used(page: Path) -> None:
 
 
 @each_page
+def test_a_survey_has_one_definition(page: Path) -> None:
+    """Who has registered the shipped file must be able to go on with any page."""
+    for block in blocks(page, "toml"):
+        table = tomllib.loads(block)
+        shipped = SURVEYS / f"{table.get('name')}.toml"
+        if shipped.exists() and "mechanism" in table:
+            assert parse(table).canonical() == load(shipped).canonical(), f"{page.name}: {table['name']}"
+
+
+@each_page
 def test_programs_shown_find_what_they_import(page: Path) -> None:
     for block in blocks(page, "python"):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.ImportFrom):
                 assert node.module is not None
+                if (page.parent / f"{node.module}.py").exists():
+                    continue  # an example's own program
                 assert node.module.split(".")[0] == "hearsay"
                 for name in node.names:
                     assert hasattr(import_module(node.module), name.name), f"{node.module} has no {name.name}"

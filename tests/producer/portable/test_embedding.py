@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from runpy import run_path
 
+import pytest
 import redis
 
 from hearsay import Device
@@ -20,9 +21,15 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 
 
+def example(name: str) -> Path:
+    """The file of this name, in the folder of its example."""
+    (path,) = EXAMPLES.rglob(name)
+    return path
+
+
 def run(sender: Sender, name: str, folder: Path) -> str:
     """What an example prints."""
-    words = [str(EXAMPLES / name), str(sender.base_url).rstrip("/"), "session-minutes", "42"]
+    words = [str(example(name)), str(sender.base_url).rstrip("/"), "session-minutes", "42"]
     no_proxy = {**os.environ, "NO_PROXY": "*"}
     done = subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, check=False, env=no_proxy, cwd=folder
@@ -39,11 +46,12 @@ def test_ten_lines_of_python_send_a_report(client: redis.Redis, prefix: str, tmp
     assert client.xlen(registered.shards[0].keys.stream) == 2
 
 
-def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> None:
+def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEARSAY_REDIS_URL", server.url)
     registered = Registry(client).add(load(SURVEYS / "session-minutes.toml"))
     device = Device(registered.survey)
     reports = [device.report(value) for value in range(20)]
-    run_path(str(EXAMPLES / "own_gateway.py"))["Intake"](server.url, "session-minutes").take(reports)
+    run_path(str(example("own_gateway.py")))["Intake"]("session-minutes").take(reports)
     stored = [entry[b"r"] for _, entry in client.xrange(registered.shards[0].keys.stream)]
     assert sorted(stored) == sorted(reports)
 
@@ -51,7 +59,7 @@ def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis) -> 
 def test_the_page_shows_the_examples() -> None:
     page = (ROOT / "docs" / "how-to" / "devices.md").read_text(encoding="utf-8")
     for name in ("device.py", "small_device.py", "page.html", "own_gateway.py"):
-        assert (EXAMPLES / name).read_text(encoding="utf-8") in page, name
-    code = [line for line in (EXAMPLES / "device.py").read_text().splitlines() if line and not line.startswith('"""')]
+        assert example(name).read_text(encoding="utf-8") in page, name
+    code = [line for line in example("device.py").read_text().splitlines() if line and not line.startswith('"""')]
     assert len(code) <= 10
-    assert len((EXAMPLES / "page.html").read_text().splitlines()) == 10
+    assert len(example("page.html").read_text().splitlines()) == 10

@@ -1,0 +1,57 @@
+"""docs/reference/metrics.md: every metric, as a scrape of an empty deployment names it."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from prometheus_client.core import Metric
+
+from hearsay.collector.store.connect import connect
+from hearsay.collector.store.registry import Registry
+from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.ops.pages.reference import table
+from hearsay.ops.server.embedded import EmbeddedServer
+
+INTRODUCTION = """# Metrics
+
+Written by `make docs` from what an estimator answers at `/metrics`. They are read from Redis at the moment of a scrape,
+so that any estimator, also a new one, shows the same; no process keeps counts of its own. No metric holds a value of a
+device.
+
+A counter's name has `_total` at its end in the answer, a summary's `_count` and `_sum`.
+"""
+ADVICE = """## What to watch
+
+| watch | because |
+|---|---|
+| `hearsay_up == 0` | the Redis server does not answer |
+| `hearsay_standing_still > 0` | reports wait and nothing processes them; `hearsay status --check` names the cause |
+| `time() - hearsay_snapshot_timestamp_seconds` | answers grow old: no estimator, or nothing new |
+| `rate(hearsay_reports_rejected_total[5m])` | devices of another version, or somebody else, send what no device makes |
+| `hearsay_ranges_quarantined > 0` | a range could not be folded five times; `hearsay survey skip` retries or skips it |
+| `hearsay_pressure == 1` | writers are asked to wait: more workers, or more memory |
+
+A program that reads them: [prometheus-scrape](../../examples/prometheus-scrape/README.md).
+"""
+
+
+def metrics_page() -> str:
+    """The whole page."""
+    rows = [
+        (f"`{family.name}`", family.type, ", ".join(f"`{label}`" for label in _labels(family)), family.documentation)
+        for family in families()
+    ]
+    return "\n".join([INTRODUCTION, table(("metric", "type", "labels", "what it is"), rows), "", ADVICE])
+
+
+def families() -> list[Metric]:
+    """Every family of metrics of a deployment without surveys."""
+    with TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server:
+        node = connect(server.url)
+        try:
+            return list(PipelineMetrics(Registry(node), {}).collect())
+        finally:
+            node.close()
+
+
+def _labels(family: Metric) -> tuple[str, ...]:
+    return tuple(getattr(family, "_labelnames", ()))
