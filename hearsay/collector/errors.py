@@ -99,6 +99,10 @@ class TooOld(ServerError):
     CODE = "too-old"
 
 
+class ShardsAway(ServerError):
+    """Some shards of a survey do not answer: what the others hold is not the whole."""
+
+
 class ReportsLost(CollectorError):
     """The server forgot reports that the writer no longer holds."""
 

@@ -73,17 +73,20 @@ def enqueue_many(queue: Queue, ranges: Sequence[tuple[Shard, Range]]) -> bool:
 
 def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], identity: str) -> bool:
     try:
-        queue.enqueue_call(
-            name,
-            args=arguments,
-            job_id=identity,
-            result_ttl=0,
-            ttl=JOB_TTL_S,
-            failure_ttl=FAILURE_TTL_S,
-            timeout=JOB_TIMEOUT_S,
-            description=name,  # RQ would write all arguments once more
-            meta={"version": release()},
-        )
+        with queue.connection.pipeline() as pipeline:  # of our own: RQ would ask the server twice
+            queue.enqueue_call(
+                name,
+                args=arguments,
+                job_id=identity,
+                result_ttl=0,
+                ttl=JOB_TTL_S,
+                failure_ttl=FAILURE_TTL_S,
+                timeout=JOB_TIMEOUT_S,
+                description=name,  # RQ would write all arguments once more
+                meta={"version": release()},
+                pipeline=pipeline,
+            )
+            pipeline.execute()
     except redis.exceptions.OutOfMemoryError:
         return False
     return True

@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import redis
-
 from hearsay.collector import limits
 from hearsay.collector.agreement import Agreement
-from hearsay.collector.errors import UnknownSurvey
+from hearsay.collector.errors import ShardsAway, UnknownSurvey
 from hearsay.collector.roles import ESTIMATOR
+from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
 from hearsay.collector.store.state import PACKED_CHUNKS
 from hearsay.collector.survey.windows import Window
 from hearsay.errors import HearsayError
+from hearsay.estimator.attention import Attention
 from hearsay.estimator.live import Live, version_of
 from hearsay.estimator.readings import Progress, Readings
 from hearsay.estimator.retention import forget
@@ -49,7 +49,14 @@ class Pass:
     purged: int = 0
     failed: int = 0
     duration_s: float = 0.0  # of what was materialised
+    resting: int = 0  # large windows that changed and are left alone for a while
     changed: list[Newest] = field(default_factory=list)  # the snapshots it made
+    away: list[str] = field(default_factory=list)  # surveys of which a node did not answer: their last snapshots stay
+
+    @property
+    def work(self) -> int:
+        """What there was to do."""
+        return self.materialised + self.merged + self.purged + self.resting
 
 
 class Materialiser:
@@ -59,36 +66,51 @@ class Materialiser:
         self.registry, self.root = registry, root
         self.readings = Readings() if readings is None else readings
         self.failures: Counter[str] = Counter()
+        self.attention = Attention()
         self._complained: set[str] = set()
         self._next_retention = 0.0
         self.agreement = Agreement(registry)
+        self._retained: dict[str, float] = {}  # by tag: when windows that were kept long enough were last looked for
 
     def run_once(self) -> Pass:
         """One pass over every survey. A survey that fails is counted and does not stop the others."""
         result = Pass()
-        retention_due = time.monotonic() >= self._next_retention
         records = self.registry.records()
         for seen in self._look(records, result):
-            survey, failures = seen.survey.name, result.failed
+            survey, failures, done = seen.survey.name, result.failed, result.work
             with self._counted(survey, result):
                 with self._counted(survey, result):  # a disk that is full for snapshots must not stop a round
                     self._materialise_survey(seen, result)
                 if seen.survey.windows.in_rounds:
                     drive(seen.registered, seen=seen, readings=self.readings)
-                if retention_due:
+                if self._retention_is_due(seen):
                     self._retain(seen, result)
-            if result.failed == failures and survey in self._complained:
-                self._complained.discard(survey)
-                self.registry.complaints.withdraw(ESTIMATOR.name, survey)
-        if result.materialised:
-            self.registry.timings.observe("materialise", "materialisations", result.duration_s, result.materialised)
-        if retention_due:
+            failed = result.failed > failures
+            self.attention.looked(seen, failed or result.work > done)
+            if not failed and survey in self._complained:
+                with self._unless_away():
+                    self.registry.complaints.withdraw(ESTIMATOR.name, survey)
+                    self._complained.discard(survey)
+        with self._unless_away():
+            if result.materialised:
+                self.registry.timings.observe("materialise", "materialisations", result.duration_s, result.materialised)
+        if time.monotonic() >= self._next_retention:
             self._next_retention = time.monotonic() + RETENTION_EVERY_S
             self._remove_deleted(set(records))
         return result
 
+    def _retention_is_due(self, seen: SurveyLook) -> bool:
+        now, tag = time.monotonic(), seen.survey.tag
+        if now < self._retained.get(tag, 0.0):
+            return False
+        self._retained[tag] = now + RETENTION_EVERY_S
+        return True
+
     def _look(self, records: Mapping[str, bytes], result: Pass) -> list[SurveyLook]:
-        """Look at every survey that this version can read. What is settled is not looked into, but for rounds."""
+        """Look at the surveys that this version can read, where it is time.
+
+        What is settled is not looked into, but for rounds.
+        """
         surveys: list[Registered] = []
         for name, record in records.items():
             with self._counted(name, result):
@@ -96,20 +118,35 @@ class Materialiser:
         tags = {each.survey.tag: each for each in surveys}
         self.readings.forget_all_but(set(tags))
         settled = {tag: self.readings.settled(tag) for tag, each in tags.items() if not each.survey.windows.in_rounds}
+        self.attention.forget_all_but(surveys)
         failed: dict[str, Exception] = {}
-        looks = look_at(surveys, settled, failed)
+        looks = look_at(self.attention.due(surveys), settled, failed)
         for name, error in failed.items():
+            self.attention.lost(name, error)
             with self._counted(name, result):
                 raise error
         return looks
+
+    @contextmanager
+    def _unless_away(self) -> Iterator[None]:
+        """What may be left out while one of several nodes is away."""
+        try:
+            yield
+        except AWAY:
+            if self.registry.servers.alone:
+                raise
 
     @contextmanager
     def _counted(self, survey: str, result: Pass) -> Iterator[None]:
         """A step for a survey: where it fails, that is counted and said to everybody who looks at the pipeline."""
         try:
             yield
-        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
-            raise  # the server is away: that is nobody's survey
+        except AWAY:
+            if self.registry.servers.alone:
+                raise  # the server is away: that is nobody's survey
+            result.away.append(survey)  # the last snapshot stays
+        except ShardsAway:
+            result.away.append(survey)
         except UnknownSurvey:
             pass  # it was deleted in the meantime
         except Exception as error:
@@ -117,8 +154,9 @@ class Materialiser:
             result.failed += 1
             _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
             words = str(error) if isinstance(error, HearsayError) else type(error).__name__
-            self.registry.complaints.complain(ESTIMATOR.name, survey, words)
             self._complained.add(survey)
+            with self._unless_away():
+                self.registry.complaints.complain(ESTIMATOR.name, survey, words)
 
     def _materialise_survey(self, seen: SurveyLook, result: Pass) -> None:
         for window in seen.windows:
@@ -135,6 +173,7 @@ class Materialiser:
         if progress.published == version:
             return
         if not final and time.monotonic() < progress.resting_until:
+            result.resting += 1
             return
         if final and progress.published is None and self._was_settled(seen, window, version):
             progress.settled = True

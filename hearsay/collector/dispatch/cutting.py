@@ -28,8 +28,13 @@ def cut_age_ms(jobs: int) -> int:
 class Cutting:
     """What the collector knows from pass to pass."""
 
-    def __init__(self, queue: FoldQueue, clock: Callable[[], float] = time.monotonic) -> None:
-        self._queue, self._clock = queue, clock
+    def __init__(
+        self,
+        queue: FoldQueue,
+        clock: Callable[[], float] = time.monotonic,
+        heard: Callable[[Shard, Range | str | Exception], None] = lambda shard, answer: None,
+    ) -> None:
+        self._queue, self._clock, self._heard = queue, clock, heard
         self._turn = 0
         self._small: set[_Name] = set()  # shards whose last range was small
         self._not_before: dict[_Name, float] = {}  # when to ask them again
@@ -48,11 +53,12 @@ class Cutting:
                 for shard, answer in _cut_together(some, age_ms):
                     if isinstance(answer, Range):
                         batches.add(shard, answer)
-                        again.append(shard)
+                        cut += 1
+                        if _is_full(answer):  # else there is no more, or the next pass takes it
+                            again.append(shard)
                     elif isinstance(answer, Exception):
                         failure = failure or answer
                     self._remember(shard, answer, age_ms)
-            cut += len(again)
             if due or not again:
                 break
             due = again
@@ -69,6 +75,7 @@ class Cutting:
 
     def _remember(self, shard: Shard, answer: Range | str | Exception, age_ms: int) -> None:
         """A shard that makes small ranges and has nothing old enough need not be asked in every pass."""
+        self._heard(shard, answer)
         name = _name(shard)
         self._not_before.pop(name, None)
         if isinstance(answer, Range):
@@ -93,3 +100,8 @@ def _cut_together(shards: Sequence[Shard], age_ms: int) -> Iterator[tuple[Shard,
             replies = [error] * len(some)
         for shard, reply in zip(some, replies, strict=True):
             yield shard, reply if isinstance(reply, Exception) else shard.cut_from(reply)
+
+
+def _is_full(stretch: Range) -> bool:
+    """Whether more may follow a range at once."""
+    return stretch.entries >= limits.RANGE_FRAMES or 2 * stretch.size >= limits.RANGE_BYTES

@@ -5,14 +5,18 @@ trouble in one line.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hearsay.collector.agreement import releases_differ
+from hearsay.collector.errors import ShardsAway
 from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
 from hearsay.collector.store.condition import KEEPS, Condition
-from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.collector.store.looks.survey_look import AWAY
+from hearsay.collector.store.processes.heartbeats import Mark
+from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
 
 # Entries are cut after a quarter of a second, and a job takes two: far above both, and below an operator's patience.
 OLD_BACKLOG_S = 15.0
@@ -30,14 +34,26 @@ class Trouble:
     holds_up: bool
 
 
-def troubles(registry: Registry, surveys: list[SurveyLook] | None = None) -> list[Trouble]:
-    """Every trouble, those that hold reports up first; `surveys`: a look at all of them, where there is one."""
-    marks = list(registry.heartbeats.marks())
+def troubles(
+    registry: Registry, surveys: list[SurveyLook] | None = None, failed: Mapping[str, Exception] | None = None
+) -> list[Trouble]:
+    """Every trouble, those that hold reports up first.
+
+    `surveys`: a look at all of them, where there is one, and those that `failed`.
+    """
+    every = _of_servers(registry)
+    marks: list[Mark] = []
+    with _unless_away(registry):
+        marks = registry.heartbeats.marks()
+        every += _complaints(registry)
     present = Counter(mark.role for mark in marks)
-    every = [*_of_server(registry.node.condition()), *_complaints(registry)]
     if words := releases_differ(marks):
         every.append(Trouble("versions", None, words, False))
-    surveys = look_at(registry.list()) if surveys is None else surveys
+    if surveys is None:
+        surveys, failed = [], {}
+        with _unless_away(registry):
+            surveys = look_at_parts(registry.list(), failed)
+    every += [Trouble("node", name, str(error), True) for name, error in (failed or {}).items() if _is_away(error)]
     every += [trouble for seen in surveys for trouble in _of_survey(seen, present)]
     if surveys:
         every += [
@@ -53,47 +69,76 @@ def troubles(registry: Registry, surveys: list[SurveyLook] | None = None) -> lis
     return sorted(every, key=lambda trouble: not trouble.holds_up)
 
 
-def holding_up(registry: Registry) -> list[Trouble]:
-    """The troubles for which reports wait."""
-    return [trouble for trouble in troubles(registry) if trouble.holds_up]
+def holding_up(registry: Registry, listed: Sequence[Trouble] | None = None) -> list[Trouble]:
+    """The troubles for which reports wait; `listed`: all troubles, where they are known."""
+    return [trouble for trouble in (troubles(registry) if listed is None else listed) if trouble.holds_up]
 
 
-def holding_all(registry: Registry) -> str | None:
+def holding_all(registry: Registry, listed: Sequence[Trouble] | None = None) -> str | None:
     """What holds up every survey, in one line; None: some survey goes on.
 
     A survey that fails by itself is listed among the troubles, and takes no other one off the network.
     """
-    holding = holding_up(registry)
+    holding = holding_up(registry, listed)
     surveys = {trouble.survey for trouble in holding}
     if holding and (None in surveys or surveys >= {*registry.names()}):
         return "; ".join(trouble.words for trouble in holding)
     return None
 
 
-def _of_server(seen: Condition) -> list[Trouble]:
+@contextmanager
+def _unless_away(registry: Registry) -> Iterator[None]:
+    """What is left out where one of several nodes is away, which is a trouble of its own."""
+    try:
+        yield
+    except AWAY:
+        if registry.servers.alone:
+            raise
+
+
+def _is_away(error: Exception) -> bool:
+    return isinstance(error, (ShardsAway, *AWAY))
+
+
+def _of_servers(registry: Registry) -> list[Trouble]:
+    """What is wrong with each node, and with all of them together."""
+    servers, listed = registry.servers, []
+    for node in servers.nodes():
+        try:
+            listed += _of_server(node.condition(), "server" if servers.alone else f"node {node.address}")
+        except AWAY:
+            if servers.alone:
+                raise
+            registry_too = " and the registry, in which surveys are listed," if node is registry.node else ""
+            words = f"node {node.address} does not answer: its shards{registry_too} wait for it; the others go on"
+            listed.append(Trouble("node", None, words, False))
+    return [*listed, *(Trouble("cluster", None, words, False) for words in servers.troubles())]
+
+
+def _of_server(seen: Condition, name: str) -> list[Trouble]:
     """A server that is full, cannot write or deletes keys: everything waits for it, and nothing else would say why."""
     listed = []
     if seen.policy != KEEPS:
-        words = f"server: maxmemory-policy is {seen.policy}, so that it may delete counts; set it to {KEEPS}"
+        words = f"{name}: maxmemory-policy is {seen.policy}, so that it may delete counts; set it to {KEEPS}"
         listed.append(Trouble("eviction", None, words, True))
     if not seen.writes:
-        words = "server: it cannot write to its disk and takes nothing until it can; make room there"
+        words = f"{name}: it cannot write to its disk and takes nothing until it can; make room there"
         listed.append(Trouble("disk", None, words, True))
     if seen.full:
         words = (
-            f"server: memory is full, {seen.words()}: writers wait, no jobs are taken, and workers fold without them; "
+            f"{name}: memory is full, {seen.words()}: writers wait, no jobs are taken, and workers fold without them; "
             "free memory or raise maxmemory"
         )
         listed.append(Trouble("memory", None, words, True))
     elif seen.short:
-        words = f"server: memory is short, {seen.words()}: writers wait above {MEMORY_SHARE:.0%}"
+        words = f"{name}: memory is short, {seen.words()}: writers wait above {MEMORY_SHARE:.0%}"
         listed.append(Trouble("memory", None, words, False))
     return listed
 
 
 def _complaints(registry: Registry) -> list[Trouble]:
     """What processes themselves say keeps them from their work, on one survey or on all of them."""
-    surveys = registry.names()
+    surveys = registry.records()
     return [
         Trouble(
             complaint.role,
@@ -107,9 +152,9 @@ def _complaints(registry: Registry) -> list[Trouble]:
 
 def _of_survey(survey: SurveyLook, present: Mapping[str, int]) -> list[Trouble]:
     name, listed = survey.survey.name, []
-    for number, look in enumerate(survey.shards):
+    for shard, look in zip(survey.registered.shards, survey.shards, strict=True):
         seen = look.status
-        of = f"survey {name}" if len(survey.shards) == 1 else f"survey {name}, shard {number}"
+        of = f"survey {name}" if len(survey.shards) == 1 else f"survey {name}, shard {shard.shard}"
         if seen.backlog_age_s > (OLD_BACKLOG_S if present[COLLECTOR.name] else ALONE_S):
             why = "" if present[COLLECTOR.name] else ", and no collector was seen lately"
             words = f"{of}: entries wait for {seen.backlog_age_s:.0f} s to be cut into ranges{why}"

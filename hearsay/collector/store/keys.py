@@ -16,6 +16,11 @@ def surveys(prefix: str) -> str:
     return f"{prefix}:surveys"
 
 
+def surveys_version(prefix: str) -> str:
+    """String: how often the registry was changed. The braces put it on the registry's own node."""
+    return f"{prefix}:{{{surveys(prefix)}}}:version"
+
+
 def api_keys(prefix: str) -> str:
     """Hash: a gateway key's id to its name, survey and SHA-256, as JSON."""
     return f"{prefix}:keys"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from hearsay.collector import limits
-from hearsay.collector.store.node import Call
+from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.rounds import NO_ROUNDS, RoundsHeld
 from hearsay.collector.store.shard_base import ShardBase
@@ -241,6 +241,14 @@ class ShardLook(ShardBase):
         """Ask once for all that may be needed; `known`: windows that are not looked into."""
         call = self.look_call(known)
         return self.look_from(self.node.run(*call))
+
+    def waiting_command(self) -> Command:
+        """The command that asks how many batches are not cut yet, to be sent with others."""
+        return Command(("LLEN", self.keys.marks))
+
+    def published_command(self) -> Command:
+        """The command that asks how many entries were ever published, to be sent with others."""
+        return Command(("HGET", self.keys.published, "entries_in"))
 
     def status(self) -> Status:
         """Counters and gauges as they are now."""

@@ -2,149 +2,32 @@
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Self
-
-from redis.exceptions import RedisError
+from typing import Any
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.client import Client
-from hearsay.collector.store.look import Look
-from hearsay.collector.store.node import Node
+from hearsay.collector.store.looks.survey_look import AWAY, Registered, SurveyLook, look_at, look_at_parts
+from hearsay.collector.store.node import Command, Node
 from hearsay.collector.store.processes.complaints import Complaints
 from hearsay.collector.store.processes.gateway_counts import GatewayCounts
 from hearsay.collector.store.processes.heartbeats import Heartbeats
 from hearsay.collector.store.processes.stored_forms import StoredForms
 from hearsay.collector.store.processes.timings import Timings
-from hearsay.collector.store.rounds import RoundsHeld
 from hearsay.collector.store.servers.servers import Servers, place_of, servers_of
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.survey import Survey, parse
-from hearsay.collector.survey.windows import ALL, Window
 
+__all__ = ["Registered", "Registry", "SurveyLook", "look_at", "look_at_parts", "state_bytes"]
 MAXIMUM_SHARDS = 1_024
-
-
-@dataclass(frozen=True)
-class Registered:
-    """A survey and where it is collected."""
-
-    survey: Survey
-    shards: tuple[Shard, ...]
-
-    def look(self, known: Collection[str] = ()) -> "SurveyLook":
-        """Ask all shards once for what may be needed; `known`: windows that are not looked into."""
-        (seen,) = look_at([self], {self.survey.tag: known})
-        return seen
-
-
-@dataclass(frozen=True)
-class SurveyLook:
-    """A survey at one moment: one look for each shard. Nothing here asks the server.
-
-    `asked_at` is this process's monotonic clock before the servers were asked. `birth` tells this survey from a deleted
-    one of the same definition (None: it is being deleted), `run_ids` the runs of its servers: one that restarted may
-    have lost its last second. `rounds` are those of the first shard; the others follow it. `counted` has every window
-    that holds something in a shard, the oldest first, with its counters, shard by shard.
-    """
-
-    registered: Registered
-    shards: tuple[Look, ...]
-    asked_at: float
-    survey: Survey
-    birth: str | None
-    run_ids: tuple[str, ...]
-    now_ms: int
-    closed: bool
-    rounds: RoundsHeld
-    windows: list[Window]
-    counted: Mapping[Window, tuple[Mapping[str, int], ...]]
-    published_reports: int
-    simulated_reports: int  # of the published ones those of simulated devices
-
-    @classmethod
-    def of(cls, registered: Registered, shards: tuple[Look, ...], asked_at: float) -> Self:
-        """All that follows from the looks."""
-        first, windows = shards[0], sorted({window for look in shards for window in look.windows})
-        return cls(
-            registered,
-            shards,
-            asked_at,
-            registered.survey,
-            first.birth,
-            tuple(look.run_id for look in shards),
-            first.now_ms,
-            not first.open,
-            first.rounds,
-            windows,
-            {window: tuple(look.at(window).counters for look in shards) for window in windows},
-            sum(look.published_reports for look in shards),
-            sum(look.simulated_reports for look in shards),
-        )
-
-    @cached_property
-    def final(self) -> frozenset[Window]:
-        """Windows to which nothing can be added any more, in no shard."""
-        return frozenset(window for window in self.windows if self.is_final(window))
-
-    def is_final(self, window: Window) -> bool:
-        """Whether nothing can be added to a window any more, in no shard; it need not hold anything."""
-        return all(look.is_final(window) for look in self.shards)
-
-    def are_final(self, name: str, windows: Sequence[Window]) -> bool:
-        """Whether nothing can be added to these windows, asked for by `name`.
-
-        All windows together are final only when no other can begin.
-        """
-        if name == ALL and self.survey.windows.may_begin_another(not self.closed):
-            return False
-        return bool(windows) and self.final.issuperset(windows)
-
-    @cached_property
-    def waiting_reports(self) -> int:
-        """Reports that were published and are in no answer yet; 0 where nothing waits."""
-        return sum(look.waiting_reports for look in self.shards)
-
-
-def look_at(
-    surveys: Iterable[Registered],
-    known: Mapping[str, Collection[str]] | None = None,
-    failed: dict[str, Exception] | None = None,
-) -> list[SurveyLook]:
-    """Look at all shards of these surveys with one call for each node; `known` by the survey's tag.
-
-    With `failed`, a survey that cannot be read goes there by its name, and does not stop the others.
-    """
-    surveys, asked_at = list(surveys), time.monotonic()
-    by_node: dict[int, list[Shard]] = {}
-    for registered in surveys:
-        for shard in registered.shards:
-            by_node.setdefault(id(shard.node), []).append(shard)
-    looks: dict[int, Look] = {}
-    errors: dict[str, Exception] = {}
-    for shards in by_node.values():
-        calls = [shard.look_call((known or {}).get(shard.survey.tag, ())) for shard in shards]
-        for shard, reply in zip(shards, shards[0].node.many(calls, raise_errors=failed is None), strict=True):
-            try:
-                looks[id(shard)] = shard.look_from(reply)
-            except (RedisError, ValueError, KeyError) as error:  # the server's answer, or what nobody of ours wrote
-                errors[shard.survey.name] = error
-    if failed is not None:
-        failed |= errors
-    elif errors:
-        raise next(iter(errors.values()))
-    return [
-        SurveyLook.of(registered, tuple(looks[id(shard)] for shard in registered.shards), asked_at)
-        for registered in surveys
-        if registered.survey.name not in errors
-    ]
+READ_ANEW_S = 10.0  # for whoever changes the registry and does not say so
 
 
 class Registry:
@@ -159,7 +42,11 @@ class Registry:
         self.gateway_counts = GatewayCounts(self.servers, prefix)
         self._surveys = keys.surveys(prefix)
         self._place = place_of(self.servers, self._surveys)
+        self._version_key = keys.surveys_version(prefix)
         self._parsed: dict[bytes, Registered] = {}
+        self._known: dict[str, bytes] = {}  # the records as last read
+        self._known_version: bytes | None = b"-"  # of no registry
+        self._read_at = -READ_ANEW_S
 
     node: Node = property(attrgetter("_place.node"))  # type: ignore[assignment]  # that holds the registry now
 
@@ -176,7 +63,7 @@ class Registry:
         if not 1 <= number <= MAXIMUM_SHARDS:
             raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {number}")
         self._check_capacity(survey, number)
-        if not self.node.do("HSETNX", self._surveys, survey.name, _record(survey, number)):
+        if not self._change("HSETNX", survey.name, _record(survey, number)):
             known = self.get(survey.name)
             if survey.mechanism.asks_the_same(known.survey.mechanism):
                 # What another machine chose where this file leaves a choice stays: devices may have it already.
@@ -190,7 +77,7 @@ class Registry:
                 raise SurveyConflict(f"survey {survey.name} exists with {len(known.shards)} shards, got {shards}")
             survey = replace(survey, reason=survey.reason or known.survey.reason)
             # `retain` may be new
-            self.node.do("HSET", self._surveys, survey.name, _record(survey, len(known.shards)))
+            self._change("HSET", survey.name, _record(survey, len(known.shards)))
         registered = self.get(survey.name)
         for shard in registered.shards:
             shard.open()
@@ -217,7 +104,12 @@ class Registry:
             )
 
     def get(self, name: str) -> Registered:
-        record = self.node.do("HGET", self._surveys, name)
+        try:
+            record = self.node.do("HGET", self._surveys, name)
+        except AWAY:
+            record = None if self.servers.alone else self._known.get(name)
+            if record is None:
+                raise
         if record is None:
             raise self._unknown(name)
         return self.registered(record)
@@ -225,7 +117,12 @@ class Registry:
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
         """Those of these surveys that are registered and that this version can read, in one call."""
         found = {}
-        records = self.node.do("HMGET", self._surveys, *names) if names else []
+        try:
+            records = self.node.do("HMGET", self._surveys, *names) if names else []
+        except AWAY:
+            if self.servers.alone or not self._known:
+                raise
+            records = [self._known.get(name) for name in names]
         for name, record in zip(names, records, strict=True):
             if record is not None:
                 with suppress(CollectorError):
@@ -239,19 +136,31 @@ class Registry:
 
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
-        return sorted(name.decode(errors="replace") for name in self.node.do("HKEYS", self._surveys))
+        return list(self.records())
 
     def list(self) -> list[Registered]:
         """Every survey that this version can read, by name; one that it cannot must not hide the others."""
         surveys = []
-        for _, record in sorted(self.node.do("HGETALL", self._surveys).items()):
+        for record in self.records().values():
             with suppress(CollectorError):
                 surveys.append(self.registered(record))
         return surveys
 
     def records(self) -> dict[str, bytes]:
-        """Every registration as it is stored, by name; `registered` reads one."""
-        return _by_name(self.node.do("HGETALL", self._surveys))
+        """Every registration as it is stored, by name; `registered` reads one.
+
+        Where the registry's node is away and others are not, as it was last read.
+        """
+        try:
+            version = self.node.do("GET", self._version_key)
+            if version != self._known_version or time.monotonic() >= self._read_at + READ_ANEW_S:
+                self._read_at = time.monotonic()
+                self._known = _by_name(self.node.do("HGETALL", self._surveys))
+                self._known_version = version  # read before: what changed in between is read once more
+        except AWAY:
+            if self.servers.alone or not self._known:
+                raise
+        return self._known
 
     def close(self, name: str) -> None:
         """Take no more reports for a survey."""
@@ -264,8 +173,13 @@ class Registry:
             raise self._unknown(name)
         deleted = self._unlink(name)
         deleted += self._unlink(name)  # what a script was adding meanwhile stands by now, and nothing can follow it
-        self.node.do("HDEL", self._surveys, name)
+        self._change("HDEL", name)
         return deleted
+
+    def _change(self, command: str, *words: Any) -> Any:
+        """Change the registry, and say so."""
+        commands = [Command((command, self._surveys, *words)), Command(("INCR", self._version_key))]
+        return self.node.many(commands)[0]
 
     def _unlink(self, name: str) -> int:
         """Unlink every key of a survey, on all nodes; `meta` first: without it no script adds anything more."""

@@ -217,10 +217,13 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def trim(self) -> int:
         """Drop entries that no range can need any more; answers how many."""
+        return int(self.node.run(*self.trim_call()))
+
+    def trim_call(self, longest_step_s: float = limits.LONGEST_STEP_S) -> Call:
+        """The call that does so, to be sent with others; of the time since the last one at most so much counts."""
         keys = self.keys
         names = [keys.stream, keys.cursor, keys.ranges, keys.writers, keys.meta, keys.hours]
-        arguments = [limits.LONGEST_STEP_S * 1_000, limits.WRITERS_AT_ONCE, keys.ids("")]
-        return int(self.node.run("trim", names, arguments))
+        return Call("trim", names, [int(longest_step_s * 1_000), limits.WRITERS_AT_ONCE, keys.ids("")])
 
     def close(self) -> None:
         """Take no more reports; what was accepted is still folded."""
@@ -243,7 +246,11 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
 
     def set_pressure(self, cause: str | None) -> None:
         """Mark the shard as under pressure for a cause that PUBLISH cannot see by itself, or take the mark away."""
-        self.node.run("pressure", [self.keys.meta], [cause or "", limits.PRESSURE_TTL_S * 1_000])
+        self.node.run(*self.pressure_call(cause))
+
+    def pressure_call(self, cause: str | None) -> Call:
+        """The call that does so, to be sent with others."""
+        return Call("pressure", [self.keys.meta], [cause or "", limits.PRESSURE_TTL_S * 1_000])
 
     def purge_window(self, window: str, retain_s: int = 0) -> bool:
         """Forget a window; its counters go into the totals in the same step. False: not kept for `retain_s` yet."""

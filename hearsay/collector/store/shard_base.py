@@ -17,5 +17,6 @@ class ShardBase:
     def __init__(self, servers: Servers, prefix: str, survey: Survey, shard: int) -> None:
         self.servers, self.survey, self.shard = servers, survey, shard
         self.keys = ShardKeys(prefix, survey.name, survey.tag8, shard)
+        self.name = self.keys.base  # of this shard, for whoever remembers something of it
         self.place = place_of(servers, self.keys.stream)
         self.cells = cells_of(survey.mechanism)

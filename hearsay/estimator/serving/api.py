@@ -32,12 +32,13 @@ from hearsay.collector.health.troubles import holding_all, holding_up
 from hearsay.collector.http.checks import health_routes
 from hearsay.collector.http.problems import Problem, handlers
 from hearsay.collector.offers import open_offer
-from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
+from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at_parts
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving.answers import Answers, tagged
 from hearsay.estimator.serving.detail import Details
 from hearsay.estimator.serving.events import Feed
 from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.estimator.serving.known import Known
 from hearsay.estimator.serving.openapi import document
 from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.guard import Guard
@@ -63,12 +64,15 @@ def create_app(
     truth: Truth | None = None,
     public_hosts: Sequence[str] = (),
     token: str | None = None,
+    known: Known | None = None,
 ) -> Starlette:
     """The application. It looks at the server at every request; `readings` are those of the estimator's pass."""
     readings = Readings() if readings is None else readings
-    overview = Overview(registry, health, {}, 1.0) if overview is None else overview
+    known = Known(registry, health) if known is None else known
+    overview = Overview(registry, health, {}, 1.0, known) if overview is None else overview
     feed = Feed(overview.document) if feed is None else feed
-    interface, answers = Interface(registry, health, failures, readings), Answers(registry, readings, truth)
+    interface = Interface(registry, health, failures, readings, known)
+    answers = Answers(registry, readings, truth)
     survey = "/api/surveys/{name}"
     routes: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
         "/metrics": interface.metrics,
@@ -102,11 +106,13 @@ def create_app(
 class Interface:
     """What each address answers."""
 
-    def __init__(self, registry: Registry, health: Health, failures: Mapping[str, int], readings: Readings) -> None:
-        self._registry, self._health, self._readings = registry, health, readings
+    def __init__(
+        self, registry: Registry, health: Health, failures: Mapping[str, int], readings: Readings, known: Known
+    ) -> None:
+        self._registry, self._health, self._readings, self._known = registry, health, readings, known
         self._details = Details(readings)
         self._metrics = CollectorRegistry(auto_describe=False)
-        self._metrics.register(PipelineMetrics(registry, failures))
+        self._metrics.register(PipelineMetrics(registry, failures, known))
 
     def metrics(self, request: Request) -> Response:
         return Response(generate_latest(self._metrics), media_type=CONTENT_TYPE_LATEST)
@@ -114,14 +120,14 @@ class Interface:
     def trouble(self) -> str | None:
         """Why no survey has answers that are up to date, in one line; None if at least one has."""
         own = self._health.trouble()
-        return own if own is not None else holding_all(self._registry)
+        return own if own is not None else holding_all(self._registry, self._known.troubles())
 
     def troubles_of_surveys(self) -> list[str]:
         """What holds up single surveys while others go on."""
-        return [trouble.words for trouble in holding_up(self._registry)]
+        return [trouble.words for trouble in holding_up(self._registry, self._known.troubles())]
 
     def surveys(self, request: Request) -> Response:
-        return JSONResponse([_summary(seen) for seen in look_at(self._registry.list())])
+        return JSONResponse([_summary(seen) for seen in look_at_parts(self._registry.list())])
 
     def survey(self, request: Request) -> Response:
         seen = self._get(request).look()

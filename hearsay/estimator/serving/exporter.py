@@ -1,11 +1,11 @@
-"""Metrics for Prometheus, read from Redis at the moment of a scrape; no process keeps counts of its own.
+"""Metrics for Prometheus, from what the estimator's loop saw last; no process keeps counts of its own.
 
 Workers count inside COMMIT, so a count is as exact as the state itself, whichever process was killed when.
 """
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,12 +14,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from hearsay.collector.errors import CollectorError
-from hearsay.collector.health.troubles import troubles
+from hearsay.collector.health.loop import Health
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.look import Look
+from hearsay.collector.store.looks.newest import newest_snapshots
 from hearsay.collector.store.processes import gateway_counts
-from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.collector.store.registry import Registry, SurveyLook
 from hearsay.collector.store.status import CAUSES
+from hearsay.estimator.serving.known import Known
 
 SHARD = ("survey", "shard")
 
@@ -27,28 +29,51 @@ SHARD = ("survey", "shard")
 class PipelineMetrics(Collector):
     """Everything that `/metrics` shows. `failures` are this estimator's own, by survey."""
 
-    def __init__(self, registry: Registry, failures: Mapping[str, int]) -> None:
+    def __init__(self, registry: Registry, failures: Mapping[str, int], known: Known | None = None) -> None:
         self._registry, self._failures = registry, failures
+        self._known = Known(registry, Health()) if known is None else known
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance: registering must not need the server."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("hearsay_up", "Whether the Redis server answers (1) or not (0).")
-        try:
-            families = [*self._surveys(), *self._gateway(), *self._processes()]
-            up.add_metric([], 1)
-        except (redis.exceptions.RedisError, CollectorError):
-            families = []
-            up.add_metric([], 0)
+        up = GaugeMetricFamily(
+            "hearsay_up", "Whether the Redis server, or a node of a cluster, answers (1) or not (0)."
+        )
+        parts: list[Callable[[], list[Metric]]] = [self._surveys, self._gateway, self._processes]
+        families: list[Metric] = []
+        answered = True
+        for part in parts:
+            try:
+                families += part()
+            except (redis.exceptions.RedisError, CollectorError):
+                if self._registry.servers.alone:
+                    families, answered = [], False
+                    break  # of one server all or nothing is known
+        nodes = self._nodes()
+        up.add_metric([], float(answered and any(sample.value for sample in nodes.samples)))
         yield up
+        yield nodes
         yield from families
+
+    def _nodes(self) -> Metric:
+        """Which nodes answer now; each is asked, and one that did not answer lately is not waited for."""
+        family = GaugeMetricFamily("hearsay_node_up", "Whether a node answers (1) or not (0).", labels=["node"])
+        for node in self._registry.servers.nodes():
+            try:
+                node.run_id()
+                family.add_metric([node.address], 1)
+            except redis.exceptions.RedisError:
+                family.add_metric([node.address], 0)
+        return family
 
     def _surveys(self) -> list[Metric]:
         families = _Families()
-        for seen in look_at(self._registry.list(), failed={}):
-            families.add_survey(seen)
+        known = self._known.seen()
+        documents = newest_snapshots(known.surveys, known.failed)
+        for seen in known.surveys:
+            families.add_survey(seen, documents.get(seen.survey.name))
         failures = CounterMetricFamily(
             "hearsay_survey_failures",
             "Passes in which this estimator could not materialise a survey.",
@@ -100,7 +125,7 @@ class PipelineMetrics(Collector):
             "How many causes of a stall there are, by kind; `hearsay status` shows a line for each.",
             labels=["kind"],
         )
-        for kind, count in sorted(Counter(trouble.code for trouble in troubles(self._registry)).items()):
+        for kind, count in sorted(Counter(trouble.code for trouble in self._known.troubles()).items()):
             standing.add_metric([kind], count)
         return [
             beats,
@@ -182,15 +207,14 @@ class _Families:
         self.all.append(family)
         return family
 
-    def add_survey(self, seen: SurveyLook) -> None:
-        """Everything about one survey."""
+    def add_survey(self, seen: SurveyLook, document: Mapping[str, Any] | None) -> None:
+        """Everything about one survey, and the document of its newest window's snapshot."""
         survey = seen.survey
         self.info.add_metric([survey.name, survey.mechanism.ID, survey.tag8], 1)
-        for number, look in enumerate(seen.shards):
-            self._add_shard([survey.name, str(number)], look)
+        for shard, look in zip(seen.registered.shards, seen.shards, strict=True):
+            self._add_shard([survey.name, str(shard.shard)], look)
         self.open.add_metric([survey.name], float(all(look.open for look in seen.shards)))
         self.windows.add_metric([survey.name], len(seen.windows))
-        document = seen.registered.shards[0].snapshot(seen.windows[-1].name) if seen.windows else None
         if document is not None:
             self._add_snapshot(survey.name, document)
 

@@ -11,8 +11,9 @@ import redis
 
 from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import Trouble, troubles
-from hearsay.collector.heartbeats import alive
-from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.collector.heartbeats import Alive, alive
+from hearsay.collector.store.registry import Registry, SurveyLook
+from hearsay.estimator.serving.known import Known
 from hearsay.estimator.snapshots.content import Newest
 
 AT_MOST_EVERY_S = 1.0
@@ -22,8 +23,16 @@ STALE_PASSES = 3  # periods without a pass after which answers are called stale
 class Overview:
     """Makes the document; every viewer within a second gets the same bytes."""
 
-    def __init__(self, registry: Registry, health: Health, newest: Mapping[str, Newest], period_s: float) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        health: Health,
+        newest: Mapping[str, Newest],
+        period_s: float,
+        known: Known | None = None,
+    ) -> None:
         self._registry, self._health, self._newest = registry, health, newest
+        self._known = Known(registry, health) if known is None else known
         self._stale_s = STALE_PASSES * max(period_s, AT_MOST_EVERY_S)
         self._lock = threading.Lock()
         self._made_at = -AT_MOST_EVERY_S
@@ -41,17 +50,25 @@ class Overview:
             return self._bytes
 
     def _make(self, now: float) -> dict[str, Any]:
-        surveys = look_at(self._registry.list())
-        listed = troubles(self._registry, surveys)
-        rows = [self._row(seen, listed, now) for seen in surveys]
+        surveys, failed = self._known.seen()
+        listed = troubles(self._registry, surveys, failed)
+        rows = [self._row(seen, listed, now, seen.survey.name in failed) for seen in surveys]
         self._folded = {seen.survey.name: (now, _folded(seen)) for seen in surveys}
         return {
             "surveys": rows,
-            "processes": [process._asdict() for process in alive(self._registry)],
+            "processes": [process._asdict() for process in self._alive()],
             "troubles": [trouble.words for trouble in listed],
         }
 
-    def _row(self, seen: SurveyLook, listed: list[Trouble], now: float) -> dict[str, Any]:
+    def _alive(self) -> list[Alive]:
+        try:
+            return alive(self._registry)
+        except redis.exceptions.RedisError:
+            if self._registry.servers.alone:
+                raise
+            return []  # the node that knows it is away, which is among the troubles
+
+    def _row(self, seen: SurveyLook, listed: list[Trouble], now: float, in_part: bool) -> dict[str, Any]:
         survey, folded, newest = seen.survey, _folded(seen), self._newest_of(seen)
         own = [trouble for trouble in listed if trouble.survey in (survey.name, None) and trouble.holds_up]
         earlier = self._folded.get(survey.name)
@@ -70,7 +87,7 @@ class Overview:
             "window": seen.windows[-1].name if seen.windows else None,
             "status": None if newest is None else newest.status,
             "age_s": None if newest is None else max((datetime.now(UTC) - newest.generated_at).total_seconds(), 0.0),
-            "state": self._state(reports, survey.minimum_reports, bool(own)),
+            "state": "stale" if in_part else self._state(reports, survey.minimum_reports, bool(own)),
             "headline": None if newest is None else newest.headline,
             "troubles": [trouble.words for trouble in own],
         }

@@ -19,6 +19,7 @@ from hearsay.collector.store.registry import Registry
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.api import create_app
 from hearsay.estimator.serving.events import Feed
+from hearsay.estimator.serving.known import Known
 from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.snapshots.content import Newest
@@ -43,7 +44,8 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
     """Run until `stop` is set. A server that goes away is waited for; a port that is taken is a ServeError."""
     health, newest = Health(), dict[str, Newest]()
     materialiser = Materialiser(registry, settings.snapshots_dir)
-    overview = Overview(registry, health, newest, settings.period_s)
+    known = Known(registry, health, materialiser.attention)
+    overview = Overview(registry, health, newest, settings.period_s, known)
     feed = Feed(overview.document)
     app = create_app(
         registry,
@@ -54,6 +56,7 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
         feed=feed,
         truth=None if truth is None else Truth(truth),
         token=settings.api_token,
+        known=known,
         public_hosts=[name for name in settings.public_host.split(",") if name],  # "" would allow an empty Host
     )
 
@@ -78,8 +81,7 @@ def loop(
     while not stop.is_set():
         started = time.monotonic()
         try:
-            heartbeat.beat()
-            materialiser.agreement.refresh()
+            _beat(heartbeat, materialiser)
             done = materialiser.run_once()
             _log(done, time.monotonic() - started)
             health.passed()
@@ -92,6 +94,15 @@ def loop(
         _wait(heartbeat, health, stop, started + pause_s)
     with suppress(redis.exceptions.RedisError):
         heartbeat.stop()
+
+
+def _beat(heartbeat: Heartbeat, materialiser: Materialiser) -> None:
+    try:
+        heartbeat.beat()
+        materialiser.agreement.refresh()
+    except redis.exceptions.RedisError:
+        if materialiser.registry.servers.alone:
+            raise
 
 
 def _wait(heartbeat: Heartbeat, health: Health, stop: threading.Event, until: float) -> None:

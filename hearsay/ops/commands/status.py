@@ -11,6 +11,7 @@ import click
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import BEAT_S, alive
 from hearsay.collector.roles import NEEDED
+from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
@@ -164,7 +165,12 @@ def _rate(rate: float | None) -> str:
 
 def _processes(registry: Registry) -> str:
     """The running processes by role; those that missed a heartbeat apart."""
-    seen = alive(registry)
+    try:
+        seen = alive(registry)
+    except AWAY:
+        if registry.servers.alone:
+            raise
+        return "not known, since the node that knows it is away"
     words = []
     needed = [role.name for role in NEEDED]
     for role in (*needed, *sorted({process.role for process in seen} - set(needed))):

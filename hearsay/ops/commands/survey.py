@@ -8,7 +8,7 @@ import click
 from hearsay.collector.describe.attackers import moved_by
 from hearsay.collector.describe.describe import FRAME_REPORTS, amplified, composed, describe, predicted_rows
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.store.registry import Registered
+from hearsay.collector.store.registry import Registered, look_at_parts
 from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
@@ -48,7 +48,7 @@ def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool
     """
     registered = open_registry(settings).add(load_patiently(survey_file), shards)
     if as_json:
-        print_json(_row(registered))
+        print_json(_row(registered, registered.look().closed))
     else:
         closed = "; it is closed and takes no more reports" if registered.look().closed else ""
         click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}{closed}")
@@ -62,12 +62,18 @@ def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool
 def list_surveys(settings: Settings, as_json: bool) -> None:
     """List the surveys that are registered."""
     registry = open_registry(settings)
-    rows = [_row(registered) for registered in registry.list()]
+    surveys, failed = registry.list(), dict[str, Exception]()
+    closed = {seen.survey.name: seen.closed for seen in look_at_parts(surveys, failed)}
+    if failed and registry.servers.alone:
+        raise next(iter(failed.values()))
+    rows = [_row(registered, closed.get(registered.survey.name)) for registered in surveys]
     if as_json:
         print_json(rows)
     else:
         names = ("name", "tag", "mechanism", "epsilon", "kind", "cells", "every", "shards", "closed")
         print_table("surveys", names, [[row[name] for name in names] for row in rows])
+        for error in failed.values():
+            click.echo(f"warning    {error}", err=True)
         for name in sorted(set(registry.names()) - {row["name"] for row in rows}):
             click.echo(
                 f"survey {name} cannot be read by this version; hearsay survey delete {name} removes it", err=True
@@ -306,7 +312,7 @@ def next_round(settings: Settings, name: str, as_json: bool) -> None:
     click.echo(f"survey {name}: {words[progress.state]}")
 
 
-def _row(registered: Registered) -> dict[str, object]:
+def _row(registered: Registered, closed: bool | None) -> dict[str, object]:
     survey = registered.survey
     return {
         "name": survey.name,
@@ -319,5 +325,5 @@ def _row(registered: Registered) -> dict[str, object]:
         "cells": survey.mechanism.domain.size,
         "every": survey.every,
         "shards": len(registered.shards),
-        "closed": registered.look().closed,
+        "closed": closed,  # null: none of its shards answers
     }

@@ -5,43 +5,45 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hearsay.collector.store.look import Look
-from hearsay.collector.store.registry import Registry, SurveyLook, look_at
+from hearsay.collector.store.looks.newest import newest_snapshots
+from hearsay.collector.store.looks.survey_look import AWAY
+from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
 from hearsay.collector.survey.survey import Survey
 
 
 def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
     """Every shard of every survey. Rates come from two readings `interval_s` apart; null for 0."""
-    surveys = registry.list()
-    seen = look_at(surveys)
+    try:
+        surveys = registry.list()
+    except AWAY:
+        if registry.servers.alone:
+            raise
+        surveys = []  # the registry's node is away, which is among the troubles
+    seen = look_at_parts(surveys)
     earlier = list(_rows(seen)) if interval_s else []
     started = time.monotonic()
     if surveys and interval_s:
         time.sleep(interval_s)
-        seen = look_at(surveys)
-    warnings = {survey.survey.name: _warnings(survey) for survey in seen}
+        seen = look_at_parts(surveys)
+    documents = newest_snapshots(seen)
+    before = {(row["survey"], row["shard"]): row for row in earlier}
     rows = []
-    for number, row in enumerate(_rows(seen)):
-        row["warnings"] = warnings[row["survey"]]
+    for row in _rows(seen):
+        row["warnings"] = list(documents.get(row["survey"], {}).get("warnings", []))
         for name in ("published", "folded"):
             rate = None
-            if earlier:
-                rate = (row[f"{name}_reports"] - earlier[number][f"{name}_reports"]) / (time.monotonic() - started)
+            if (known := before.get((row["survey"], row["shard"]))) is not None:
+                rate = (row[f"{name}_reports"] - known[f"{name}_reports"]) / (time.monotonic() - started)
             row[f"{name}_per_s"] = rate
         row["shards"] = row.pop("shards")  # last, as it always was
         rows.append(row)
     return rows
 
 
-def _warnings(survey: SurveyLook) -> list[str]:
-    """The warnings of the newest snapshot."""
-    document = survey.registered.shards[0].snapshot(survey.windows[-1].name) if survey.windows else None
-    return [] if document is None else list(document.get("warnings", []))
-
-
 def _rows(surveys: Iterable[SurveyLook]) -> Iterator[dict[str, Any]]:
     for survey in surveys:
-        for number, look in enumerate(survey.shards):
-            yield {**_row(survey.survey, number, look), "shards": len(survey.shards)}
+        for shard, look in zip(survey.registered.shards, survey.shards, strict=True):
+            yield {**_row(survey.survey, shard.shard, look), "shards": len(survey.shards)}
 
 
 def _row(survey: Survey, number: int, look: Look) -> dict[str, Any]:

@@ -39,6 +39,7 @@ _LOOKING = (
     Right("evalsha", "*"),
     Right(READING, "*", access="R"),
     Right("hget hmget hgetall hkeys", "surveys", whole=True, access="R"),
+    Right("get", "{*:surveys}:version", whole=True, access="R"),
     _RELEASE,
 )
 _SEEING_ALL = (

@@ -53,7 +53,7 @@ def test_a_survey_on_three_masters_is_exact(registry: Registry) -> None:
     assert registered.look().waiting_reports == 0
     assert [found.survey.name for found in registry.list()] == ["buckets"]
     assert registry.delete("buckets") > SHARDS
-    assert [key for node in registry.servers.nodes() for key in node.keys(f"{registry.prefix}:{{*")] == []
+    assert [key for node in registry.servers.nodes() for key in node.keys(f"{registry.prefix}:{{buckets*")] == []
 
 
 def test_a_shard_is_followed_while_its_slot_moves(cluster: EmbeddedCluster, registry: Registry) -> None:

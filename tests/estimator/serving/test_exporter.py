@@ -12,6 +12,7 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.serving.exporter import PipelineMetrics, _item_text
+from hearsay.release import release
 from tests.estimator.running import estimator, wait_until
 from tests.estimator.surveys import colours, deliver, state_of
 from tests.pipeline import cut_all, fold_all, singles, watched
@@ -76,7 +77,7 @@ def test_a_scrape_says_what_is_going_on(http: httpx.Client, registry: Registry, 
     assert 0 < value(text, "hearsay_estimate", survey="colours", query="top 10", item="red") < 2
     assert value(text, "hearsay_estimate_stderr", survey="colours", query="top 10", item="red") > 0
     roles = {dict(labels)["role"] for name, labels in samples(text) if name == "hearsay_heartbeat_timestamp_seconds"}
-    assert value(text, "hearsay_process_info", role="worker", process="host:a-1", version="unknown") == 1
+    assert value(text, "hearsay_process_info", role="worker", process="host:a-1", version=release()) == 1
     assert roles == {"estimator", "worker"}
     rejected = [count for (name, labels), count in samples(text).items() if name == "hearsay_entries_rejected_total"]
     assert sum(rejected) == 2

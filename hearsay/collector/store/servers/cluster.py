@@ -22,11 +22,14 @@ from hearsay.collector.store.servers.urls import Seed
 _LOG = logging.getLogger("hearsay.servers")
 SLOTS = 16_384
 WATCH_S = 0.25  # between two looks at nodes that are away
+COVERAGE = "cluster-require-full-coverage"
 PROBE_S = 1.0  # what a sign of life may take
 
 
 class Cluster:
     """Nodes and the slots that they hold. `connect(seed, timeout_s)` makes a plain client of one node."""
+
+    alone = False
 
     def __init__(self, seeds: Sequence[Seed], connect: Callable[[Seed, float | None], Client]) -> None:
         self.seeds, self._connect = tuple(seeds), connect
@@ -64,6 +67,22 @@ class Cluster:
         with self._lock:
             held = {id(node): node for node in self._slots if node is not None}
         return sorted(held.values(), key=lambda node: node.address)
+
+    def troubles(self) -> list[str]:
+        """Ask for slots that nobody serves, and for a setting by which one lost node stops all."""
+        for node in self.nodes():
+            if node.away:
+                continue
+            with suppress(RedisError):
+                listed, served = [], int(_fields(node.do("CLUSTER", "INFO")).get("cluster_slots_assigned", SLOTS))
+                if served < SLOTS:
+                    listed.append(f"cluster: nobody serves {SLOTS - served} of {SLOTS} slots, whose shards wait")
+                with suppress(RedisError):  # not everybody may ask
+                    setting = _fields(node.do("CONFIG", "GET", COVERAGE)).get(COVERAGE)
+                    if setting == "yes":
+                        listed.append(f"cluster: {COVERAGE} is yes, so that one lost node stops all; set it to no")
+                return listed
+        return []
 
     def disconnect(self) -> None:
         with self._lock:
@@ -158,6 +177,16 @@ class Cluster:
             if node is None:
                 node = self._nodes[seed] = Node(self._connect(seed, None), self, str(seed))
             return node
+
+
+def _fields(answer: Any) -> dict[str, str]:
+    """Fields of an answer, which redis-py may have read already."""
+    if isinstance(answer, dict):
+        return {_text(name): _text(value) for name, value in answer.items()}
+    if isinstance(answer, list):
+        return {_text(name): _text(value) for name, value in zip(answer[::2], answer[1::2], strict=True)}
+    rows = [row.partition(":") for row in _text(answer).splitlines()]
+    return {name: value for name, _, value in rows}
 
 
 def _text(host: Any) -> str:

@@ -20,6 +20,8 @@ from hearsay.collector.store.servers.urls import Seed
 class Servers(Protocol):
     """One server or many."""
 
+    alone: bool  # whether there is one node only: without it nothing goes on
+
     @property
     def identity(self) -> str:
         """What tells these servers from others."""
@@ -30,12 +32,17 @@ class Servers(Protocol):
     def nodes(self) -> Sequence[Node]:
         """Every node that takes writes, as known now."""
 
+    def troubles(self) -> list[str]:
+        """Ask what is wrong with all of them together, in words."""
+
     def disconnect(self) -> None:
         """Give all connections back."""
 
 
 class One:
     """One server, or one that Sentinel names."""
+
+    alone = True
 
     def __init__(self, node: Node) -> None:
         self._place = Place(node)
@@ -49,6 +56,9 @@ class One:
 
     def nodes(self) -> Sequence[Node]:
         return (self._place.node,)
+
+    def troubles(self) -> list[str]:
+        return []
 
     def disconnect(self) -> None:
         self._place.node.disconnect()

@@ -1,0 +1,1 @@
+"""Looks at whole surveys."""

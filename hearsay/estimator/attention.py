@@ -1,0 +1,120 @@
+"""Which surveys a pass looks at: those that lately had something to do, and of the others those that changed.
+
+A survey that sleeps is asked every two seconds whether anything was published to it, and looked at once a minute. What
+was seen last stays known, for metrics and checks of health.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hearsay.collector.store.look import Look
+from hearsay.collector.store.looks.survey_look import AWAY, by_node
+from hearsay.collector.store.registry import Registered, SurveyLook
+
+ASLEEP_AFTER_S = 5.0  # without anything to do
+PROBE_S = 2.0
+LOOK_S = 60.0
+
+
+@dataclass
+class _Attention:
+    """What is known of one survey."""
+
+    awake_until: float
+    looked_at: float = 0.0
+    probed_at: float = 0.0
+    published: tuple[object, ...] = ()  # entries ever published, by shard, when it was asked last
+    window_end: float | None = None  # when, by this process's clock, its window ends
+
+
+class Attention:
+    """The surveys of a process, with the last look at each."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: dict[str, _Attention] = {}  # by tag
+        self.looks: dict[str, SurveyLook] = {}  # by name; all windows are looked into
+        self.failed: dict[str, Exception] = {}  # by name: surveys that could not be looked at as a whole
+
+    def due(self, surveys: Sequence[Registered]) -> list[Registered]:
+        """Those to look at now."""
+        now, due, asleep = self._clock(), [], []
+        for registered in surveys:
+            known = self._known.get(registered.survey.tag)
+            if known is None:
+                known = self._known[registered.survey.tag] = _Attention(now + ASLEEP_AFTER_S)
+            if known.window_end is not None and known.window_end <= now:
+                known.awake_until, known.window_end = now + ASLEEP_AFTER_S, None
+            if known.awake_until > now or known.looked_at + LOOK_S <= now:
+                due.append(registered)
+            elif known.probed_at + PROBE_S <= now:
+                known.probed_at = now
+                asleep.append(registered)
+        return [*due, *self._changed(asleep)]
+
+    def _changed(self, surveys: Sequence[Registered]) -> list[Registered]:
+        """Those of which the number of published entries is another, or that do not answer."""
+        answers: dict[int, object] = {}
+        for node, shards in by_node(shard for registered in surveys for shard in registered.shards):
+            asked = [shard.published_command() for shard in shards]
+            try:
+                found = node.many(asked, raise_errors=False)
+            except AWAY as error:
+                found = [error] * len(asked)
+            answers |= {id(shard): reply for shard, reply in zip(shards, found, strict=True)}
+        changed = []
+        for registered in surveys:
+            known = self._known[registered.survey.tag]
+            published = tuple(answers[id(shard)] for shard in registered.shards)
+            if published != known.published:
+                changed.append(registered)
+        return changed
+
+    def looked(self, seen: SurveyLook, busy: bool) -> None:
+        """What a pass saw of a survey; `busy`: it had something to do there."""
+        name, now = seen.survey.name, self._clock()
+        known = self._known[seen.survey.tag]
+        known.looked_at = now
+        known.published = tuple(_entries(look) for look in seen.shards)
+        waits = any(look.mark or look.stray or look.ranges or look.rounds.open for look in seen.shards)
+        if busy or waits:
+            known.awake_until = now + ASLEEP_AFTER_S
+        every_ms = seen.survey.windows.every_ms
+        if every_ms:
+            known.window_end = now + (every_ms - seen.now_ms % every_ms) / 1_000
+        self.looks[name] = _filled(seen, self.looks.get(name))
+        self.failed.pop(name, None)
+
+    def lost(self, name: str, error: Exception) -> None:
+        """A survey could not be looked at; what was seen of it last stays."""
+        self.failed[name] = error
+
+    def forget_all_but(self, surveys: Iterable[Registered]) -> None:
+        """Forget surveys that were deleted."""
+        names, tags = set(), set()
+        for registered in surveys:
+            names.add(registered.survey.name)
+            tags.add(registered.survey.tag)
+        self._known = {tag: each for tag, each in self._known.items() if tag in tags}
+        self.looks = {name: each for name, each in self.looks.items() if name in names and each.survey.tag in tags}
+        self.failed = {name: each for name, each in self.failed.items() if name in names}
+
+
+def _entries(look: Look) -> bytes | None:
+    """As the shard stores it."""
+    entries = look.meta.get("entries_in")
+    return None if entries is None else entries.encode()
+
+
+def _filled(seen: SurveyLook, before: SurveyLook | None) -> SurveyLook:
+    """With what was seen before of windows that a pass does not look into any more, since they are settled."""
+    if before is None or before.birth != seen.birth or len(before.shards) != len(seen.shards):
+        return seen
+    if not any(None in look.windows.values() for look in seen.shards):
+        return seen
+    shards = []
+    for look, earlier in zip(seen.shards, before.shards, strict=True):
+        windows = {window: each or earlier.windows.get(window) for window, each in look.windows.items()}
+        shards.append(replace(look, windows=windows))
+    return SurveyLook.of(seen.registered, tuple(shards), seen.asked_at)
