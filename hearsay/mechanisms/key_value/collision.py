@@ -150,16 +150,15 @@ class Collision(Mechanism):
         def draw(pairs: Any) -> Reports:
             n = len(pairs)
             function = random.narrow_below(self.pool, n)
-            covered = self._covered(thinned(pairs, self.most, random), function, random)
+            covered = self._covered(pairs, thinned(pairs, self.most, random), function, random)
             count = (covered < self.buckets).sum(axis=1)
             # One word per device whatever it holds: no step may tell how many buckets are covered.
             inside = random.words(n) < np.array(self.covered_chance, dtype=np.uint64)[count]
             bucket = random.below_each(np.where(inside, count, self.buckets - count))
-            chosen = np.flatnonzero(inside)
             free = bucket.copy()
             for column in range(self.most):  # the covered ones rise: skip those at or below
                 free += free >= covered[:, column]
-            free[chosen] = covered[chosen, bucket[chosen]]
+            free = np.where(inside, covered[np.arange(n), np.minimum(bucket, self.most - 1)], free)
             return {
                 "hash": function.astype(smallest_unsigned(self.pool)),
                 "bucket": free.astype(smallest_unsigned(self.buckets)),
@@ -167,20 +166,18 @@ class Collision(Mechanism):
 
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
 
-    def _covered(self, pairs: Pairs, function: NDArray[Any], random: Random) -> NDArray[np.int64]:
+    def _covered(
+        self, pairs: Pairs, places: NDArray[np.int64], function: NDArray[Any], random: Random
+    ) -> NDArray[np.int64]:
         """A row per device: its covered buckets, each once, rising; then t, t + 1... as padding that covers nothing."""
-        table = np.full((len(pairs), self.most), self.buckets, dtype=np.int64)
-        owners = pairs.owners
-        column = np.arange(len(owners)) - pairs.starts[owners]
-        item = pairs.keys * self.signs
+        item = pairs.key_at(places) * self.signs
         if self.signs == 2:
-            values = np.zeros(table.shape)
-            values[owners, column] = pairs.values[:, 0]
-            plus = plus_signs(values.reshape(-1), random).reshape(table.shape)
-            item = item + plus[owners, column]
-        table[owners, column] = hashed(self.options["seed"], function[owners], item, self.buckets)
+            item = item + plus_signs(pairs.value_at(places, 0).reshape(-1), random).reshape(places.shape)
+        # What is no pair is hashed like the others, and forgotten.
+        buckets = hashed(self.options["seed"], function[:, None], np.maximum(item, 0), self.buckets)
+        table = np.where(places >= 0, buckets, self.buckets)
         table.sort(axis=1)
-        table[:, 1:][table[:, 1:] == table[:, :-1]] = self.buckets
+        table[:, 1:] = np.where(table[:, 1:] == table[:, :-1], self.buckets, table[:, 1:])
         table.sort(axis=1)
         return table
 
@@ -267,14 +264,15 @@ class Collision(Mechanism):
         return errors
 
 
-def thinned(pairs: Pairs, most: int, random: Random) -> Pairs:
-    """At most so many pairs of every device: where it has more, a run of them from a random place on, around the end.
+def thinned(pairs: Pairs, most: int, random: Random) -> NDArray[np.int64]:
+    """A row per device: where at most so many of its pairs stand, rising, and -1 for each pair that it lacks.
 
-    Every pair is kept equally often, which is all that answers hang on. The same steps also where nothing is cut.
+    Where it has more, they are a run from a random place on, around the end: every pair is kept equally often, which is
+    all that answers hang on. The same steps whatever a device holds.
     """
-    sizes = pairs.sizes
-    first = random.below_each(np.maximum(sizes, 1))
-    owners = pairs.owners
-    after = np.arange(len(owners)) - pairs.starts[owners] - first[owners]
-    kept = after % sizes[owners] < most  # of every device all, where it has no more
-    return Pairs.grouped(owners[kept], pairs.keys[kept], pairs.values[kept], len(pairs))
+    sizes = np.maximum(pairs.sizes, 1)[:, None]
+    turn = (random.below_each(sizes[:, 0])[:, None] + np.arange(most)) % sizes
+    end = len(pairs.keys)
+    places = np.where(np.arange(most) < pairs.sizes[:, None], pairs.starts[:-1, None] + turn, end)
+    places.sort(axis=1)
+    return np.where(places < end, places, -1)

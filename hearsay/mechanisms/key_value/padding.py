@@ -39,19 +39,14 @@ def sample_padded(pairs: Pairs, length: int, keys: int, random: Random) -> tuple
     drawn = random.below_each(np.maximum(sizes, length))
     real = drawn < sizes
     pair = np.where(real, pairs.starts[:-1] + drawn, -1)
-    key = keys + drawn - sizes
-    key[real] = pairs.keys[pair[real]]
-    return key, pair
+    return np.where(real, pairs.key_at(pair), keys + drawn - sizes), pair
 
 
 def padded_signs(
     pairs: Pairs, pair: NDArray[np.int64], dimension: NDArray[Any] | int, random: Random
 ) -> NDArray[np.bool_]:
     """The sampled pairs' values rounded to signs (true: plus); a dummy's value is 0."""
-    values = np.zeros(len(pair))
-    real = np.flatnonzero(pair >= 0)
-    if pairs.values.shape[1]:
-        values[real] = pairs.values[pair[real], dimension if isinstance(dimension, int) else dimension[real]]
+    values = pairs.value_at(pair, dimension) if pairs.values.shape[1] else np.zeros(len(pair))
     return plus_signs(values, random)
 
 

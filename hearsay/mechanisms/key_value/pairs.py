@@ -100,6 +100,14 @@ class Pairs:
         has_key = (low < self.starts[1:]) & (listed[low] == keys)
         return np.where(has_key, low, -1)
 
+    def key_at(self, places: Places) -> Places:
+        """The key of each pair; -1 where there is none (-1). The same steps whether there is one or not."""
+        return np.append(self.keys, -1)[places]
+
+    def value_at(self, places: Places, dimension: NDArray[Any] | int) -> NDArray[np.float64]:
+        """The value of each pair in a dimension; 0 where there is none (-1)."""
+        return np.append(self.values, np.zeros((1, self.values.shape[1])), axis=0)[places, dimension]
+
 
 def plus_signs(values: NDArray[np.float64], random: Random) -> NDArray[np.bool_]:
     """Values in -1..1 rounded to signs, plus with probability (1 + value)/2 to 32 bits.

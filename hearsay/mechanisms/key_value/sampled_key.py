@@ -32,8 +32,7 @@ def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int,
     has_key = pair >= 0
     if bins == 1:
         return has_key.astype(np.int64)
-    values = np.zeros(len(pairs))
-    values[has_key] = pairs.values[pair[has_key], dimension if isinstance(dimension, int) else dimension[has_key]]
+    values = pairs.value_at(pair, dimension)
     # Who does not hold the key rounds a 0 and forgets it: the steps that a device takes must not tell.
     shown = plus_signs(values, random) if bins == 2 else bins_of(values, bins)
     return np.where(has_key, 1 + shown.astype(np.int64), 0)

@@ -39,12 +39,12 @@ class Voice:
         """The bytes of one report."""
         domain = self._mechanism.domain
         if isinstance(domain, Cells):
-            return self._device.report(_own_units(domain, value))
+            return self._device.report(own_units(domain, value))
         row = rows_of(self._mechanism, np.array([value]))
         return codec(self._mechanism).encode_singles(self._mechanism.perturb(row, self._random))[0]
 
 
-def _own_units(domain: Cells, value: int) -> Any:
+def own_units(domain: Cells, value: int) -> Any:
     """A value as a person gives it; of a bin its lower end."""
     item, cell = domain.name(value)
     given = [item] if cell is None else list(cell.values())
