@@ -15,7 +15,7 @@ SURVEYS = {
     "once": parse(PLAIN),
     "once in windows": parse({**HOURLY, "participation": {"repeat": "once"}}),
     "every window": parse(HOURLY),
-    "limited": parse({**HOURLY, "participation": {"repeat": "every-window", "lifetime_epsilon": 20.0}}),
+    "limited": parse({**HOURLY, "participation": {"repeat": "every-window", "lifetime_epsilon": 5.0}}),
     "sampled": parse({**HOURLY, "participation": {"repeat": "sampled", "of": 3}}),
 }
 

@@ -144,6 +144,8 @@ class FailingGateway:
         if self.mood == "offline" or (self.mood == "moody" and self.world.random.random() < 0.3):
             raise NotReached
         self._let_the_other_run()
+        if not self.alone and self.world.random.random() < 0.1:  # it took long
+            self.world.now_ms += self.world.random.choice((60_000, HOUR_MS, DAY_MS))
 
     def _let_the_other_run(self) -> None:
         """The other process acts while this one waits for the network."""
@@ -156,6 +158,7 @@ class FailingGateway:
 
     def post(self, entry: Entry) -> Answer:
         self.world.may_crash()
+        self._check_due(entry)
         self.posts.append((entry.id, entry.report))
         self._let_the_other_run()
         mood = self.mood if self.mood != "moody" else self.world.random.choice(self.MOODS[:-1])
@@ -174,6 +177,16 @@ class FailingGateway:
         if mood == "unsaid":
             raise NotAnswered
         return Answer(202, {"accepted": 1, "rejected": 0})
+
+    def _check_due(self, entry: Entry) -> None:
+        """Nothing is sent after its window, nor again when gateways have forgotten it, by the device's clock."""
+        with sqlite3.connect(self.world.path) as db:
+            ((end_ms,),) = db.execute("SELECT end_ms FROM reports WHERE id = ?", (entry.id,))
+        db.close()
+        assert end_ms is None or self.world.clock() < end_ms, "a report was sent after its window"
+        again = any(identity == entry.id for identity, _ in self.posts)
+        age_ms = self.world.clock() - int(entry.id.replace("-", "")[:12], 16)
+        assert not again or age_ms < DAY_MS, "a report was sent again after a day"
 
     def survey(self) -> Answer:
         self.connect()
