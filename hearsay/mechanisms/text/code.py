@@ -53,12 +53,10 @@ class Code(ABC):
 
     def encode(self, texts: Sequence[str]) -> Octets:
         """One code for every text, len(texts) x G; the work for a text is bounded, however long it is."""
-        return self._encoded([self._normalised(text) for text in texts])
-
-    def _normalised(self, text: str) -> str:
-        """NFC of the beginning of a text: what is cut off here exceeds `characters` in any form."""
-        text = text[: _LONGEST_DECOMPOSITION * (self.characters + 1)]
-        return text if text.isascii() else unicodedata.normalize("NFC", text)
+        most = _LONGEST_DECOMPOSITION * (self.characters + 1)
+        return self._encoded(
+            [text if len(text) <= most and text.isascii() else _normalised(text[:most]) for text in texts]
+        )
 
     @property
     @abstractmethod
@@ -90,6 +88,11 @@ class Code(ABC):
 
         `states` are those of possible prefixes: `IMPOSSIBLE` only comes out, it may not go in.
         """
+
+
+def _normalised(beginning: str) -> str:
+    """NFC of the beginning of a text: what was cut off exceeds `Code.characters` in any form."""
+    return beginning if beginning.isascii() else unicodedata.normalize("NFC", beginning)
 
 
 def _utf8_table() -> NDArray[np.int8]:
@@ -208,7 +211,9 @@ class Symbols(Code):
         assert self._of_one_character is not None
         rows = np.array(texts, dtype=f"U{self.length + 1}").view(np.uint32).reshape(len(texts), self.length + 1)
         numbers = self._of_one_character[rows]
-        outside = np.array(["\0" in text[: self.length] for text in texts])
+        outside = np.zeros(len(texts), dtype=bool)
+        if "\0" in "".join(texts):  # numpy cannot tell it from a text's end
+            outside |= np.array(["\0" in text[: self.length] for text in texts])
         if not self.cut:
             outside |= numbers[:, self.length] != 0
         numbers = numbers[:, : self.length]

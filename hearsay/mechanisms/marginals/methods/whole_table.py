@@ -1,7 +1,8 @@
 """Methods that estimate the whole table of all attributes and sum it up (Kulkarni's INPRR and INPPS).
 
-Simple, and good where the whole table is small: a marginal cell sums M = cells/R noisy cells, so the error grows with
-the square root of the number of all cells. The oracle on the whole table is the plain one of `oracles`.
+Simple, and good where the whole table is small: a cell of a marginal with R cells sums M = cells/R noisy cells of the
+whole table (`each` in the code), so the error grows with the square root of the number of all cells. The oracle on the
+whole table is the plain one of `oracles`.
 """
 
 from abc import abstractmethod
@@ -59,7 +60,7 @@ class WholeTableEstimate(MarginalEstimate):
         return Table(attributes, shape, self.reports, f, (covariance + sampling(project(f))) / n, score=score)
 
     def _score(self, cells: int, each: int) -> Score:
-        """n Var of a cell at shares 0 and 1, straight between: from the covariance, whatever the others hold."""
+        """n Var of a cell as a function of its share, linear between 0 and 1; the other cells share the rest evenly."""
         ends = []
         for share in (0.0, 1.0):
             others = np.full(cells - 1, (1 - share) / max(cells - 1, 1))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.planning.drawn_states import draw_values
 from hearsay.ops.experiments.calibration.cases import DATA, Case, crossed
@@ -15,7 +16,12 @@ from hearsay.ops.experiments.calibration.coverage import KINDS as KINDS_ON_A_LIN
 from hearsay.ops.experiments.calibration.coverage import TOGETHER_UP_TO, cells_by_kind, points_at_level
 from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planned
 
-GRIDS = ("haar", "hierarchical", "metric-l1")
+# Mechanisms whose axes are all ordered: boxes mean something, and are estimated as such. A new one needs no line.
+GRIDS = tuple(
+    name
+    for name in catalogue.shipped()
+    if {"ordinal", "grid"} <= (kinds := {*catalogue.kinds(name)}) and "categorical" not in kinds
+)
 SHAPES = ((2, 3), (7, 5), (16, 16), (8, 6, 5))
 KINDS = KINDS_ON_A_LINE[:4]
 _BOXES = 12
