@@ -4,6 +4,8 @@ What a server answers instead of a result (a script that it has not got, and on 
 again) is dealt with here and nowhere else. A command that was sent and whose reply was lost is never repeated.
 """
 
+import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -221,6 +223,22 @@ class Node:
     def keys(self, pattern: str) -> list[str]:
         """Every key of this node that fits; walks through all of them."""
         return [key.decode() for key in self.client.scan_iter(match=pattern, count=1_000)]
+
+    def processor_s(self) -> float:
+        """Processor time that the server has used so far."""
+        used: Mapping[str, Any] = self._guarded(lambda: self.client.info("cpu"))
+        return float(used["used_cpu_sys"]) + float(used["used_cpu_user"])
+
+    def link_s(self) -> float | None:
+        """What a round trip takes without the server, as the kernel measures it; None where it does not say."""
+        connection = self.client.connection_pool.get_connection()
+        try:
+            told = connection._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)  # Linux
+            return int.from_bytes(told[68:72], sys.byteorder) / 1e6
+        except (AttributeError, OSError):
+            return None
+        finally:
+            self.client.connection_pool.release(connection)
 
     def ping(self) -> None:
         """Raises where the server does not answer."""

@@ -1,6 +1,7 @@
 """`hearsay produce`: simulated devices."""
 
 import time
+from pathlib import Path
 
 import click
 import numpy as np
@@ -14,6 +15,7 @@ from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
+from hearsay.ops.load.command import load_task, load_test
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, print_json
@@ -39,6 +41,15 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--single", is_flag=True, help="Publish every report as a stream entry of its own.")
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
 @click.option("--via", metavar="URL", help="Send over HTTP to the gateway at this address, not to Redis.")
+@click.option("--processes", type=click.IntRange(1, 256), default=1, show_default=True,
+              help="So many processes publish side by side, each its part of reports and rate.")  # fmt: skip
+@click.option("--replay", is_flag=True,
+              help="Make some reports beforehand and publish them again and again.")  # fmt: skip
+@click.option("--ramp", is_flag=True, help="Find the highest rate that is held.")
+@click.option("--report", "report_dir", metavar="DIR", type=click.Path(path_type=Path),
+              help="Write a table, the figures and a picture there.")  # fmt: skip
+@click.option("--p99", metavar="S", type=NumberRange(0, min_open=True),
+              help="Exit with 1 unless the rate is held and 99% are acknowledged within so many seconds.")  # fmt: skip
 @click.option("--into-real", is_flag=True,
               help="Publish also where other reports came in; simulated ones cannot be taken out again.")  # fmt: skip
 @json_option
@@ -54,6 +65,11 @@ def command(
     single: bool,
     frame: int | None,
     via: str | None,
+    processes: int,
+    replay: bool,
+    ramp: bool,
+    report_dir: Path | None,
+    p99: float | None,
     into_real: bool,
     as_json: bool,
 ) -> None:
@@ -67,6 +83,10 @@ def command(
     With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
     answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
     sent again with the same id. --frame is then the number of reports in a request.
+
+    With --rate, --ramp, --replay, --processes, --report or --p99 it is a load test (docs/how-to/load-test.md): reports
+    are due at the rate whatever the pipeline does, and their times to acknowledgement, commit and snapshot run from the
+    moment they were due. A rate is held if all are acknowledged within a second of it and commits keep up.
     """
     known = catalogue.shapes()
     if distribution is not None and distribution not in known:
@@ -77,14 +97,26 @@ def command(
         raise click.UsageError("--values and --distribution exclude each other")
     if single and frame is not None:
         raise click.UsageError("--single and --frame exclude each other")
-    if values_file is None and devices is None:
+    if values_file is None and devices is None and not ramp:
         raise click.UsageError("--devices is needed unless --values is given")
+    is_test = processes > 1 or replay or ramp or report_dir is not None or p99 is not None
     if via is not None:
+        if is_test:
+            raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
         _send(via, settings.key, name, devices, rate, values_file, distribution, seed, 1 if single else frame, as_json)
         return
     registered = open_registry(settings).get(name)
     if not into_real:
         _refuse_mixture(registered)
+    if registered.survey.windows.in_rounds:
+        if is_test:
+            raise click.UsageError("a load test needs a survey without rounds")
+    elif is_test or rate is not None:
+        shape = distribution or DEFAULT_DISTRIBUTION
+        size = None if single else frame or FRAME
+        task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered)
+        load_test(settings, task, processes, ramp, report_dir, p99, as_json)
+        return
     people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)

@@ -1,0 +1,120 @@
+"""`hearsay produce` as a load test: its task, its words and its exit code."""
+
+from pathlib import Path
+
+import click
+
+from hearsay.collector.store.registry import Registered
+from hearsay.ops.config import Settings
+from hearsay.ops.errors import CheckFailed
+from hearsay.ops.load import report
+from hearsay.ops.load.process import Task
+from hearsay.ops.load.ramp import highest, ramp
+from hearsay.ops.load.run import Outcome, run
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.present import counted, notes, print_json, print_table
+from hearsay.ops.terminal.progress import reports_bar
+from hearsay.ops.terminal.stopping import Stop, stopping
+from hearsay.ops.terminal.values_file import ValuesFile
+
+
+def load_task(
+    survey: str,
+    distribution: str,
+    values: ValuesFile | None,
+    seed: int | None,
+    frame: int | None,
+    replay: bool,
+    rate: float | None,
+    devices: int | None,
+    registered: Registered,
+) -> Task:
+    """What is to be published; of a file of values, by default one report per row."""
+    path, column, clamp = (None, None, False) if values is None else (str(values.path), values.column, values.clamp)
+    if path == "-":
+        raise click.UsageError("a load test may read its values several times; give a file, not standard input")
+    if devices is None:
+        devices = 1 if values is None else len(values.read(registered.survey.mechanism.domain))
+    return Task(survey, distribution, path, column, clamp, seed, frame, replay, rate, devices)
+
+
+def load_test(
+    settings: Settings,
+    task: Task,
+    processes: int,
+    is_ramp: bool,
+    report_dir: Path | None,
+    p99: float | None,
+    as_json: bool,
+) -> None:
+    """Run it, print what was seen, write the report; CheckFailed where `p99` is given and something is not held."""
+    registry = open_registry(settings)
+    with stopping() as stop:
+        if is_ramp:
+            outcomes = ramp(
+                lambda step: run(settings, registry, step, processes, stop), task, stop, lambda seen: _say(seen, stop)
+            )
+            last = highest(outcomes)
+            limited = next((each.limit for each in outcomes[1:] if not each.held), None)
+        else:
+            with reports_bar(f"devices of {task.survey}", task.total) as bar:
+                last = run(settings, registry, task, processes, stop, bar.advance)
+            outcomes, limited = [last], last.limit
+        if as_json:
+            steps = {"steps": [each.table() for each in outcomes]} if is_ramp else {}
+            table = {} if last is None else last.table()
+            named = {"limit": limited.part, "why": limited.why} if limited is not None else {}
+            print_json({"survey": task.survey, **table, **named, **steps})
+        elif is_ramp:
+            print_table(f"{task.survey}: rates", report.COLUMNS, [report.row(each) for each in outcomes])
+            held = "none" if last is None or last.asked_per_s is None else f"{last.asked_per_s:,.0f} reports/s"
+            named_limit = "" if limited is None else f"; limit {limited.part}: {limited.why}"
+            click.echo(f"highest rate held: {held}{named_limit}")
+        elif last is not None:
+            click.echo("\n".join(_words(task, last, stop)))
+        if report_dir is not None:
+            report.write(report_dir, f"Load test of {task.survey}", outcomes)
+            notes().print(f"report in {report_dir}", markup=False)
+    if p99 is not None:
+        _check(last, p99)
+
+
+def _say(outcome: Outcome, stop: Stop) -> None:
+    asked = "as fast as taken" if outcome.asked_per_s is None else f"{outcome.asked_per_s:,.0f} asked"
+    held = "" if outcome.asked_per_s is None else ", held" if outcome.held else ", not held"
+    notes().print(f"{asked}: {outcome.committed_per_s:,.0f} reports/s committed{held}", markup=False)
+
+
+def _words(task: Task, outcome: Outcome, stop: Stop) -> list[str]:
+    stopped = f" (stopped; {counted(task.total, 'device')} were asked for)" if stop.is_set() else ""
+    asked = "" if outcome.asked_per_s is None else f" of {outcome.asked_per_s:,.0f} asked"
+    held = "" if outcome.asked_per_s is None or stopped else "; held" if outcome.held else "; not held"
+    lines = [
+        f"{counted(outcome.reports, 'report')} published to {task.survey} in {outcome.seconds:.1f} s "
+        f"({outcome.per_s:,.0f} reports/s{asked}{held}){stopped}"
+    ]
+    for words, latencies in (
+        ("acknowledged after", outcome.acknowledged),
+        ("committed after", outcome.committed),
+        ("in a snapshot after", outcome.visible),
+    ):
+        times = latencies.table()
+        if times is not None:
+            lines.append(
+                f"  {words:19} {times['p50']:.3f} s (median), {times['p99']:.3f} s (99%), {times['max']:.3f} s (most)"
+            )
+    for cause, seconds in sorted(outcome.waits.items()):
+        lines.append(f"  waited for {cause:8} {seconds:.1f} s")
+    if outcome.limit is not None:
+        lines.append(f"  limit {outcome.limit.part}: {outcome.limit.why}")
+    return lines
+
+
+def _check(outcome: Outcome | None, p99: float) -> None:
+    """CheckFailed unless the rate was held and 99% were acknowledged in time."""
+    if outcome is None or (outcome.asked_per_s is not None and not outcome.held):
+        why = "" if outcome is None or outcome.limit is None else f": limit {outcome.limit.part}, {outcome.limit.why}"
+        raise CheckFailed(f"the rate was not held{why}")
+    seen = outcome.acknowledged.quantile(0.99)
+    if seen is None or seen > p99:
+        raise CheckFailed(f"99% were acknowledged within {seen or 0:.3f} s, not within {p99:g} s")

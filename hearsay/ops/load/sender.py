@@ -1,0 +1,158 @@
+"""One process of a load test: publishes reports when they are due, and keeps what each batch took.
+
+The schedule does not wait: report k is due k / rate seconds after the start. After a pause all that is due meanwhile
+goes out, and counts from when it was due. Without a rate, reports go out as fast as they are taken.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import cycle
+
+from hearsay.collector.errors import PublishRefused
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
+from hearsay.collector.writer import Entry, Writer
+from hearsay.mechanisms.exact.randomness import Random
+from hearsay.ops.load.latencies import Done
+from hearsay.producer.fleet import BATCH_REPORTS, FRAME, People, frames, singles
+
+STEPS_PER_S = 50  # a second's reports go out in so many steps
+REPLAYED = 1 << 18  # reports that are drawn beforehand, and published again and again
+REPLY_S = 0.1  # a publish that takes longer waits for a reply
+
+
+@dataclass
+class Sent:
+    """What a process sent: batches, what it waited for, and where its time went."""
+
+    batches: list[Done] = field(default_factory=list)
+    waits: dict[str, float] = field(default_factory=dict)  # by cause, in seconds
+    making_s: float = 0.0  # drawing, perturbing, encoding
+    publishing_s: float = 0.0  # in calls of publish, waits included
+
+    @property
+    def reports(self) -> int:
+        return sum(batch.reports for batch in self.batches)
+
+    def waited(self, cause: str, seconds: float) -> None:
+        self.waits[cause] = self.waits.get(cause, 0.0) + seconds
+
+
+class Reports:
+    """Entries of simulated devices: made as they are needed, or with `replay` made once and given again and again."""
+
+    def __init__(
+        self,
+        registered: Registered,
+        people: People,
+        random: Random,
+        *,
+        frame: int | None,
+        rate: float | None,
+        replay: bool,
+    ) -> None:
+        self._mechanism = registered.survey.mechanism
+        self._codec, self._people, self._random = codec(self._mechanism), people, random
+        step = BATCH_REPORTS if rate is None else max(1, int(rate / STEPS_PER_S))
+        self._frame = None if frame is None else max(1, min(frame, step))
+        self._prepared: Iterator[tuple[Entry, int]] | None = None
+        if replay:
+            self._prepared = cycle(self._make(max(REPLAYED if rate is None else min(REPLAYED, int(rate)), 1)))
+
+    def take(self, count: int) -> tuple[list[Entry], int]:
+        """Entries of about so many reports, and of how many."""
+        made = self._make(count) if self._prepared is None else self._next(count)
+        return [entry for entry, _ in made], sum(reports for _, reports in made)
+
+    def _next(self, count: int) -> list[tuple[Entry, int]]:
+        assert self._prepared is not None
+        taken, held = [], 0
+        while held < count:
+            taken.append(next(self._prepared))
+            held += taken[-1][1]
+        return taken
+
+    def _make(self, count: int) -> list[tuple[Entry, int]]:
+        values = self._people.take(count)
+        if self._frame is None:
+            made = singles(self._mechanism, self._codec, values, self._random)
+            return [((FIELD_SINGLE, report), 1) for report in made]
+        packed = frames(self._mechanism, self._codec, values, self._random, self._frame or FRAME)
+        return [((FIELD_FRAME, frame), reports) for frame, reports in packed]
+
+
+class Sender:
+    """Publishes `total` reports of a source, `rate` a second or as fast as they are taken."""
+
+    def __init__(self, registered: Registered, reports: Reports, rate: float | None, total: int) -> None:
+        self._registered, self._reports, self._rate, self._total = registered, reports, rate, total
+        self._waits_since: tuple[str, float] | None = None
+        self._sent = Sent()
+
+    def run(self, started: float, stop: threading.Event, progress: Callable[[int], None]) -> Sent:
+        """Publish from `started` (a moment of the monotonic clock) on, until all are stored or `stop` is set."""
+        sent, done = self._sent, 0
+        writers = [Writer(shard, stop=stop, on_wait=self._on_wait, simulated=True) for shard in self._registered.shards]
+        turns = cycle(writers)
+        stop.wait(max(0.0, started - time.monotonic()))
+        try:
+            while done < self._total and not stop.is_set():
+                due = self._due(started, done, stop)
+                if due <= done:
+                    continue
+                making = time.monotonic()
+                entries, count = self._reports.take(min(due - done, BATCH_REPORTS))
+                publishing = time.monotonic()
+                sent.making_s += publishing - making
+                self._publish(next(turns), entries, count)
+                at = time.monotonic()
+                sent.publishing_s += at - publishing
+                sent.batches.append(self._batch(at - started, making - started, done, count))
+                done += count
+                progress(count)
+            for writer in writers:
+                writer.close()
+        except PublishRefused as refusal:
+            if refusal.cause != PublishRefused.STOPPED:
+                raise
+        return sent
+
+    def _due(self, started: float, done: int, stop: threading.Event) -> int:
+        """How many reports are due by now; waits for the next step where none is."""
+        if self._rate is None:
+            return self._total
+        due = min(self._total, int((time.monotonic() - started) * self._rate))
+        least = min(max(1, int(self._rate / STEPS_PER_S)), self._total - done)
+        if due - done < least:
+            stop.wait(max(0.0, started + (done + least) / self._rate - time.monotonic()))
+        return due if due - done >= least else done
+
+    def _batch(self, at_s: float, making_s: float, done: int, count: int) -> Done:
+        if self._rate is None:
+            return Done(at_s, count, making_s, making_s)
+        return Done(at_s, count, (done + 1) / self._rate, (done + count) / self._rate)
+
+    def _publish(self, writer: Writer, entries: list[Entry], count: int) -> None:
+        began = time.monotonic()
+        before = sum(self._sent.waits.values())
+        try:
+            writer.publish(entries, count)
+        finally:
+            self._settle()
+        elapsed = time.monotonic() - began - (sum(self._sent.waits.values()) - before)
+        if elapsed > REPLY_S:
+            self._sent.waited("reply", elapsed)
+
+    def _on_wait(self, cause: str) -> None:
+        self._settle()
+        self._waits_since = cause, time.monotonic()
+
+    def _settle(self) -> None:
+        """Count the wait that just ended."""
+        if self._waits_since is not None:
+            cause, began = self._waits_since
+            self._sent.waited(cause, time.monotonic() - began)
+            self._waits_since = None

@@ -1,0 +1,92 @@
+"""`hearsay produce` as a load test, on a pipeline of its own: a frozen server shows, rates that are not held fail."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearsay.collector.survey.survey import parse
+from hearsay.ops import cli
+from hearsay.ops.server.processes import Pipeline
+
+AGES = {"name": "ages", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 64}}
+FROZEN_S = 3.0
+Produce = Callable[..., tuple[int, dict[str, Any], str]]
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+    with Pipeline(tmp_path_factory.mktemp("load"), estimator=True) as pipeline:
+        pipeline.registry().add(parse(AGES), shards=2)
+        yield pipeline
+
+
+@pytest.fixture
+def produce(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Produce:
+    monkeypatch.setenv("HEARSAY_DATA_DIR", str(pipeline.directory))
+    monkeypatch.setenv("HEARSAY_REDIS_PORT", str(pipeline.settings.redis_port))
+
+    def call(*words: str) -> tuple[int, dict[str, Any], str]:
+        code = cli.run(["produce", "ages", "--json", *words])
+        seen = capsys.readouterr()
+        return code, json.loads(seen.out) if seen.out else {}, seen.err
+
+    return call
+
+
+def test_a_rate_that_is_held(pipeline: Pipeline, produce: Produce, tmp_path: Path) -> None:
+    before = pipeline.registry().get("ages").look().published_reports
+    code, told, _ = produce("--devices", "1e4", "--rate", "5e3", "--processes", "2", "--p99", "5",
+                            "--report", str(tmp_path))  # fmt: skip
+    assert code == 0
+    assert told["reports"] == pipeline.registry().get("ages").look().published_reports - before == 10_000
+    assert (told["asked_per_s"], told["held"], told["limit"]) == (5_000.0, True, None)
+    assert set(told["latency_s"]) == {"p50", "p90", "p99", "p999", "max"}
+    assert told["latency_s"]["p50"] <= told["commit_s"]["p50"] <= told["snapshot_s"]["p50"] <= told["snapshot_s"]["max"]
+    assert told["fresh_s"] == told["snapshot_s"]["p99"]
+    assert (tmp_path / "report.png").stat().st_size > 10_000
+    assert "| 5,000 |" in (tmp_path / "report.md").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())[0]["held"] is True
+
+
+def test_a_freeze_of_the_server_shows(pipeline: Pipeline, produce: Produce) -> None:
+    server = pipeline.server.pid
+    assert server is not None
+
+    def freeze() -> None:
+        time.sleep(2.0)
+        os.kill(server, signal.SIGSTOP)
+        time.sleep(FROZEN_S)
+        os.kill(server, signal.SIGCONT)
+
+    freezing = threading.Thread(target=freeze)
+    freezing.start()
+    code, told, err = produce("--devices", "4e4", "--rate", "5e3", "--replay", "--p99", "1")
+    freezing.join()
+    assert code == 1
+    assert "99% were acknowledged within" in err or "the rate was not held" in err
+    assert told["latency_s"]["p99"] > 0.8 * FROZEN_S
+    assert told["latency_s"]["max"] > 0.95 * FROZEN_S
+    assert told["latency_s"]["p50"] < 1.0
+    assert sum(told["waits"].values()) > 0.8 * FROZEN_S
+
+
+def test_a_rate_beyond_the_producers_is_not_held(produce: Produce) -> None:
+    code, told, err = produce("--devices", "2e7", "--rate", "1e8", "--p99", "5")
+    assert code == 1
+    assert told["held"] is False
+    assert told["limit"] == "producers"
+    assert "limit producers" in err
+
+
+@pytest.mark.parametrize("words", [("--via", "http://127.0.0.1:1", "--replay"), ("--values", "-", "--rate", "10")])
+def test_what_does_not_go_together(produce: Produce, words: tuple[str, ...]) -> None:
+    code, _, err = produce("--devices", "10", *words)
+    assert code == 2
+    assert len(err.splitlines()) == 1
