@@ -22,7 +22,7 @@ from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.stopping import stopping
 
 COLUMNS = ("survey", "state", "published", "folded", "per s", "waiting", "rejected", "remarks")
-REMARKS = {"quarantined": "ranges put aside", "reissued": "ranges enqueued again"}
+REMARKS = {"simulated_reports": "simulated", "quarantined": "ranges put aside", "reissued": "ranges enqueued again"}
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
 
