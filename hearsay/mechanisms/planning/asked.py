@@ -10,7 +10,7 @@ from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.planning.auto import first_candidate
-from hearsay.mechanisms.planning.widths import Guess, Widths
+from hearsay.mechanisms.planning.widths import Guess, Played, Widths
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.questions import Question, parse_text
 
@@ -144,12 +144,17 @@ class Asked:
         return self._widths[name, epsilon, id(guess)]
 
     def _made(self, name: str, epsilon: float, guess: Guess) -> Widths:
-        mechanism = self.build(name, epsilon)
+        return self.widths_of(Played(self.build(name, epsilon), guess))
+
+    def widths_of(self, played: Played) -> Widths:
+        """The widths of the question in surveys that are played."""
+        mechanism, name = played.mechanism, played.mechanism.ID
         query = self.query_of(type(mechanism).ESTIMATE)
         if query is None:
             raise QueryError(f"{name} cannot answer {self.question.verb} on a domain of kind {self.domain.kind}")
         in_ranks = query.VARIES and self.shape is None and self.values is None and self.ranked
-        return Widths(mechanism, self.question, guess, query.VARIES, in_ranks)
+        varies = query.VARIES or mechanism.WIDTHS_VARY
+        return Widths(played, self.question, varies, in_ranks)
 
     @cached_property
     def ranked(self) -> bool:

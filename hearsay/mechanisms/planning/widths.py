@@ -9,6 +9,7 @@ Everything is drawn from fixed seeds: the same question has the same answer, and
 smooth enough to be inverted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, isfinite, sqrt
@@ -56,25 +57,73 @@ class Guess:
         if (shape, count) not in self._drawn:
             if len(self._drawn) >= 16:
                 self._drawn.clear()
-            self._drawn[shape, count] = self._some(shape, count)
+            self._drawn[shape, count] = self._some(shape, count, _SEED)
         return self._drawn[shape, count]
 
-    def _some(self, shape: str, count: int) -> Any:
+    def others(self, shape: str, count: int, survey: int) -> Any:
+        """People of one survey among several: who takes part differs too, unless their values were given."""
+        return self.people(shape, count) if self.values is not None else self._some(shape, count, [_SEED, survey])
+
+    def _some(self, shape: str, count: int, seed: int | list[int]) -> Any:
         if self.values is not None:
             return self.values[np.arange(count) % len(self.values)]
-        return self.domain.simulated(shape, count, np.random.default_rng(_SEED))
+        return self.domain.simulated(shape, count, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class Played:
+    """Surveys played in memory under one mechanism. With `kept`, each is played once for all who ask."""
+
+    mechanism: Mechanism
+    guess: Guess
+    kept: dict[tuple[Any, ...], Estimate] | None = None
+
+    def expected(self, shape: str, users: int) -> Estimate:
+        """What the expected state of so many users says."""
+        return self._remembered((shape, users), lambda: self._at_expected_state(shape, users))
+
+    def survey(self, shape: str, users: int, number: int) -> Estimate:
+        """What one whole survey says."""
+        return self._remembered((shape, users, number), lambda: self._whole(shape, users, number))
+
+    @cached_property
+    def most(self) -> int:
+        """How many reports are played at most."""
+        return max(1_000, min(_PLAYED_MOST, int(_PLAYED_BITS / max(1.0, report_bits(self.mechanism.layout)))))
+
+    def _remembered(self, key: tuple[Any, ...], make: Callable[[], Estimate]) -> Estimate:
+        if self.kept is None:
+            return make()
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
+
+    def _at_expected_state(self, shape: str, users: int) -> Estimate:
+        played = min(EXPECTED_TIMES * users, self.most)
+        generator = np.random.default_rng([_SEED, 1])
+        mechanism, state = play(self.mechanism, self.guess.people(shape, played), generator)
+        scale = users / played
+        return mechanism.estimate({name: np.rint(array * scale).astype(np.int64) for name, array in state.items()})
+
+    def _whole(self, shape: str, users: int, number: int) -> Estimate:
+        people = self.guess.others(shape, users, number)
+        mechanism, state = play(self.mechanism, people, np.random.default_rng([_SEED, 2, number]))
+        return mechanism.estimate(state)
 
 
 @dataclass(frozen=True)
 class Widths:
     """The widths of one question under one mechanism, for any shape and number of users."""
 
-    mechanism: Mechanism
+    played: Played
     question: Question
-    guess: Guess
     varies: bool  # the width differs much from survey to survey
     in_ranks: bool = False  # a quantile's error as a share of the users, which no shape changes
     _expected: dict[tuple[str, int], float] = field(default_factory=dict, compare=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.played.mechanism
 
     def at(self, shape: str, users: int) -> Width:
         """Median and 90% point, for so many users of a shape."""
@@ -94,20 +143,12 @@ class Widths:
         if known is not None:
             return known
         if (shape, users) not in self._expected:
-            self._expected[shape, users] = self._at_expected_state(shape, users)
+            self._expected[shape, users] = self._asked(self.played.expected(shape, users))
         return self._expected[shape, users]
-
-    def _at_expected_state(self, shape: str, users: int) -> float:
-        played = min(EXPECTED_TIMES * users, self._played_most)
-        generator = np.random.default_rng([_SEED, 1])
-        mechanism, state = play(self.mechanism, self.guess.people(shape, played), generator)
-        scale = users / played
-        scaled = {name: np.rint(array * scale).astype(np.int64) for name, array in state.items()}
-        return self._asked(mechanism.estimate(scaled))
 
     def _drawn(self, shape: str, users: int) -> Width:
         """Of whole surveys; more users than can be played shrink the widths by the root of their number."""
-        played = min(users, self._played_most)
+        played = min(users, self.played.most)
         shrunk = sqrt(played / users)
         widths = np.sort(self._surveys(shape, played, SURVEYS)) * shrunk
         if not np.isfinite(widths[SURVEYS // 2]):
@@ -116,7 +157,7 @@ class Widths:
 
     def _relative_spread(self, shape: str, users: int) -> float:
         """Standard deviation of the width over its mean; it falls with the root of users."""
-        played = min(users, _SPREAD_USERS, self._played_most)
+        played = min(users, _SPREAD_USERS, self.played.most)
         large = self.mechanism.domain.size > _LARGE
         widths = self._surveys(shape, played, _SPREAD_SURVEYS if not large else _SPREAD_SURVEYS // 3)
         known = widths[np.isfinite(widths)]
@@ -125,22 +166,13 @@ class Widths:
         return float(known.std(ddof=1) / known.mean()) * sqrt(played / users)
 
     def _surveys(self, shape: str, users: int, count: int) -> Any:
-        people = self.guess.people(shape, users)
-        return np.array([self._survey(people, number) for number in range(count)])
-
-    def _survey(self, people: Any, number: int) -> float:
-        mechanism, state = play(self.mechanism, people, np.random.default_rng([_SEED, 2, number]))
-        return self._asked(mechanism.estimate(state))
+        return np.array([self._asked(self.played.survey(shape, users, number)) for number in range(count)])
 
     def _asked(self, estimate: Estimate) -> float:
         try:
             return half_width(answer(self.question, estimate), self.in_ranks)
         except QueryError:  # nobody holds what is asked about, in this survey
             return inf
-
-    @cached_property
-    def _played_most(self) -> int:
-        return max(1_000, min(_PLAYED_MOST, int(_PLAYED_BITS / max(1.0, report_bits(self.mechanism.layout)))))
 
 
 def half_width(answers: list[Answer], in_ranks: bool = False) -> float:

@@ -23,6 +23,7 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
 
 _SINGULAR = 1e-12  # eigenvalues below this share of the largest are rounding
+_WELL_KNOWN = 1e6  # the condition up to which rounding stays below 1e-9
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,20 @@ def inverse_at_known_total(information: Floats) -> tuple[Floats, Floats]:
     known = values > _SINGULAR * values[-1]
     inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T - even
     return inverse / scale, vectors[:, ~known] @ vectors[:, ~known].T
+
+
+def well_known_inverse(information: Floats) -> Floats:
+    """C alone, a tenth of the work where every direction is well known: H^-1 less its part along the total.
+
+    With u = H^-1 1 that is C = H^-1 - u u' / sum(u).
+    """
+    spread = np.linalg.norm(information, 1)
+    try:
+        inverse = np.linalg.inv(information)
+    except np.linalg.LinAlgError:
+        return inverse_at_known_total(information)[0]
+    if not spread * np.linalg.norm(inverse, 1) < _WELL_KNOWN:
+        return inverse_at_known_total(information)[0]
+    along = inverse.sum(axis=1)
+    result: Floats = inverse - np.outer(along, along) / along.sum()
+    return result

@@ -28,7 +28,7 @@ from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.options import Option, choice, flag, integer
 from hearsay.mechanisms.oracles.covering_hashing import CoveringOLH
 from hearsay.mechanisms.oracles.oracle import oracle_over
-from hearsay.mechanisms.ranges.hierarchical.crown import inverse_at_known_total
+from hearsay.mechanisms.ranges.hierarchical.crown import well_known_inverse
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
 from hearsay.mechanisms.ranges.hierarchical.planned_level import ORACLES, PARTS, Plan, PlannedLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import Inference, Tree
@@ -189,7 +189,7 @@ def best_shares(hierarchy: Hierarchy, variance: Floats, workload: Spread, shares
         below = Inference(tree, tuple(1 / per_level[depth:]), (), ())
         units = below.crown.below
         information = np.diag(1 / units) + sum(each * same for each, same in zip(per_level, together, strict=False))
-        inverse, _ = inverse_at_known_total(information)
+        inverse = well_known_inverse(information)
         answers = inverse @ workload.units @ inverse
         # Mean of sum W^2: in the crown by level, below from level to level as in `tree_variance`.
         squares = [each**2 * (same * answers).sum() for each, same in zip(per_level, together, strict=False)]

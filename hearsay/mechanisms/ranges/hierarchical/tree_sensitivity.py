@@ -23,6 +23,7 @@ from hearsay.mechanisms.ranges.hierarchical.tree import Inference
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 
 Nodes = NDArray[np.int64]
+_FEW = 8  # ranges whose four corners of the table are computed by themselves
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,33 @@ class TreeSensitivity:
         return tails
 
     @cached_property
-    def _norms(self) -> Floats:
-        """Shape (units + 1, units + 1): the root of the largest sum over the units, for the units between two cuts."""
+    def _weights(self) -> tuple[Floats, Nodes, Floats]:
+        """By prefix (columns): the weighted windows, which of them hold each unit, and the weight below each unit."""
         crown, noise = self.top.crown, self.top.noise
         rates = np.repeat([level.slope for level in noise], crown.sizes)
         of_windows = (np.sqrt(rates) * crown.precisions)[:, None] * (crown.design @ self.top.prefixes)
         windows = np.array(crown.windows) + np.cumsum([0, *crown.sizes[:-1]])[:, None]
         tail = self._kept[0] ** 2 * self._tails[0] if self.noise else 0.0
-        below = np.sqrt(tail) * self.top.coefficients
+        return of_windows, windows.astype(np.int64), np.sqrt(tail) * self.top.coefficients
+
+    def _norm(self, left: Nodes, right: Nodes) -> Floats:
+        """The root of the largest sum over the units, for the units between two cuts.
+
+        Whether the table is looked up or a few of its entries are computed depends on nothing but their number: the
+        same question has the same answer, to the last digit, whatever was asked before.
+        """
+        if left.size > _FEW:
+            return self._norms[left, right]
+        of_windows, windows, below = self._weights
+        squares = ((of_windows[:, right] - of_windows[:, left]) ** 2)[windows].sum(axis=0)
+        squares += (below[:, right] - below[:, left]) ** 2
+        return np.sqrt(squares.max(axis=0))
+
+    @cached_property
+    def _norms(self) -> Floats:
+        """`_norm` of all pairs of cuts, shape (units + 1, units + 1)."""
+        crown = self.top.crown
+        of_windows, windows, below = self._weights
         largest = np.zeros((crown.units + 1, crown.units + 1))
         with in_one_thread():
             for unit in range(crown.units):
@@ -88,9 +108,8 @@ class TreeSensitivity:
         prefixes hold of the cut units, what the range holds of the cut nodes, and the pulls of level 1..h-1.
         """
         (left, right), (x, y) = node[0].astype(np.int64), part
-        norms = self._norms
-        low = norms[left, right] * (1 - y) + norms[left, right + 1] * y
-        high = norms[left + 1, right] * (1 - y) + norms[left + 1, right + 1] * y
+        low = self._norm(left, right) * (1 - y) + self._norm(left, right + 1) * y
+        high = self._norm(left + 1, right) * (1 - y) + self._norm(left + 1, right + 1) * y
         cut = part > 0
         cut |= (left == right) & cut[::-1]
         below: Floats = np.where(cut, self._below_cuts(node, q, pulls), 0.0).max(axis=0)

@@ -33,7 +33,7 @@ _QUESTIONS: dict[str, tuple[str, ...]] = {
     "mean": ("mean", "mean 1"),
 }
 # Not an interval of the data's own kind: a test and a choice among trees; sums that a survey names itself.
-_NOT_PLANNED = ("association", "tree", "linear", "auc", "weighted", "told", "outside", "std")
+_NOT_PLANNED = ("association", "tree", "linear", "auc", "weighted", "told", "outside")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Case:
     domain: Any
     options: dict[str, Any]
     questions: tuple[str, ...]
+    epsilons: tuple[float, ...] = EPSILONS  # its own alone, where options fix what a report promises
 
     def asked(self, question: str, shape: str) -> Asked:
         return Asked.of(self.domain, question, [self.mechanism], {self.mechanism: self.options}, shape)
@@ -63,20 +64,23 @@ def cases(mechanism: str) -> Iterator[Case]:
         tables = [{"domain": {"kind": kind, **_DOMAINS[kind]}}, *examples]
         for table in tables:
             domain, options = catalogue.parse_domain(table["domain"]), table.get("options", {})
-            case = Case(mechanism, domain, options, tuple(_answered(mechanism, domain, options)))
-            if case.questions:
-                yield case
+            for epsilons in (EPSILONS, (table.get("epsilon", 1.0),)):
+                questions = tuple(_answered(mechanism, domain, options, epsilons))
+                if questions:
+                    break
+            if questions:
+                yield Case(mechanism, domain, options, questions, epsilons)
                 break
 
 
-def _answered(mechanism: str, domain: Any, options: dict[str, Any]) -> Iterator[str]:
+def _answered(mechanism: str, domain: Any, options: dict[str, Any], epsilons: tuple[float, ...]) -> Iterator[str]:
     for verb in catalogue.QUERIES:
         if verb in _NOT_PLANNED:
             continue
         for question in _QUESTIONS.get(verb, (verb,)):
             try:
                 asked = Asked.of(domain, question, [mechanism], {mechanism: options}, SHAPES[0])
-                asked.widths(mechanism, 1.0)
+                asked.widths(mechanism, epsilons[len(epsilons) // 2])
             except MechanismError:
                 continue
             yield question
