@@ -24,7 +24,7 @@ from hearsay.collector.errors import ServeError
 _LOG = logging.getLogger("hearsay.http")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 10.0, 3.0  # honcho kills what is left five seconds after SIGTERM
 
-MOST_CONNECTIONS = 512
+MOST_CONNECTIONS = 1_024
 FILES_EACH = 4  # connections take a quarter of the files that the process may open: snapshots need some too
 REQUEST_S = 10.0  # to send a whole request's head; also how often connections are looked at
 STREAM = "hearsay.stream"  # in a request's scope: its response goes on for as long as the client takes it
@@ -39,6 +39,11 @@ def open_files() -> int:
     return 1 << 20 if files == resource.RLIM_INFINITY else files
 
 
+def most_connections() -> int:
+    """How many connections are open at once."""
+    return min(MOST_CONNECTIONS, max(open_files() // FILES_EACH, 8))
+
+
 class Bounded(HttpToolsProtocol):
     """A connection that ends when its client takes too long, or makes room for others while it is idle."""
 
@@ -49,8 +54,7 @@ class Bounded(HttpToolsProtocol):
 
     @property
     def most_connections(self) -> int:
-        """How many connections are open at once."""
-        return min(MOST_CONNECTIONS, max(open_files() // FILES_EACH, 8))
+        return most_connections()
 
     @property
     def idle(self) -> bool:

@@ -4,6 +4,8 @@ import csv
 import hashlib
 import io
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -29,6 +31,8 @@ from hearsay.mechanisms.questions import Question, answer, check_reports, parse_
 PARAMETERS = ("q", "window", "against", "count", "postprocess", "simultaneous", "format")
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
 WINDOWS_LIMIT = 1_000  # of a series
+KEPT_ROWS = 4_096  # rows of series of windows that are final, with at most so many answers each
+KEPT_ANSWERS = 16
 FORMATS = ("json", "csv")
 
 
@@ -38,6 +42,8 @@ class Answers:
     def __init__(self, registry: Registry, readings: Readings, truth: Truth | None = None) -> None:
         self._registry, self._readings, self._truth = registry, readings, truth
         self._comparison = Comparison(registry, readings)
+        self._rows: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()  # of final windows
+        self._lock = threading.Lock()
 
     def query(self, request: Request) -> Response:
         """`/api/surveys/{name}/query`."""
@@ -97,9 +103,36 @@ class Answers:
         registered = self._registry.get(request.path_params["name"])
         question, wanted = parse_text(parameters.get("q", "")), _number(parameters.get("windows", "20"))
         seen = registered.look()
-        rows = [self._in_window(registered, seen, window, question, parameters) for window in seen.windows[-wanted:]]
+        rows = [self._row(registered, seen, window, question, parameters) for window in seen.windows[-wanted:]]
         listed = [{"window": row["window"], **each} for row in rows for each in row["answers"]]
         return _respond(rows, listed, parameters, _tag(registered, request.url.query, json.dumps(rows)))
+
+    def _row(
+        self,
+        registered: Registered,
+        seen: SurveyLook,
+        window: Window,
+        question: Question,
+        parameters: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Of a window that is final the row is kept: nothing of it is read a second time."""
+        if window not in seen.final:
+            return self._in_window(registered, seen, window, question, parameters)
+        options = tuple(
+            sorted((name, value) for name, value in parameters.items() if name not in ("windows", "format"))
+        )
+        counted = tuple(tuple(sorted(each.items())) for each in seen.counted[window])
+        key = (seen.survey.tag, seen.birth, seen.run_ids, window.name, counted, options)
+        with self._lock:
+            row = self._rows.pop(key, None)
+        if row is None:
+            row = self._in_window(registered, seen, window, question, parameters)
+        if len(row["answers"]) <= KEPT_ANSWERS:
+            with self._lock:
+                self._rows[key] = row
+                while len(self._rows) > KEPT_ROWS:
+                    self._rows.popitem(last=False)
+        return row
 
     def _in_window(
         self,

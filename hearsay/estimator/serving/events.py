@@ -13,12 +13,13 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from hearsay.collector.http.problems import Problem
-from hearsay.collector.http.server import STREAM
+from hearsay.collector.http.server import STREAM, most_connections
 
-KEEP_ALIVE_S = 15.0  # a comment: the other side, and whatever stands between, sees that the stream lives
-MOST_STREAMS = 512
+QUIET_S = 5.0  # without a pass the overview is sent all the same: it says that there was none
+STREAMS_SHARE = 2  # streams take half of the connections at most: whoever only asks is still answered
 
 
 @dataclass(eq=False)
@@ -66,34 +67,51 @@ class Feed:
 
     async def respond(self, request: Request) -> Response:
         """`GET /api/events`."""
-        if len(self._streams) >= MOST_STREAMS:
-            raise Problem(503, "busy", f"{MOST_STREAMS} viewers are connected; try again later", retry_after_s=5)
+        most = most_connections() // STREAMS_SHARE
+        if len(self._streams) >= most:
+            raise Problem(503, "busy", f"{most} viewers are connected; try again later", retry_after_s=5)
         request.scope[STREAM] = True
-        first = _event("overview", await run_in_threadpool(self._overview))
-        return StreamingResponse(
-            self._events(first), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-        )
-
-    async def _events(self, first: bytes) -> AsyncIterator[bytes]:
         stream = Stream()
+        self._loop = asyncio.get_running_loop()
         with self._lock:
-            self._loop = asyncio.get_running_loop()
             self._streams.add(stream)
         try:
-            yield first
-            while not self._closed:
-                try:
-                    await asyncio.wait_for(stream.wake.wait(), KEEP_ALIVE_S)
-                except TimeoutError:
-                    yield b":\n\n"
-                    continue
-                stream.wake.clear()
-                events, stream.waiting = stream.waiting, {}
-                if events:
-                    yield b"".join(events.values())
+            first = _event("overview", await run_in_threadpool(self._overview))
+        except BaseException:
+            self._leave(stream)
+            raise
+        return _Followed(self._events(stream, first), lambda: self._leave(stream))
+
+    def _leave(self, stream: Stream) -> None:
+        with self._lock:
+            self._streams.discard(stream)
+
+    async def _events(self, stream: Stream, first: bytes) -> AsyncIterator[bytes]:
+        yield first
+        while not self._closed:
+            try:
+                await asyncio.wait_for(stream.wake.wait(), QUIET_S)
+            except TimeoutError:
+                yield _event("overview", await run_in_threadpool(self._overview))
+                continue
+            stream.wake.clear()
+            events, stream.waiting = stream.waiting, {}
+            if events:
+                yield b"".join(events.values())
+
+
+class _Followed(StreamingResponse):
+    """A stream that says when it is over, also where its client left before the first byte."""
+
+    def __init__(self, events: AsyncIterator[bytes], over: Callable[[], None]) -> None:
+        super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._over = over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
         finally:
-            with self._lock:
-                self._streams.discard(stream)
+            self._over()
 
 
 def _event(name: str, data: bytes) -> bytes:

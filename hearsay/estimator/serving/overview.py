@@ -12,6 +12,7 @@ import redis
 from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import Trouble, troubles
 from hearsay.collector.heartbeats import Alive, alive
+from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registry, SurveyLook
 from hearsay.estimator.serving.known import Known
 from hearsay.estimator.snapshots.content import Newest
@@ -37,6 +38,7 @@ class Overview:
         self._lock = threading.Lock()
         self._made_at = -AT_MOST_EVERY_S
         self._bytes = b""
+        self._newest_document: dict[str, Any] | None = None
         self._folded: dict[str, tuple[float, int]] = {}  # by survey: when, and how many reports, at the last look
         self._others: dict[str, Newest] = {}  # by survey: snapshots of other processes
 
@@ -45,9 +47,24 @@ class Overview:
         with self._lock:
             now = time.monotonic()
             if now - self._made_at >= AT_MOST_EVERY_S:
-                self._bytes = json.dumps(self._make(now), allow_nan=False).encode()
+                self._bytes = json.dumps(self._current(now), allow_nan=False).encode()
                 self._made_at = time.monotonic()
             return self._bytes
+
+    def _current(self, now: float) -> dict[str, Any]:
+        """Of now; while the server is away what was seen last, with the reason."""
+        try:
+            self._newest_document = self._make(now)
+        except redis.exceptions.RedisError as error:
+            if self._newest_document is None:
+                raise
+            return self._held_up(self._newest_document, why(error))
+        return self._newest_document
+
+    def _held_up(self, document: dict[str, Any], reason: str) -> dict[str, Any]:
+        state = "stale" if self._health.since_pass_s() > self._stale_s else "still"
+        rows = [{**row, "state": state, "rate": None, "troubles": [reason]} for row in document["surveys"]]
+        return {**document, "surveys": rows, "troubles": [reason]}
 
     def _make(self, now: float) -> dict[str, Any]:
         surveys, failed = self._known.seen()

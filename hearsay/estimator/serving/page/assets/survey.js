@@ -25,11 +25,11 @@ export function survey(main, say) {
   const title = el("h1", {}, name);
   const summary = el("p", { class: "summary" });
   const state = el("p", { class: "note", role: "status" });
-  const windows = el("select", { "aria-label": "Window", onchange: () => go({ window: windows.value }) });
+  const windows = el("select", { "aria-label": "Window", onchange: () => go(apart(windows.value, parameters().against, "window")) });
   const method = el("select", { "aria-label": "Post-processing", onchange: () => go({ postprocess: method.value }) });
   const together = el("input", { type: "checkbox", onchange: () => go({ simultaneous: together.checked ? "1" : null }) });
   const counts = el("input", { type: "checkbox", onchange: () => go({ count: counts.checked ? "1" : null }) });
-  const compare = el("select", { "aria-label": "Compare with window", onchange: () => go({ against: compare.value }) });
+  const compare = el("select", { "aria-label": "Compare with window", onchange: () => go(apart(parameters().window ?? "all", compare.value, "against")) });
   const options = el("div", { class: "options" },
     el("label", {}, "Window ", windows), el("label", {}, "Compare with ", compare), el("label", {}, "Post-processing ", method),
     el("label", {}, together, " intervals for all bars at once"), el("label", {}, counts, " numbers of reports"));
@@ -49,6 +49,15 @@ export function survey(main, say) {
 
   function parameters() {
     return Object.fromEntries(new URLSearchParams(location.search));
+  }
+
+  /** Two windows to compare must have no report in common: what was just chosen stays, the other one moves. */
+  function apart(window, against, chosen) {
+    if (!against || (window !== "all" && window !== against)) return { window, against };
+    if (chosen === "window" && window === "all") return { window, against: "" };
+    const kept = chosen === "window" ? window : against;
+    const other = (detail?.windows ?? []).filter((each) => each !== kept).at(-1) ?? "";
+    return chosen === "window" ? { window, against: other } : { window: other || "all", against: other && against };
   }
 
   /** Change the address, then what is shown. */
