@@ -15,9 +15,9 @@ from hearsay.ops.server.embedded import free_port
 WAIT_S = 20.0
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = WAIT_S) -> None:
     """Fail where something does not come true within a generous time."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "did not come true in time"
         time.sleep(0.02)
@@ -25,7 +25,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 @contextmanager
 def estimator(
-    registry: Registry, root: Path, period_s: float = 0.05, truth: Path | None = None, public_host: str = ""
+    registry: Registry,
+    root: Path,
+    period_s: float = 0.05,
+    truth: Path | None = None,
+    public_host: str = "",
+    first_pass_s: float = WAIT_S,
 ) -> Iterator[httpx.Client]:
     """An HTTP client of an estimator that is ready, which stops in good order at the end."""
     stop, port = threading.Event(), free_port()
@@ -34,7 +39,7 @@ def estimator(
     thread.start()
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}") as http:
-            wait_until(lambda: _is_ready(http))
+            wait_until(lambda: _is_ready(http), first_pass_s)
             yield http
     finally:
         stop.set()

@@ -109,6 +109,17 @@ class Pipeline:
                 time.sleep(0.05)
         registry.servers.disconnect()
 
+    def pid(self, command: str) -> int:
+        """The process that runs a command."""
+        return self._processes[command].pid
+
+    def restart(self, command: str) -> None:
+        """End a process as a deployment does, and start it again."""
+        process = self._processes.pop(command)
+        process.terminate()
+        process.wait(STOP_TIMEOUT_S)
+        self._start(command)
+
     def check(self) -> None:
         """Raise an error if a process has ended by itself."""
         for command, process in self._processes.items():

@@ -11,6 +11,7 @@ import { series } from "./charts/series.js";
 import { answersTable } from "./charts/table.js";
 import { tree } from "./charts/tree.js";
 import { el, repeat, set, show, text } from "./dom.js";
+import { memory, stretches } from "./resolution.js";
 import { stateWords } from "./states.js";
 import { whole } from "./words.js";
 
@@ -44,6 +45,8 @@ export function survey(main, say) {
   let charts = [];
   let running = null;
   let again = false;
+  const resolutions = memory();
+  const known = new Map(); // reports behind what was drawn last
   main.append(title, summary, simulated, state, options, box.node, truth, gallery, history.node, promise);
   show(history.node, false);
 
@@ -154,12 +157,19 @@ export function survey(main, say) {
   }
 
   async function fetchView(view, chosen, given) {
-    const question = view.resolution && given.n ? `${view.query} ${view.axes === 2 ? `${given.n} ${given.n}` : given.n}` : view.query;
     const postprocess = view.methods?.includes(given.postprocess) ? given.postprocess : null;
     const together = view.many === false ? null : chosen.simultaneous;
     const ask = (words, extra) => get(address(`${path}/query`, { q: words, window: chosen.window, ...extra }));
     const also = view.also ? ask(view.also, {}).catch(() => null) : null;
-    return [await ask(question, { postprocess, simultaneous: together }), await also];
+    const options = { postprocess, simultaneous: together };
+    if (!view.resolution) return [await ask(view.query, options), await also];
+    if (given.n) return [await ask(`${view.query} ${Array(view.axes ?? 1).fill(given.n).join(" ")}`, options), await also];
+    const key = `${view.query} ${chosen.window ?? "all"}`;
+    const kept = resolutions.asked(key, known.get(key) ?? 0);
+    const document = await ask(kept ? `${view.query} ${kept.join(" ")}` : view.query, options);
+    known.set(key, document.reports);
+    if (!kept) resolutions.keep(key, document.reports, stretches(document, view.axes));
+    return [document, await also];
   }
 
   async function overTime(given) {

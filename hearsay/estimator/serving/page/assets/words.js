@@ -90,3 +90,10 @@ export function moreReports(half, reports, wanted = 0.01) {
   if (!(half > 0) || !(reports > 0)) return 0;
   return Math.max(0, Math.ceil(reports * ((half / wanted) ** 2 - 1)));
 }
+
+/** What to say where even the tallest share is hardly above the noise, by the rule of the server's default; else null. */
+export function noisy(answers) {
+  const halves = answers.map(halfWidth).sort((a, b) => a - b);
+  const tallest = Math.max(...answers.map((answer) => answer.value));
+  return tallest < 4 * (halves[halves.length >> 1] ?? 0) ? "Even this coarse a picture is mostly noise: wait for more reports, or ask for a wide range." : null;
+}

@@ -1,7 +1,7 @@
 // Shares of stretches with their intervals. A drag, or two sliders, asks for a range.
 
-import { repeat, set, svg } from "../dom.js";
-import { ends, halfWidth, interval, percent, quoted, short } from "../words.js";
+import { repeat, set, svg, text } from "../dom.js";
+import { ends, interval, noisy, percent, quoted, short } from "../words.js";
 import { MARGIN, WIDTH, drag, figure, horizontalAxis, rangeSliders, table, ticks, verticalAxis } from "./frame.js";
 
 const HEIGHT = 300;
@@ -59,11 +59,7 @@ export function histogram(view, page) {
     sliders.size(answers.length);
     const [first, last] = sliders.get();
     sliders.say(ends(answers[Math.min(first, answers.length - 1)].item[0]), ends(answers[Math.min(last, answers.length - 1)].item[1]));
-    const tallest = Math.max(...answers.map((answer) => answer.value));
-    const half = median(answers.map(halfWidth));
-    parts.note.textContent = tallest < 4 * half
-      ? "Even this coarse a picture is mostly noise: wait for more reports, or ask for a wide range."
-      : `Each bar is a share of the reports; the line over it is its 95% interval. Bars that cannot be told from 0 are paler.`;
+    text(parts.note, noisy(answers) ?? "Each bar is a share of the reports; the line over it is its 95% interval. Bars that cannot be told from 0 are paler.");
     table(parts, ["from, to", "share (95% interval)"], answers.map((answer) => [ends(answer.item), interval(answer, "share")]));
   }
   return { node: parts.node, update, controls: parts.controls };
@@ -77,9 +73,4 @@ export function axisWords(answers, left) {
 
 function word(end) {
   return typeof end === "number" ? short(end) : end;
-}
-
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length ? sorted[sorted.length >> 1] : 0;
 }

@@ -1,7 +1,7 @@
 // A grid of squares. Squares that cannot be told from nothing are paler; a drawn rectangle asks for its share.
 
 import { repeat, set, svg, text } from "../dom.js";
-import { ends, interval, name, quoted, short } from "../words.js";
+import { ends, interval, name, noisy, quoted, short } from "../words.js";
 import { MARGIN, WIDTH, drag, figure, horizontalAxis, rangeSliders, table } from "./frame.js";
 
 const HEIGHT = 520;
@@ -76,7 +76,7 @@ export function map(view, page) {
     labels();
     sliders.forEach((each, axis) => each.size(shape[axis]));
     table(parts, ["square", "share (95% interval)"], answers.map((answer) => [name(answer), interval(answer, "share")]));
-    parts.note.textContent = `Across: ${names[0]}. Up: ${names[1]}. The stronger the colour, the larger the share; squares that cannot be told from 0 are pale.`;
+    text(parts.note, `Across: ${names[0]}. Up: ${names[1]}. ${noisy(answers) ?? "The stronger the colour, the larger the share; squares that cannot be told from 0 are pale."}`);
   }
 
   function labels() {
