@@ -59,8 +59,9 @@ class Mechanism(ABC):
     PLANNED_WHEN_NAMED: ClassVar[str] = ""
     # A report tells about one of many parts, drawn at random: much of the error stays however large epsilon is.
     SAMPLES: ClassVar[bool] = False
-    # A later round asks about what an earlier one found: every interval's width differs much between surveys.
-    WIDTHS_VARY: ClassVar[bool] = False
+    # The planner draws whole surveys for every question: a later round asks about what an earlier one found, or the
+    # state is too sparse to be divided.
+    PLANNED_FROM_SURVEYS: ClassVar[bool] = False
     # What its estimate is, and so what can be asked, is known before any report.
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.

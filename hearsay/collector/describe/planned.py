@@ -86,6 +86,14 @@ class Plan(Sequence[PlanRow]):
         """The rows as a pandas DataFrame."""
         return Rows(self.rows).to_pandas()
 
+    def to_polars(self) -> Any:
+        """The rows as a polars DataFrame."""
+        return Rows(self.rows).to_polars()
+
+    def to_arrow(self) -> Any:
+        """The rows as a pyarrow Table."""
+        return Rows(self.rows).to_arrow()
+
     @property
     def recommended(self) -> PlanRow | None:
         """The row to take; None where no mechanism reaches what was asked for."""

@@ -59,7 +59,7 @@ class Collision(Mechanism):
     domain: KeyValue
 
     ESTIMATE: ClassVar[type[KeyEstimate]] = KeyEstimate
-    ID = "collision"
+    ID, PLANNED_FROM_SURVEYS = "collision", True
     SUMMARY = "all pairs of a small set hashed into a few buckets; best for many keys and small sets"
     ERROR_FLOOR = "hash functions come from a fixed pool"
     OPTIONS = (

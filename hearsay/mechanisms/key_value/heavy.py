@@ -137,7 +137,7 @@ class Heavy(InRounds):
     domain: KeyValue
 
     ESTIMATE: ClassVar[type[HeavyEstimate]] = HeavyEstimate
-    ID, WIDTHS_VARY = "heavy", True
+    ID, PLANNED_FROM_SURVEYS = "heavy", True
     SUMMARY = "heavy items and intervals of item sets, in two rounds with different devices"
     OPTIONS = (integer("k", 8, 1, 1 << 10, "heavy items wanted; twice as many are looked at in round 2"), *PADDING)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
