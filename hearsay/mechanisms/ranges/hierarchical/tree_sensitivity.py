@@ -76,12 +76,12 @@ class TreeSensitivity:
         return of_windows, windows.astype(np.int64), np.sqrt(tail) * self.top.coefficients
 
     def _norm(self, left: Nodes, right: Nodes) -> Floats:
-        """The root of the largest sum over the units, for the units between two cuts.
+        """The root of the largest sum over the units, for the units between two cuts; four pairs of cuts a range.
 
         Whether the table is looked up or a few of its entries are computed depends on nothing but their number: the
         same question has the same answer, to the last digit, whatever was asked before.
         """
-        if left.size > _FEW:
+        if left.shape[1] > _FEW:
             return self._norms[left, right]
         of_windows, windows, below = self._weights
         squares = ((of_windows[:, right] - of_windows[:, left]) ** 2)[windows].sum(axis=0)
@@ -108,8 +108,8 @@ class TreeSensitivity:
         prefixes hold of the cut units, what the range holds of the cut nodes, and the pulls of level 1..h-1.
         """
         (left, right), (x, y) = node[0].astype(np.int64), part
-        low = self._norm(left, right) * (1 - y) + self._norm(left, right + 1) * y
-        high = self._norm(left + 1, right) * (1 - y) + self._norm(left + 1, right + 1) * y
+        corners = self._norm(np.stack([left, left, left + 1, left + 1]), np.stack([right, right + 1, right, right + 1]))
+        low, high = corners[0] * (1 - y) + corners[1] * y, corners[2] * (1 - y) + corners[3] * y
         cut = part > 0
         cut |= (left == right) & cut[::-1]
         below: Floats = np.where(cut, self._below_cuts(node, q, pulls), 0.0).max(axis=0)
