@@ -27,9 +27,10 @@ class Heartbeat:
     process: str = field(default_factory=_this_process)
     started: float = field(default_factory=time.monotonic)
     held: bool = False  # the setting `hold_layouts`
+    queue: str = ""  # of jobs, where it puts or takes some
 
     def beat(self) -> None:
-        says = this_release(time.monotonic() - self.started, self.held)
+        says = this_release(time.monotonic() - self.started, self.held)._replace(queue=self.queue)
         self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S, says)
 
     def stop(self) -> None:

@@ -55,6 +55,13 @@ def fold_queue(connection: redis.Redis, prefix: str = PREFIX, queue: str = QUEUE
     return Queue(queue_name(queue, prefix), connection=connection, serializer=JSONSerializer, job_class=job_class)
 
 
+def queue_address(queue: Queue) -> str:
+    """Which queue on which server, as heartbeats name it: no password, no user."""
+    place = queue.connection.connection_pool.connection_kwargs
+    server = place.get("path") or f"{place.get('host', '?')}:{place.get('port', '?')}/{place.get('db', 0)}"
+    return f"{queue.name} on {server}"
+
+
 def job_id(shard: Shard, stretch: Range) -> str:
     """A job's id. It has the attempt, since RQ refuses an id that a dead worker still holds."""
     return FoldArguments.of(shard, stretch).job_id(stretch.attempt)

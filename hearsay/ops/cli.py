@@ -14,6 +14,9 @@ from hearsay.ops.terminal.lazy import LazyGroup
 
 COMMANDS = {
     "survey": ("hearsay.ops.commands.survey", "Register, list, show, close and delete surveys."),
+    "init": ("hearsay.ops.survey_files.init", "Write a commented survey file, asking for what is missing."),
+    "validate": ("hearsay.ops.survey_files.validate", "Check survey files, one line each, without a server."),
+    "schema": ("hearsay.ops.survey_files.schema", "Print the JSON Schema of a survey file."),
     "demo": (
         "hearsay.ops.commands.demo",
         "Run the whole pipeline on simulated devices, its answers beside the truth.",
@@ -36,6 +39,7 @@ COMMANDS = {
     "query": ("hearsay.ops.commands.query", "Ask a live survey or a snapshot."),
     "snapshot": ("hearsay.ops.commands.snapshot", "Write a snapshot of a live survey now."),
     "status": ("hearsay.ops.commands.status", "Show what came in, what was folded, what waits and what is stalled."),
+    "doctor": ("hearsay.ops.doctor.command", "Check the environment, the server and the processes, one line each."),
     "redis": ("hearsay.ops.commands.redis", "Run the embedded server in the foreground."),
     "audit": ("hearsay.ops.commands.audit", "Attack a mechanism's reports and compare with the claimed epsilon."),
     "bench": ("hearsay.ops.commands.bench", "Measure speed, each figure against a ceiling in the same run."),

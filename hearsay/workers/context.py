@@ -36,12 +36,12 @@ class WorkerSettings:
 
 
 class Context:
-    """One per worker process. `keep_payloads` is the setting `dead_letter_payload`."""
+    """One per worker process. `keep_payloads` is the setting `dead_letter_payload`, `queue` is where jobs come from."""
 
-    def __init__(self, servers: Servers | Client, prefix: str, keep_payloads: bool = False) -> None:
+    def __init__(self, servers: Servers | Client, prefix: str, keep_payloads: bool = False, queue: str = "") -> None:
         self.keep_payloads = keep_payloads
         self.registry = Registry(servers, prefix)
-        self.heartbeat = Heartbeat(self.registry, WORKER.name)
+        self.heartbeat = Heartbeat(self.registry, WORKER.name, queue=queue)
         self.agreement = Agreement(self.registry)
 
     def observe_fold(self, duration_s: float, times: int = 1) -> None:

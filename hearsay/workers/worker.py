@@ -19,7 +19,7 @@ from hearsay.collector.agreement import check_stored
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import BEAT_S
 from hearsay.collector.plugins import load_plugins
-from hearsay.collector.queue import fold_queue
+from hearsay.collector.queue import fold_queue, queue_address
 from hearsay.collector.roles import WORKER
 from hearsay.collector.store.condition import condition
 from hearsay.collector.store.connect import connect_queue, open_servers
@@ -36,11 +36,12 @@ _LOG = logging.getLogger("hearsay.worker")
 def run(settings: WorkerSettings) -> None:
     """Work until stopped."""
     load_plugins(settings.plugins)
-    context = Context(open_servers(settings.redis_url), settings.prefix, settings.dead_letter_payload)
-    check_stored(context.registry)
-    set_current(context)
     connection = connect_queue(settings.queue_url)
     queue = fold_queue(connection, settings.prefix, settings.queue, FoldJob)
+    servers, keeps = open_servers(settings.redis_url), settings.dead_letter_payload
+    context = Context(servers, settings.prefix, keeps, queue_address(queue))
+    check_stored(context.registry)
+    set_current(context)
     worker = FoldWorker(
         [queue],
         connection=connection,

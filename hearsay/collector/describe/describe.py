@@ -10,9 +10,11 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.sizes import frame_bytes, single_bytes
 from hearsay.mechanisms.guarantees.promises import PureLDP, in_sequence
 from hearsay.mechanisms.guarantees.shuffling import shuffled_epsilon
+from hearsay.mechanisms.planning.better import better_choice
 
 EXAMPLE_REPORTS = (10_000, 1_000_000)
 FRAME_REPORTS = 1_000
+USUAL_EPSILON = 10.0  # beyond it a remark is made: one report tells its value almost surely
 
 
 def describe(survey: Survey) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def describe(survey: Survey) -> dict[str, Any]:
         ),
         **({} if by_value is None else {"protection": by_value.table()}),
         **({} if not advice else {"advice": advice}),
+        **({} if (remarks := remarks_on(survey)) == [] else {"remarks": remarks}),
         **mechanism.facts(),
         **({} if not picture else {mechanism.PICTURE: picture}),
         "cells": mechanism.domain.size,
@@ -40,6 +43,19 @@ def describe(survey: Survey) -> dict[str, Any]:
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
         "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
     }
+
+
+def remarks_on(survey: Survey) -> list[str]:
+    """What is allowed and still unwise: an epsilon that hides nothing, a mechanism with more error than another."""
+    remarks = []
+    if isinstance(survey.mechanism.guarantee, PureLDP) and survey.epsilon > USUAL_EPSILON:
+        remarks.append(
+            f"epsilon {survey.epsilon:g} protects next to nothing: a report may be e^{survey.epsilon:g} times likelier "
+            f"under one value than under another; 0.5 to 4 are usual"
+        )
+    if (other := better_choice(survey.mechanism)) is not None:
+        remarks.append(other)
+    return remarks
 
 
 def _on_the_minimum(survey: Survey) -> list[str]:

@@ -17,7 +17,7 @@ from hearsay.collector.agreement import Agreement
 from hearsay.collector.dispatch.lane import Lane
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import BEAT_S, Heartbeat
-from hearsay.collector.queue import enqueue, fold_queue
+from hearsay.collector.queue import enqueue, fold_queue, queue_address
 from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.condition import condition, why
@@ -57,9 +57,11 @@ class Dispatcher:
     ) -> None:
         prefix, queue, self.lease_s = settings.prefix, settings.queue, settings.lease_s
         self.registry = Registry(servers, prefix)
-        self.heartbeat = Heartbeat(self.registry, COLLECTOR.name, held=settings.hold_layouts)
-        self.agreement = Agreement(self.registry, held=settings.hold_layouts)
         self.queue = fold_queue(queue_connection, prefix, queue)
+        self.heartbeat = Heartbeat(
+            self.registry, COLLECTOR.name, held=settings.hold_layouts, queue=queue_address(self.queue)
+        )
+        self.agreement = Agreement(self.registry, held=settings.hold_layouts)
         self._lanes: dict[Node, Lane] = {}
         self._surveys: list[Registered] = []
         self._tended_at, self._next_beat = -TEND_S, 0.0

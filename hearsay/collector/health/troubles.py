@@ -49,6 +49,8 @@ def troubles(
     present = Counter(mark.role for mark in marks)
     if words := releases_differ(marks):
         every.append(Trouble("versions", None, words, False))
+    if words := queues_differ(marks):
+        every.append(Trouble("queue", None, words, True))
     if surveys is None:
         surveys, failed = [], {}
         with _unless_away(registry):
@@ -67,6 +69,22 @@ def troubles(
             if not present[role.name]
         ]
     return sorted(every, key=lambda trouble: not trouble.holds_up)
+
+
+def queues_differ(marks: Sequence[Mark]) -> str | None:
+    """That a collector's jobs are taken by no worker, though there are workers: they take them from another queue."""
+    queues = {
+        role.name: {mark.release.queue for mark in marks if mark.role == role.name} - {""}
+        for role in (COLLECTOR, WORKER)
+    }
+    taken = queues[WORKER.name]
+    unread = sorted(queues[COLLECTOR.name] - taken)
+    if not unread or not taken:
+        return None
+    return (
+        f"no worker takes jobs from the queue {unread[0]}, where the collector puts them; the workers are on "
+        f"{', '.join(sorted(taken))}: give both the same --queue, --queue-url and --prefix"
+    )
 
 
 def holding_up(registry: Registry, listed: Sequence[Trouble] | None = None) -> list[Trouble]:

@@ -149,6 +149,8 @@ def show(
             out.print("\n".join([f"{_TITLES[title]}:", *(f"  - {line}" for line in lines)]), markup=False)
     for line in description.get("advice", []):
         out.print(line, markup=False)
+    for line in description.get("remarks", []):
+        out.print(f"Remark: {line}.", markup=False)
     for title in survey.mechanism.facts():
         if title != "warnings":
             out.print(f"{title.capitalize()}: {' '.join(description[title]) or 'none'}.", markup=False)

@@ -32,15 +32,17 @@ READERS = {"jobs": frozenset((WORKER.name,)), "deltas": _STATES, "accumulators":
 
 
 class Release(NamedTuple):
-    """What a process says of itself; `up_s` is for how long it runs."""
+    """What a process says of itself; `up_s` is for how long it runs, `queue` where its jobs go to or come from."""
 
     version: str
     forms: Forms
     up_s: float = 0.0
+    queue: str = ""
 
     def text(self) -> str:
         """As a heartbeat carries it."""
-        return json.dumps({"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)})
+        says = {"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)}
+        return json.dumps({**says, **({"queue": self.queue} if self.queue else {})})
 
     @classmethod
     def parse(cls, text: str | bytes) -> Self:
@@ -49,7 +51,7 @@ class Release(NamedTuple):
             table: dict[str, Any] = json.loads(text)
             forms = {**OLDEST._asdict(), **table["forms"]}
             known = Forms(*(int(forms[kind]) for kind in Forms._fields))  # a newer release may name further kinds
-            return cls(str(table["version"]), known, float(table.get("up_s", 0.0)))
+            return cls(str(table["version"]), known, float(table.get("up_s", 0.0)), str(table.get("queue", "")))
         except (ValueError, KeyError, TypeError):
             return cls(UNKNOWN, OLDEST, math.inf)  # it is no upgrade under way that it says nothing
 

@@ -1,0 +1,52 @@
+"""Whether another mechanism with the same kind of promise would have less error on the same domain.
+
+Compared are the candidates of `auto`, by the predicted standard error of the question that the survey's own mechanism
+is first of all for. Differences below 5% are not worth a word.
+"""
+
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.planning.auto import REFERENCE_REPORTS
+
+_WORTH = 0.95
+_PLANNED, _LARGEST = "hierarchical", 1 << 10  # its levels are planned, which takes seconds on more cells than that
+_WORDS = {"range": "ranges", "point": "single values", "marginal": "cells of tables", "mean": "means"}
+
+
+def better_choice(mechanism: Mechanism) -> str | None:
+    """One line that names the best candidate and what it would save; None where the choice is a good one.
+
+    >>> from hearsay.mechanisms import build
+    >>> three = {"epsilon": 1.0, "domain": {"kind": "categorical", "size": 3}}
+    >>> better_choice(build({"mechanism": "hrr", **three}))
+    'grr would have 22% less error here, of single values'
+    >>> better_choice(build({"mechanism": "grr", **three}))
+    """
+    domain = mechanism.domain
+    if domain.calls_for() is not None:
+        return None
+    own = mechanism.predicted_stderr(REFERENCE_REPORTS)
+    question = next((name for name in _WORDS if name in own), None)
+    if question is None:
+        return None
+    names = [name for name in catalogue.CANDIDATES.get(domain.kind, ()) if name != mechanism.ID]
+    if domain.size > _LARGEST:
+        names = [name for name in names if name != _PLANNED]
+    errors = {name: error for name in names if (error := _error(name, mechanism, question)) is not None}
+    best = min(errors, key=errors.__getitem__, default=None)
+    if best is None or errors[best] >= _WORTH * own[question]:
+        return None
+    saved = 1 - errors[best] / own[question]
+    return f"{best} would have {saved:.0%} less error here, of {_WORDS[question]}"
+
+
+def _error(name: str, mechanism: Mechanism, question: str) -> float | None:
+    """What another mechanism predicts; None where it does not fit or promises something else."""
+    try:
+        other = catalogue.create(name, mechanism.epsilon, mechanism.domain, {})
+    except SpecificationError:
+        return None
+    if type(other.guarantee) is not type(mechanism.guarantee):
+        return None
+    return other.predicted_stderr(REFERENCE_REPORTS).get(question)

@@ -1,0 +1,1 @@
+"""`hearsay doctor`: what may be wrong with an installation, one line each."""

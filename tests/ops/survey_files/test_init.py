@@ -1,0 +1,71 @@
+"""`hearsay init` asks four questions at most and writes a file that `validate` takes."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hearsay.collector.survey.survey import load
+from hearsay.ops.cli import cli, run
+from hearsay.ops.survey_files.init import MINIMUM_REPORTS
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("categorical", ["--categories", "tea,coffee,mate"]),
+        ("categorical", ["--size", "8"]),
+        ("ordinal", ["--size", "64"]),
+        ("binary", []),
+        ("count", ["--size", "13"]),
+        ("number", ["--size", "0,100"]),
+        ("key-value", ["--categories", "ikiru,psycho"]),
+        ("attributes", ["--categories", "smokes,sport"]),
+        ("grid", ["--size", "8,4"]),
+    ],
+)
+def test_what_is_given_is_not_asked(
+    kind: str, values: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "survey.toml"
+    assert run(["init", str(file), "--name", "first", "--kind", kind, *values, "--epsilon", "1.5"]) == 0
+    survey = load(file)
+    assert (survey.name, survey.mechanism.domain.kind, survey.epsilon) == ("first", kind, 1.5)
+    assert survey.minimum_reports == MINIMUM_REPORTS
+    assert run(["validate", str(file)]) == 0
+    assert file.read_text().count("\n#") >= 4, "a commented file"
+    assert "hearsay survey show" in capsys.readouterr().out
+
+
+def test_four_questions_at_most(tmp_path: Path) -> None:
+    file = tmp_path / "my drinks.toml"
+    done = CliRunner().invoke(cli, ["init", str(file)], input="\n\ntea, coffee\n\n")
+    assert done.exit_code == 0, done.output
+    survey = load(file)
+    assert survey.name == "my-drinks"
+    assert survey.mechanism.domain.table()["categories"] == ["tea", "coffee"]
+    assert survey.epsilon == 1.0
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "survey.toml"
+    file.write_text("mine")
+    assert run(["init", str(file), "--kind", "binary", "--epsilon", "1", "--name", "a"]) == 2
+    assert file.read_text() == "mine"
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--kind", "ordinall"], "--kind must be one of ordinal"),
+        (["--kind", "ordinal", "--size", "many"], "--size must be a whole number"),
+        (["--kind", "number", "--size", "3"], "--size must be two numbers"),
+        (["--kind", "grid", "--categories", "a,b"], "--categories goes with"),
+        (["--kind", "ordinal", "--size", "8", "--categories", "a,b"], "and not both"),
+    ],
+)
+def test_refusals(words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", str(tmp_path / "a.toml"), "--name", "a", "--epsilon", "1", *words]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "a.toml").exists()

@@ -1,0 +1,42 @@
+"""`hearsay validate`: one line per file, 2 where one is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hearsay.ops.cli import run
+from hearsay.ops.demo.scene import SURVEYS
+
+EXAMPLES = [str(path) for path in sorted(SURVEYS.glob("*.toml")) if path.stem != "session-minutes"]
+
+
+def test_every_example_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", *EXAMPLES]) == 0
+    out, _ = capsys.readouterr()
+    assert [line.partition(":")[0] for line in out.splitlines()] == EXAMPLES
+
+
+def test_one_that_is_wrong_is_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('name = "a"\nmechansim = "grr"\nepsilon = 1\n[domain]\nkind = "binary"\n')
+    missing = str(tmp_path / "missing.toml")
+    assert run(["validate", EXAMPLES[0], str(wrong), missing]) == 2
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 1
+    first, second = err.splitlines()
+    assert first.startswith(f"{wrong}: survey has the unknown key 'mechansim'; did you mean mechanism?")
+    assert second == f"{missing}: No such file or directory"
+    assert run(["validate", str(wrong), "--json"]) == 2
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["valid"], row["file"]) == (False, str(wrong))
+
+
+def test_what_is_unwise_is_remarked_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    survey = tmp_path / "much.toml"
+    survey.write_text('name = "a"\nmechanism = "hrr"\nepsilon = 50\n[domain]\nkind = "categorical"\nsize = 3\n')
+    assert run(["validate", str(survey)]) == 0
+    assert "epsilon 50 protects next to nothing" in capsys.readouterr().out
+    survey.write_text('name = "a"\nmechanism = "hrr"\nepsilon = 1\n[domain]\nkind = "categorical"\nsize = 3\n')
+    assert run(["survey", "show", str(survey)]) == 0
+    assert "Remark: grr would have 22% less error here, of single values." in capsys.readouterr().out
