@@ -95,6 +95,10 @@ class EmbeddedCluster:
         rows = self.ask(node, "CLUSTER", "NODES").decode().splitlines()
         return len(rows) == len(self.nodes) and not any("handshake" in row for row in rows)
 
+    def sees_all_well(self, node: EmbeddedServer) -> bool:
+        """Whether a node takes every other one for alive."""
+        return self._is_well(node) and b"fail" not in self.ask(node, "CLUSTER", "NODES")
+
     def _is_well(self, node: EmbeddedServer) -> bool:
         return b"cluster_state:ok" in self.ask(node, "CLUSTER", "INFO")
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from hearsay.collector.errors import TooOld
+from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.processes.heartbeats import Mark
 from hearsay.collector.store.processes.stored_forms import KINDS
 from hearsay.collector.store.processes.versions import BEFORE, KNOWN, OLDEST, READERS, Forms
@@ -38,7 +39,7 @@ class Agreement:
 
     def _marks(self) -> list[Mark]:
         beats = self._registry.heartbeats
-        if self._clock() >= self._next_old:
+        if self._registry.servers.alone and self._clock() >= self._next_old:  # those releases knew no cluster
             self._old = list(beats.old_marks())
             self._next_old = self._clock() + ASK_OLD_S
         return [*beats.marks(), *self._old]
@@ -46,7 +47,12 @@ class Agreement:
 
 def check_stored(registry: Registry) -> None:
     """Refuse to work with what this release cannot read."""
-    found = registry.stored_forms.get()
+    try:
+        found = registry.stored_forms.get()
+    except AWAY:
+        if registry.servers.alone:
+            raise
+        return  # one of several nodes: what it would have said, reading says too
     for kind in KINDS:
         if getattr(found, kind) > getattr(KNOWN, kind):
             raise TooOld(

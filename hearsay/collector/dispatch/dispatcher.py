@@ -82,14 +82,17 @@ class Dispatcher:
         """A thread for each node: one that hangs holds up nobody else. This one does what is done once for all."""
         threads: dict[Node, threading.Thread] = {}
         while not stop.is_set():
-            try:
-                self._tend()
-            except redis.exceptions.RedisError as error:  # of the registry's node, say: what is known goes on
-                _LOG.warning("%s (%s)", why(error), type(error).__name__)
             for node in self.registry.servers.nodes():
                 if node not in threads or not threads[node].is_alive():
                     threads[node] = threading.Thread(target=self._serve, args=(node, stop), daemon=True)
                     threads[node].start()
+            for step in (self._look_at_queue, self._read_surveys, self._beat, self.agreement.refresh):
+                try:
+                    step()
+                except NodeAway:
+                    pass  # who is away was said once: what is known goes on
+                except redis.exceptions.RedisError as error:
+                    _LOG.warning("%s (%s)", why(error), type(error).__name__)
             stop.wait(TEND_S)
         for thread in threads.values():
             thread.join(STOP_S)
@@ -133,11 +136,14 @@ class Dispatcher:
         """What is done once for all nodes: which surveys there are, the queue, signs of life."""
         self._tended_at = time.monotonic()
         self._look_at_queue()
+        self._beat()
+        self._read_surveys()
+        self.agreement.refresh()
+
+    def _beat(self) -> None:
         if time.monotonic() >= self._next_beat:
             self.heartbeat.beat()
             self._next_beat = time.monotonic() + BEAT_S
-        self._read_surveys()
-        self.agreement.refresh()
 
     def _lane(self, node: Node) -> Lane:
         if node not in self._lanes:

@@ -111,7 +111,7 @@ class Node:
                 self._hashes = load(self.client)
             return self.client.evalsha(self._hashes[call.script], len(call.keys), *call.keys, *call.arguments)
         except (ConnectionError, TimeoutError):
-            self._lost()
+            self.give_up()
             raise
         except ResponseError as error:
             if isinstance(error, _NOT_RUN):
@@ -179,11 +179,12 @@ class Node:
                     pipeline.execute_command(*call.words)
             replies = pipeline.execute(raise_on_error=False)
         except (ConnectionError, TimeoutError):
-            self._lost()
+            self.give_up()
             raise
         return replies[1::2] if asking else replies
 
-    def _lost(self) -> None:
+    def give_up(self) -> None:
+        """It did not answer, or not in time: whoever asks next is told at once, until it answers a ping."""
         if self._neighbours is not None:
             self._away.set()
             self._neighbours.lost(self)
@@ -194,7 +195,7 @@ class Node:
         try:
             return ask()
         except (ConnectionError, TimeoutError):
-            self._lost()
+            self.give_up()
             raise
 
     def run_id(self) -> str:

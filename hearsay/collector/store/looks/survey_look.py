@@ -165,8 +165,11 @@ def _ask(surveys: Sequence[Registered], known: Known) -> dict[int, Look | Except
     wait(asked, PATIENCE_S)
     looks: dict[int, Look | Exception] = {}
     for future, (node, shards) in asked.items():
-        late = NodeAway(f"node {node.address} does not answer")
-        looks |= future.result() if future.done() else dict.fromkeys(map(id, shards), late)
+        if future.done():
+            looks |= future.result()
+        else:
+            node.give_up()
+            looks |= dict.fromkeys(map(id, shards), NodeAway(f"node {node.address} does not answer"))
     return looks
 
 

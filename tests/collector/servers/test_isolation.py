@@ -1,0 +1,174 @@
+"""A lost or frozen node of a cluster costs its own shards only."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
+from hearsay.collector.errors import PublishRefused, ShardsAway
+from hearsay.collector.health.troubles import troubles
+from hearsay.collector.store.connect import open_servers
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.writer import Writer
+from hearsay.estimator.materialise import Materialiser
+from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.ops import cli
+from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.workers.context import Context, set_current
+from tests.cluster import EmbeddedCluster, frozen, until
+from tests.identity import survey_table
+from tests.pipeline import fold_all, singles
+
+SHARDS = 6
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def registry(cluster: EmbeddedCluster, prefix: str) -> Iterator[Registry]:
+    servers = open_servers(cluster.url)
+    set_current(Context(servers, prefix))
+    yield Registry(servers, prefix)
+    servers.disconnect()
+
+
+@pytest.fixture
+def registered(registry: Registry) -> Registered:
+    found = registry.add(parse(survey_table("identity", 60, answers={"minimum_reports": 1})), SHARDS)
+    for number, shard in enumerate(found.shards):
+        Writer(shard).publish(singles(shard, range(10 * number, 10 * (number + 1))), 10)
+        fold_all(shard)
+    return found
+
+
+@contextmanager
+def killed(node: EmbeddedServer) -> Iterator[None]:
+    node.kill()
+    try:
+        yield
+    finally:
+        node.start()
+
+
+FAULTS: dict[str, Callable[[EmbeddedServer], AbstractContextManager[None]]] = {"killed": killed, "frozen": frozen}
+
+
+@contextmanager
+def without(cluster: EmbeddedCluster, registry: Registry, address: str, fault: str) -> Iterator[None]:
+    """The node of this address is away; afterwards everybody is well."""
+    node = next(each for each in cluster.masters if address == f"127.0.0.1:{each.port}")
+    with FAULTS[fault](node):
+        yield
+    until(lambda: all(cluster.sees_all_well(each) for each in cluster.masters))
+    until(lambda: not any(each.away for each in registry.servers.nodes()))
+
+
+def other_than(registry: Registry, registered: Registered) -> str:
+    """The address of a node that holds shards and not the registry."""
+    return next(shard.node.address for shard in registered.shards if shard.node is not registry.node)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("which", ["a node", "the registry's"])
+def test_a_lost_node_costs_its_own_shards_only(
+    cluster: EmbeddedCluster, registry: Registry, registered: Registered, tmp_path: Path, fault: str, which: str
+) -> None:
+    """Snapshot, metrics, status, complaints and queries, and that healthy shards are looked at quickly."""
+    materialiser = Materialiser(registry, tmp_path)
+    materialiser.run_once()
+    before = registered.shards[0].snapshot_version("all")
+    address = registry.node.address if which == "the registry's" else other_than(registry, registered)
+    lost = [shard for shard in registered.shards if shard.node.address == address]
+    healthy = [shard for shard in registered.shards if shard.node.address != address]
+    assert healthy
+    with without(cluster, registry, address, fault):
+        for shard in healthy:
+            Writer(shard).publish(singles(shard, [shard.shard]), 1, deadline_s=5)
+        done = materialiser.run_once()  # from here on everybody knows that it is away
+        assert done.away == (["buckets"] if lost else [])
+        started = time.monotonic()
+        materialiser.run_once()
+        families = {family.name: family for family in PipelineMetrics(registry, {}).collect()}
+        listed = troubles(registry)
+        assert time.monotonic() - started < 2
+        up = {sample.labels["node"]: sample.value for sample in families["hearsay_node_up"].samples}
+        assert up == {node.address: float(node.address != address) for node in registry.servers.nodes()}
+        assert families["hearsay_up"].samples[0].value == 1
+        published = families["hearsay_reports_published"].samples
+        assert {sample.labels["shard"] for sample in published} == {str(shard.shard) for shard in healthy}
+        assert any(f"node {address} does not answer" in trouble.words for trouble in listed)
+        if lost:
+            with pytest.raises(ShardsAway, match=f"shards {', '.join(str(each.shard) for each in lost)} do not answer"):
+                registered.look()
+            if registered.shards[0] in healthy:
+                assert registered.shards[0].snapshot_version("all") == before  # it stays
+            with pytest.raises(PublishRefused):
+                Writer(lost[0]).publish(singles(lost[0], [1]), 1, deadline_s=0.2)
+    materialiser.run_once()
+    fold_rest(registered)
+    assert sum(int(shard.read("all").state["hist"].sum()) for shard in registered.shards) >= 60 + len(healthy)
+
+
+def fold_rest(registered: Registered) -> None:
+    for shard in registered.shards:
+        fold_all(shard)
+
+
+def test_the_collector_cuts_on_healthy_nodes_while_one_is_frozen(
+    cluster: EmbeddedCluster, registry: Registry, registered: Registered, server: EmbeddedServer, prefix: str
+) -> None:
+    """Over ten seconds as many ranges of healthy shards are cut as before."""
+    with redis.Redis.from_url(server.url) as queue:
+        dispatcher = Dispatcher(open_servers(cluster.url), queue, CollectorSettings(prefix))
+        stop = threading.Event()
+        thread = threading.Thread(target=dispatcher.run, args=(stop,))
+        thread.start()
+        try:
+            address = other_than(registry, registered)
+            healthy = [shard for shard in registered.shards if shard.node.address != address]
+            until(lambda: not any(shard.look().mark for shard in registered.shards))
+            with without(cluster, registry, address, "frozen"):
+                slowest = 0.0
+                for _ in range(10):
+                    started = time.monotonic()
+                    dispatcher.queue.empty()  # as workers do: where jobs wait, ranges are cut later
+                    for shard in healthy:
+                        Writer(shard).publish(singles(shard, [1]), 1)
+                    until(lambda: not any(shard.look().mark for shard in healthy))
+                    slowest = max(slowest, time.monotonic() - started)
+                    time.sleep(max(1.0 - (time.monotonic() - started), 0))
+                assert slowest < 2.5
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("which", ["a node", "the registry's"])
+def test_status_and_list_say_what_is_away(
+    cluster: EmbeddedCluster,
+    registry: Registry,
+    registered: Registered,
+    which: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address = registry.node.address if which == "the registry's" else other_than(registry, registered)
+    at = ["--redis-url", cluster.url, "--prefix", registry.prefix]
+    with without(cluster, registry, address, "killed"):
+        assert cli.run(["status", "--interval", "0", *at]) == 0
+        assert f"node {address} does not answer" in capsys.readouterr().out
+        assert cli.run(["status", "--check", "--interval", "0", *at]) == 1
+        assert f"node {address} does not answer" in capsys.readouterr().err
+        if which == "a node":
+            assert cli.run(["survey", "list", *at]) == 0
+            assert cli.run(["query", "buckets", "top", "3", *at]) == 2
+            assert "do not answer" in capsys.readouterr().err
