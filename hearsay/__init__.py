@@ -1,6 +1,6 @@
 """A streaming collector for local differential privacy. `docs/start/python.md` shows each of these names at work.
 
-Device         randomises one value and hands out bytes; needs numpy, msgpack and pydantic only
+Device         randomises one value and hands out bytes; needs numpy, msgpack and pydantic only, or msgpack alone
 Survey         what devices, workers and estimator must agree on
 plan           which mechanism, which epsilon, how many users
 simulate       a survey on many values at once, without a server

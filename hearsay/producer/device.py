@@ -2,26 +2,25 @@
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hearsay.collector.errors import OfferRefused, SurveyError
-from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.participation import MEMOISED
-from hearsay.collector.survey.survey import Survey
-from hearsay.collector.wire.codec import codec
-from hearsay.collector.wire.decode import FIELD_SINGLE
-from hearsay.mechanisms.domains.given import values_of
-from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.exact.randomness import Random, secure
-from hearsay.mechanisms.roles import DeviceSide
+from hearsay.producer.budget.read_survey import read_survey
+from hearsay.producer.budget.terms import Terms
 from hearsay.producer.errors import LedgerError, RepeatedReports
 
 if TYPE_CHECKING:  # a device that only makes reports has no redis, no ledger and no connection
+    from hearsay.collector.survey.offers import Offer
+    from hearsay.collector.survey.survey import Survey
     from hearsay.collector.writer import Writer
+    from hearsay.mechanisms.exact.randomness import Random
+    from hearsay.mechanisms.roles import DeviceSide
     from hearsay.producer.budget.budget import Budget
+    from hearsay.producer.portable.side import FormSide
 
 
 class Device:
@@ -35,8 +34,8 @@ class Device:
 
     def __init__(
         self,
-        survey: Survey | Mapping[str, Any] | str | Path,
-        random: Random | None = None,
+        survey: "Survey | Mapping[str, Any] | str | Path",
+        random: "Random | None" = None,
         *,
         answered: int = 0,
         ledger: str | Path | None = None,
@@ -44,8 +43,10 @@ class Device:
         max_epsilon: float | None = None,
         key: str | None = None,
     ) -> None:
-        """`survey`: a survey, its table, its file, or its URL on a gateway. `random` is the secure source unless a test
-        names another.
+        """`survey`: a survey, its table, its file, its URL on a gateway, or what the gateway answered there.
+        `random` is the secure source unless a test names another.
+
+        Without numpy and pydantic a device follows the form in the gateway's answer (`docs/how-to/devices.md`).
 
         `ledger` is the file that keeps what was spent and what waits to be sent; one file per device. The survey is
         refused where it has another `tag`, or an epsilon above `max_epsilon`. `key` is the gateway's.
@@ -54,29 +55,30 @@ class Device:
         """
         self._budget: Budget | None = None
         if ledger is None and not _is_url(survey):
-            self.survey = Survey.of(survey)
-            _check_allowed(self.survey, tag, max_epsilon)
+            self._terms = read_survey(survey)
+            _check_allowed(self._terms, tag, max_epsilon)
         else:
             from hearsay.producer.budget.budget import open_budget
 
-            self.survey, self._budget = open_budget(
+            self._terms, self._budget = open_budget(
                 survey, ledger, key, lambda described: _check_allowed(described, tag, max_epsilon)
             )
-        self._memoised = self.survey.participation.repeat == MEMOISED
+        self._memoised = self._terms.participation.repeat == MEMOISED
         if self._memoised and ledger is None:
             raise LedgerError(
-                f"survey {self.survey.name} is memoised: its devices need a ledger, which keeps their secret"
+                f"survey {self._terms.name} is memoised: its devices need a ledger, which keeps their secret"
             )
-        self._random = secure() if random is None else random
-        self._mechanism: DeviceSide = self.survey.mechanism
-        self._codec = codec(self._mechanism)
-        last = self.survey.mechanism.rounds
-        if type(answered) is not int or not 0 <= answered <= last:
-            # With a wrong number the device would answer a round twice, or none at all, without an error.
-            raise SpecificationError(f"answered must be an integer in 0..{last}, got {answered!r}")
+        self._side = _side(self._terms, random, answered)
         self._answered = answered
         self._lock = Lock()
-        self._every_ms, self._window, self._warned = self.survey.windows.every_ms, -1, False
+        self._every_ms, self._window, self._warned = self._terms.windows.every_ms, -1, False
+
+    @property
+    def survey(self) -> "Survey":
+        """The survey with its mechanism; needs numpy and pydantic."""
+        from hearsay.collector.survey.survey import Survey
+
+        return self._terms if isinstance(self._terms, Survey) else Survey.of(self._terms.canonical()["definition"])
 
     def report(self, value: Any, round: Mapping[str, Any] | None = None) -> bytes:
         """A private report of one value in the domain's own units; on a grid a mapping or sequence of axis values.
@@ -100,10 +102,9 @@ class Device:
         """
         if self._budget is not None or self._memoised:
             raise LedgerError("reports() is for many devices, and this one has a ledger of its own; use report()")
-        if self.survey.windows.in_rounds:
+        if self._terms.windows.in_rounds:
             raise OfferRefused("reports() does not answer rounds; each device answers its own offer with report()")
-        reports = self._mechanism.perturb(values_of(self._mechanism.domain, values), self._random)
-        return list(self._codec.encode_singles(reports))
+        return self._side.many(values)
 
     def submit(self, value: Any, round: Mapping[str, Any] | None = None) -> str:
         """Make a report and send it: `"sent"`; `"kept"` where it waits in the ledger for the gateway; `"skipped"` where
@@ -111,10 +112,10 @@ class Device:
 
         BudgetSpent, before anything is drawn: nothing may be spent now. A survey with rounds is asked for its open one.
         """
-        budget, cells = self._with_ledger(), self._mechanism.domain.one(value)
-        if round is None and self.survey.windows.in_rounds:
+        budget, cells = self._with_ledger(), self._side.read(value)
+        if round is None and self._terms.windows.in_rounds:
             round = budget.offer()
-        offer = None if round is None else Offer.parse(round)
+        offer = self._side.offer(round)
         return budget.submit(lambda answered: self._draw(cells, offer, answered), self._number(offer))
 
     def flush(self) -> int:
@@ -134,28 +135,17 @@ class Device:
             raise LedgerError("this device has no ledger: Device(survey, ledger='device.db')")
         return self._budget
 
-    def _number(self, offer: Offer | None) -> int | None:
-        return offer.number if offer is not None and self.survey.windows.in_rounds else None
+    def _number(self, offer: "Offer | None") -> int | None:
+        return offer.number if offer is not None and self._terms.windows.in_rounds else None
 
-    def _draw(self, cells: Any, offer: Offer | None, answered: int) -> bytes:
+    def _draw(self, cells: Any, offer: "Offer | None", answered: int) -> bytes:
         """A report in the round of the offer, for a device that answered rounds up to `answered`."""
-        if self._memoised and self._budget is not None:
-            return self._codec.encode_singles(self.survey.mechanism.perturb_memoised(cells, self._budget.stream))[0]
-        if offer is None:
-            return self._codec.encode_singles(self._mechanism.perturb(cells, self._random))[0]
-        mechanism: DeviceSide = offer.accepted(self.survey, answered).mechanism
-        try:
-            reports = mechanism.perturb(cells, self._random)
-        except SpecificationError as error:  # parameters that no round has: nothing was answered
-            raise OfferRefused(str(error)) from None
-        return codec(mechanism).encode_singles(reports)[0]
+        memoised = self._memoised and self._budget is not None
+        return self._side.draw(cells, offer, answered, self._with_ledger().stream if memoised else None)
 
     def _report(self, value: Any, round: Mapping[str, Any] | None) -> tuple[bytes, int | None]:
         """The report, and the round that it answers where the survey has rounds."""
-        cells = self._mechanism.domain.one(value)
-        offer = None
-        if round is not None or self.survey.windows.in_rounds:
-            offer = Offer(self.survey.tag, 1, {}) if round is None else Offer.parse(round)
+        cells, offer = self._side.read(value), self._side.offer(round)
         if self._budget is not None:
             draw = lambda answered: self._draw(cells, offer, answered)  # noqa: E731
             return self._budget.hand_out(draw, self._number(offer)), self._number(offer)
@@ -164,7 +154,7 @@ class Device:
             return self._draw(cells, None, 0), None
         with self._lock:  # of several threads with one offer only the first answers it
             before = self._answered
-            offer.accepted(self.survey, before)
+            self._side.check(offer, before)
             self._answered = offer.number  # recorded before anything is drawn, whatever stops the thread afterwards
             try:
                 return self._draw(cells, offer, before), offer.number
@@ -178,7 +168,7 @@ class Device:
         if window == self._window and not self._warned:
             self._warned = True
             warnings.warn(
-                f"this device reports to {self.survey.name} again in one window: each report spends epsilon, and their "
+                f"this device reports to {self._terms.name} again in one window: each report spends epsilon, and their "
                 "average reveals the value; Device(..., ledger=FILE) keeps count",
                 RepeatedReports,
                 stacklevel=4,
@@ -193,15 +183,91 @@ class Device:
 
     def publish(self, value: Any, writer: "Writer", round: Mapping[str, Any] | None = None) -> None:
         """Report a value and append it to the stream; only for devices that may write to the stream."""
+        from hearsay.collector.wire.decode import FIELD_SINGLE
+
         report, number = self._report(value, round)
-        writer.publish([(FIELD_SINGLE, report)], 1, number if self.survey.windows.in_rounds else None)
+        writer.publish([(FIELD_SINGLE, report)], 1, number if self._terms.windows.in_rounds else None)
+
+
+class _MechanismSide:
+    """Builds the mechanism from the survey's definition: any mechanism, rounds, memoised lives. Needs numpy."""
+
+    def __init__(self, survey: "Survey", random: "Random | None", answered: int) -> None:
+        from hearsay.collector.survey.offers import Offer
+        from hearsay.collector.wire.codec import codec
+        from hearsay.mechanisms.errors import SpecificationError
+        from hearsay.mechanisms.exact.randomness import secure
+
+        self._survey, self._random = survey, secure() if random is None else random
+        self._mechanism: DeviceSide = survey.mechanism
+        self._codec = codec(self._mechanism)
+        self._first = Offer(survey.tag, 1, {}) if survey.windows.in_rounds else None  # the first round needs no offer
+        last = survey.mechanism.rounds
+        if type(answered) is not int or not 0 <= answered <= last:
+            # With a wrong number the device would answer a round twice, or none at all, without an error.
+            raise SpecificationError(f"answered must be an integer in 0..{last}, got {answered!r}")
+
+    def read(self, value: Any) -> Any:
+        """A value in the domain's own units as the mechanism takes it."""
+        return self._mechanism.domain.one(value)
+
+    def offer(self, round: Mapping[str, Any] | None) -> "Offer | None":
+        """The round to answer; None where the survey has none."""
+        if round is None:
+            return self._first
+        from hearsay.collector.survey.offers import Offer
+
+        return Offer.parse(round)
+
+    def check(self, offer: "Offer", answered: int) -> None:
+        """OfferRefused where a device that answered rounds up to `answered` does not answer this one."""
+        offer.accepted(self._survey, answered)
+
+    def draw(
+        self, cells: Any, offer: "Offer | None", answered: int, stream: "Callable[[str], Random] | None" = None
+    ) -> bytes:
+        """A report in the round of the offer; with `stream`, which repeats itself, as a memoised life has it."""
+        if stream is not None:
+            return self._codec.encode_singles(self._survey.mechanism.perturb_memoised(cells, stream))[0]
+        if offer is None:
+            return self._codec.encode_singles(self._mechanism.perturb(cells, self._random))[0]
+        from hearsay.collector.wire.codec import codec
+        from hearsay.mechanisms.errors import SpecificationError
+
+        mechanism: DeviceSide = offer.accepted(self._survey, answered).mechanism
+        try:
+            reports = mechanism.perturb(cells, self._random)
+        except SpecificationError as error:  # parameters that no round has: nothing was answered
+            raise OfferRefused(str(error)) from None
+        return codec(mechanism).encode_singles(reports)[0]
+
+    def many(self, values: Any) -> list[bytes]:
+        """Reports of many devices, perturbed at once."""
+        from hearsay.mechanisms.domains.given import values_of
+
+        reports = self._mechanism.perturb(values_of(self._mechanism.domain, values), self._random)
+        return list(self._codec.encode_singles(reports))
 
 
 def _is_url(source: object) -> bool:
     return isinstance(source, str) and source.startswith(("http://", "https://"))
 
 
-def _check_allowed(survey: Survey, tag: str | None, max_epsilon: float | None) -> None:
+def _side(terms: Terms, random: "Random | None", answered: int) -> "_MechanismSide | FormSide":
+    """How reports are made: by the mechanism, or by the form where the survey was read as one."""
+    from hearsay.producer.portable.described import Described
+
+    if isinstance(terms, Described):
+        from hearsay.producer.portable.side import FormSide
+
+        return FormSide(terms, random, answered)
+    from hearsay.collector.survey.survey import Survey
+
+    assert isinstance(terms, Survey)
+    return _MechanismSide(terms, random, answered)
+
+
+def _check_allowed(survey: Terms, tag: str | None, max_epsilon: float | None) -> None:
     """Refuse a survey that the application did not agree to."""
     if tag is not None and survey.tag != tag:
         raise SurveyError(f"survey {survey.name} must have the tag {tag}, got {survey.tag}")

@@ -16,7 +16,7 @@ from typing import Any
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.showing import ten_lines
 from hearsay.collector.survey.participation import Participation, unstated
-from hearsay.collector.survey.windows import Every, Rounds, Whole, Windows, seconds
+from hearsay.collector.survey.windows import Rounds, Windows, by_time, seconds
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import MechanismError
@@ -81,12 +81,17 @@ class Survey:
         """How its reports fall into windows."""
         if self.mechanism.rounds > 1:
             return Rounds(self.round_reports, None if self.round_within is None else seconds(self.round_within))
-        return Whole() if self.every is None else Every(seconds(self.every))
+        return by_time(self.every)
 
     @cached_property
     def participation(self) -> Participation:
         """How often a device takes part: what the file says, or what its windows suggest."""
         return self.stated_participation or unstated(self.windows)
+
+    @property
+    def memoised_buckets(self) -> int | None:
+        """g, where its reports can be memoised."""
+        return self.mechanism.memoised_buckets
 
     @property
     def retain_s(self) -> int | None:

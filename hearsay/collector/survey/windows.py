@@ -198,3 +198,8 @@ class Rounds(Windows):
 
     def _last(self, text: str) -> int:
         return 0
+
+
+def by_time(every: str | None) -> Windows:
+    """Windows of a survey without rounds: one per such a stretch of time, or one for all."""
+    return Whole() if every is None else Every(seconds(every))

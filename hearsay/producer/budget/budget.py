@@ -5,16 +5,20 @@ from collections.abc import Callable, Mapping
 from hashlib import shake_256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearsay.collector.survey.participation import SAMPLED
-from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import Window
-from hearsay.mechanisms.exact.randomness import DerivedRandom, Random
 from hearsay.producer.budget.ledger import HANDED_OUT, Draw, Ledger
 from hearsay.producer.budget.link import Link, NotAnswered, NotReached
 from hearsay.producer.budget.outbox import Outbox
+from hearsay.producer.budget.read_survey import read_survey
+from hearsay.producer.budget.terms import Terms
 from hearsay.producer.errors import BudgetSpent, GatewayError
+
+if TYPE_CHECKING:
+    from hearsay.collector.survey.survey import Survey
+    from hearsay.mechanisms.exact.randomness import Random
 
 SENT, KEPT, SKIPPED = "sent", "kept", "skipped"
 
@@ -24,7 +28,7 @@ def now_ms() -> int:
     return int(time.time() * 1_000)
 
 
-def fetch(link: Link, ledger: Ledger | None) -> Survey:
+def fetch(link: Link, ledger: Ledger | None) -> Terms:
     """The survey as its gateway describes it; while the gateway is away, as the ledger remembers it."""
     try:
         return _described(link)
@@ -32,31 +36,31 @@ def fetch(link: Link, ledger: Ledger | None) -> Survey:
         known = None if ledger is None else ledger.definition(link.url)
         if known is None:
             raise GatewayError(f"the gateway does not answer ({error}), and the survey is not known yet") from None
-        return Survey.of(known)
+        return read_survey(known)
     finally:
         link.close()
 
 
-def _described(link: Link) -> Survey:
+def _described(link: Link) -> Terms:
     """The survey as the gateway has it; a gateway that cannot answer just now is one that does not answer."""
     answer = link.survey()
     if answer.status >= 500 or answer.retry_after_s is not None:
         raise NotAnswered(answer.code, answer.retry_after_s)
     if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
         raise GatewayError(f"the gateway does not describe the survey: {answer.code}")
-    return Survey.of(answer.table["definition"])
+    return read_survey(answer.table)
 
 
 def open_budget(
-    source: Survey | Mapping[str, Any] | str | Path,
+    source: "Survey | Mapping[str, Any] | str | Path",
     path: str | Path | None,
     key: str | None,
-    check: Callable[[Survey], None],
-) -> "tuple[Survey, Budget | None]":
+    check: Callable[[Terms], None],
+) -> "tuple[Terms, Budget | None]":
     """The survey, which `check` may refuse, and its budget where there is a ledger; a URL is asked for the survey."""
     ledger = None if path is None else Ledger(path, now_ms)
     link = Link(source, key) if isinstance(source, str) and "://" in source else None
-    survey = Survey.of(source) if link is None else fetch(link, ledger)
+    survey = read_survey(source) if link is None else fetch(link, ledger)
     check(survey)
     return survey, None if ledger is None else Budget(survey, ledger, link)
 
@@ -64,7 +68,7 @@ def open_budget(
 class Budget:
     """What one device may still spend on one survey, and its outbox. `link` is None where it only makes reports."""
 
-    def __init__(self, survey: Survey, ledger: Ledger, link: Link | None, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, survey: Terms, ledger: Ledger, link: Link | None, clock: Callable[[], int] = now_ms) -> None:
         self._survey, self._ledger, self._link, self._clock = survey, ledger, link, clock
         self._lock = Lock()  # of the connection; the ledger has its own
         self._same = False  # whether the gateway was seen to have this very survey
@@ -129,8 +133,10 @@ class Budget:
         drawn = shake_256(self._ledger.secret + f"window {self._survey.tag} {group}".encode()).digest(16)
         return (group * of + int.from_bytes(drawn, "big") % of) * every_ms  # 2^128 is even enough for any `of`
 
-    def stream(self, text: str) -> Random:
+    def stream(self, text: str) -> "Random":
         """Draws that are the same again for the same text, survey and ledger."""
+        from hearsay.mechanisms.exact.randomness import DerivedRandom
+
         return DerivedRandom(self._ledger.secret + f"memoised {self._survey.tag} {text}".encode())
 
     def _sending(self) -> Outbox:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hearsay.collector.survey.participation import MEMOISED, ONCE, is_within
-from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import Window
+from hearsay.producer.budget.terms import Terms
 from hearsay.producer.errors import BudgetSpent, LedgerError
 from hearsay.producer.request_id import new_request_id
 
@@ -114,7 +114,7 @@ class Ledger:
         except sqlite3.Error as error:
             raise LedgerError(f"ledger {self._path} cannot be used: {error}") from None
 
-    def enter(self, survey: Survey, url: str | None) -> None:
+    def enter(self, survey: Terms, url: str | None) -> None:
         """Take a survey up; what was spent on it before stays."""
         definition = json.dumps(survey.canonical())
         with self._transaction() as db:
@@ -135,9 +135,7 @@ class Ledger:
         with self._transaction() as db:
             return int(db.execute("SELECT answered FROM surveys WHERE tag = ?", (tag,)).fetchone()[0])
 
-    def spend(
-        self, survey: Survey, window: Window, round_number: int | None, draw: Draw, state: str = WAITING
-    ) -> Entry:
+    def spend(self, survey: Terms, window: Window, round_number: int | None, draw: Draw, state: str = WAITING) -> Entry:
         """One report, drawn and paid for; BudgetSpent before anything is drawn."""
         with self._transaction() as db:
             charges = self._charges(db, survey, window)
@@ -166,7 +164,7 @@ class Ledger:
         assert number is not None
         return Entry(number, identity, report, round_number)
 
-    def _charges(self, db: sqlite3.Connection, survey: Survey, window: Window) -> int:
+    def _charges(self, db: sqlite3.Connection, survey: Terms, window: Window) -> int:
         """How many times epsilon a report in this window costs; BudgetSpent where it may not be made."""
         charges, forgotten = db.execute(
             "SELECT charges, forgotten FROM surveys WHERE tag = ?", (survey.tag,)
@@ -177,7 +175,7 @@ class Ledger:
         elif rule.repeat == ONCE and charges:
             raise BudgetSpent(f"survey {survey.name} is answered; a device answers it once")
         else:
-            due = rule.charges(charges, survey.mechanism.memoised_buckets)
+            due = rule.charges(charges, survey.memoised_buckets)
         known = db.execute("SELECT 1 FROM reports WHERE tag = ? AND window = ?", (survey.tag, window.number)).fetchone()
         if known is not None or (forgotten is not None and window.number <= forgotten):
             raise BudgetSpent(f"window {window.name} of survey {survey.name} is answered")

@@ -9,9 +9,9 @@ import logging
 import secrets
 from collections.abc import Callable
 
-from hearsay.collector.survey.survey import Survey
 from hearsay.producer.budget.ledger import GIVEN_UP, REFUSED, STORED, Ledger
 from hearsay.producer.budget.link import Answer, Gateway, NotAnswered, NotReached
+from hearsay.producer.budget.terms import Terms
 
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 3_600_000
 # Refusals that somebody may mend, and of which nothing was stored; the others are final unless they have Retry-After.
@@ -22,7 +22,7 @@ _LOG = logging.getLogger("hearsay.device")
 class Outbox:
     """The reports of one survey that wait in a ledger. `clock` gives milliseconds."""
 
-    def __init__(self, ledger: Ledger, survey: Survey, gateway: Gateway, clock: Callable[[], int]) -> None:
+    def __init__(self, ledger: Ledger, survey: Terms, gateway: Gateway, clock: Callable[[], int]) -> None:
         self._ledger, self._survey, self._gateway, self._clock = ledger, survey, gateway, clock
 
     def is_due(self) -> bool:

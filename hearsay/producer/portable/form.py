@@ -88,9 +88,10 @@ class Form:
 
     def report(self, value: Any, words: Words | None = None) -> bytes:
         """A private report of a value in the survey's own units; `words` are secure unless a test names others."""
-        return self._encode(self.cells.find(value), Words() if words is None else words)
+        return self.report_cell(self.cells.find(value), Words() if words is None else words)
 
-    def _encode(self, cell: int, words: Words) -> bytes:
+    def report_cell(self, cell: int, words: Words) -> bytes:
+        """The same of a value's cell."""
         variant = words.choose(self.ends) if len(self.parts) > 1 else 0
         part = self.parts[variant]
         return self.encoding.encode(variant, part.draw.draw(part.cell(cell), words))

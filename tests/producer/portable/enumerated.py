@@ -43,7 +43,7 @@ def distribution(form: Form, cell: int) -> dict[bytes, Fraction]:
     outcomes: list[int] = []
     while True:
         branch = Branch(outcomes)
-        chances[form._encode(cell, branch)] += branch.chance  # type: ignore[assignment]
+        chances[form.report_cell(cell, branch)] += branch.chance  # type: ignore[assignment]
         outcomes = branch.outcomes
         while outcomes and outcomes[-1] == branch.sizes[len(outcomes) - 1] - 1:
             outcomes.pop()
