@@ -153,6 +153,36 @@ def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[s
         assert len(tab.run("device.spent()")) == 2
 
 
+def test_one_window_of_every_so_many(client: redis.Redis, prefix: str, tab: Tab) -> None:
+    table = {**MINUTES, "name": "sampled", "window": {"every": "1d"}, "participation": {"repeat": "sampled", "of": 5}}
+    registered = Registry(client, prefix).add(parse(table))
+    memoised = {**MINUTES, "name": "memoised", "participation": {"repeat": "memoised"}}
+    Registry(client, prefix).add(parse(memoised))
+    # The clock begins with a group of five days.
+    begun = "globalThis.day = 0; const now = 5 * 864e5 * Math.ceil(Date.now() / 432e6);"
+    clock = begun + " Date.now = () => now + day * 864e5; 0"
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        assert opened(tab, "memoised").startswith("Refused: a memoised survey has no form")
+        tab.run(clock)
+        assert opened(tab, "sampled") == "opened"
+        offline(tab, True)  # the gateway's own clock would refuse these ids
+        told = []
+        for day in range(15):
+            tab.run(f"day = {day}")
+            told.append(submit(tab, 3))
+            start_again = submit(tab, 3)
+            assert start_again in ("skipped", "BudgetSpent")
+            assert (start_again == "BudgetSpent") == (told[-1] == "kept")
+        assert [told[first : first + 5].count("kept") for first in (0, 5, 10)] == [1, 1, 1]
+        assert set(told) == {"kept", "skipped"}
+        assert opened(tab, "sampled") == "opened"
+        spent = [each for each in tab.run("device.spent()") if each["epsilon"]]
+        assert len(spent) == 1, "reports of windows that passed never left, and were given back"
+        offline(tab, False)
+    assert client.xlen(registered.shards[0].keys.stream) == 0
+
+
 def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
     with gateway(client, prefix) as sender:
         start(tab, sender)

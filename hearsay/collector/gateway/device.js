@@ -4,7 +4,6 @@ const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
 export class Refused extends Error {}
 export class BudgetSpent extends Error {}
 
-// `next` gives 64-bit words.
 export const draws = (next) => ({
 	coin: (threshold) => next() < BigInt(threshold),
 	choose: (ends, word = next()) => ends.filter((end) => BigInt(end) <= word).length,
@@ -25,7 +24,7 @@ const secure = draws(() => {
 	return word;
 });
 
-// Value to cell, -1 where it is outside.
+// Value to cell; -1: outside.
 function along({ labels, first, size, low, high, bins, start, step, scale }, value) {
 	if (labels) return labels.indexOf(value);
 	if (typeof value !== "number") return -1;
@@ -38,7 +37,7 @@ function along({ labels, first, size, low, high, bins, start, step, scale }, val
 
 function cellOf(axes, value) {
 	const parts = Array.isArray(value) ? value : Object(value) === value ? axes.map(({name}) => value[name]) : [value];
-	if (parts.length !== axes.length) throw new RangeError("value must have an entry for each axis");
+	if (parts.length !== axes.length) throw new RangeError("an entry for each axis");
 	return axes.reduce((cell, axis, index) => {
 		const own = along(axis, parts[index]);
 		if (own < 0) throw new RangeError(`${axis.name} is no value of the survey`);
@@ -46,7 +45,6 @@ function cellOf(axes, value) {
 	}, 0);
 }
 
-// Cell to symbol: a number, or an array of bits.
 function parity(number) {
 	for (const half of [16, 8, 4, 2, 1]) number ^= number >> half;
 	return number & 1;
@@ -83,7 +81,6 @@ const NODES = {
 	},
 };
 
-// Symbol to bytes.
 function littleEndian(symbol, length) {
 	const bytes = new Uint8Array(length);
 	if (symbol.length) symbol.forEach((bit, at) => { bytes[at >> 3] |= bit << (at & 7); });
@@ -94,14 +91,14 @@ const bigEndian = (number, length) => littleEndian(number, length).reverse();
 
 const join = (head, bytes) => Uint8Array.from([...head, ...bytes]);
 
-// msgpack's headers come in threes, for 1, 2 and 4 bytes.
+// msgpack: 1, 2 or 4 bytes.
 function sized(header, number) {
 	const wide = (number > 255) + (number > 65535);
 	return join([header + wide], bigEndian(number, 1 << wide));
 }
 const bin = (bytes) => join(sized(0xc4, bytes.length), bytes);
 
-// A private report of a value in the survey's own units.
+// A private report of a value.
 export function report(form, value, words = secure) {
 	if (form.version !== 1) throw new Refused("the form must be of version 1");
 	let cell = cellOf(form.axes, value), node = form.draw, variant = 0;
@@ -123,7 +120,7 @@ export function report(form, value, words = secure) {
 	return bin(numbered ? join([variant], row) : row);
 }
 
-// What a report spends at most, from the thresholds themselves.
+// What a report spends at most.
 const ratio = (more, less) => more === less ? 0 : Math.abs(Math.log(Number(more)) - Math.log(Number(less)));
 const rest = (threshold) => WORD - BigInt(threshold);
 const SPENT = {
@@ -144,7 +141,7 @@ const SPENT = {
 };
 export const epsilon = ({draw}) => SPENT[draw.node](draw);
 
-// The ledger: budget, id and bytes are on disk before anything is sent; a retry sends the same bytes.
+// The ledger: all is on disk before anything is sent; a retry sends the same bytes.
 const STORES = ["spent", "outbox", "surveys"], UNITS = { s: 1e3, m: 6e4, h: 36e5, d: DAY };
 const asked = (request) => new Promise((done, failed) =>
 	Object.assign(request, { onsuccess: () => done(request.result), onerror: () => failed(request.error) }));
@@ -159,7 +156,6 @@ function newId(now) { // UUIDv7
 }
 
 export class Device {
-	// Another tag, or a report that spends more than maxEpsilon, is refused.
 	static async open(url, survey, { tag, maxEpsilon = Infinity, key } = {}) {
 		const { href: at, protocol, hostname } = new URL(`v1/surveys/${survey}`, url.replace(/\/?$/, "/"));
 		if (protocol !== "https:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname))
@@ -172,14 +168,14 @@ export class Device {
 			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline: the last answer
 		if (!answer?.device) throw new Refused(answer?.device_reason ?? answer?.error ?? "no gateway");
 		if (tag && answer.tag !== tag) throw new Refused("the survey has another tag");
-		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, lifetime_epsilon } } = answer;
+		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, of, lifetime_epsilon } } = answer;
 		if (!(own <= maxEpsilon + SLACK)) throw new Refused("a report spends above maxEpsilon");
-		if (repeat !== "once" && repeat !== "every-window") throw new Refused(`device.js has no participation ${repeat}`);
+		if (repeat === "memoised") throw new Refused(repeat);
 		const [, count, unit] = /(\d+)(.)/.exec(definition.window?.every) ?? [];
 		await device.step(({surveys}) => { surveys.put({ ...answer, at }); });
 		addEventListener("online", () => device.flush());
 		return Object.assign(device, {
-			form: answer.device, tag: answer.tag, every: repeat !== "once" && count * UNITS[unit],
+			form: answer.device, tag: answer.tag, of, every: repeat !== "once" && count * UNITS[unit],
 			lifetime: lifetime_epsilon ?? Infinity,
 			epsilon: Math.max(definition.epsilon, guarantee.kind === "pure" && own),
 		});
@@ -197,17 +193,24 @@ export class Device {
 
 	// "sent", or "kept" until the gateway answers. BudgetSpent comes before anything is drawn.
 	async submit(value) {
-		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon } = this;
-		await this.step(async ({ spent, outbox }) => {
+		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon, of } = this;
+		const skips = await this.step(async ({ spent, outbox }) => {
+			if (of) { // drawn once, and kept
+				const turn = Math.floor(now / this.every), key = [tag, "of " + Math.floor(turn / of)];
+				const drawn = await asked(spent.get(key)) ?? { tag, window: key[1], survey, epsilon: 0, turn: secure.below(of) };
+				spent.put(drawn);
+				if (turn % of !== drawn.turn) return true;
+			}
 			if (await asked(spent.get([tag, window]))) throw new BudgetSpent("answered already");
-			const before = (await asked(spent.getAll())).filter((each) => each.survey === survey);
-			if (before.reduce((sum, each) => sum + each.epsilon, epsilon) > this.lifetime + SLACK)
+			const add = (sum, each) => sum + (each.survey === survey && each.epsilon);
+			if ((await asked(spent.getAll())).reduce(add, epsilon) > this.lifetime + SLACK)
 				throw new BudgetSpent("the lifetime's epsilon is spent");
 			if (await asked(outbox.count()) >= 1000) throw new Refused("1,000 reports wait");
 			const body = join([0x91], bin(report(this.form, value)));
 			spent.put({ tag, window, survey, epsilon, at: now });
 			outbox.put({ id, at, tag, window, body, made: now, tries: 0 });
 		});
+		if (skips) return "skipped";
 		const { [id]: answer = "kept" } = await this.flush();
 		if (answer !== "sent" && answer !== "kept") throw new Refused(answer);
 		return answer;
