@@ -23,6 +23,7 @@ from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
 from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.options import CountRange, json_option, seed_option, uses
+from hearsay.ops.terminal.out_directory import OutDirectory
 from hearsay.ops.terminal.pictures import save_answers
 from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
@@ -35,7 +36,7 @@ from hearsay.producer.populations import Population
 @values_option("One row per device; columns by header name, as the domain names them.")
 @click.option("--distribution", metavar="SHAPE", help="Simulated values instead, as `produce` has them.")
 @click.option("--devices", type=CountRange(1), help="With --distribution: how many devices report.")
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Where the snapshot goes.")
+@click.option("--out", metavar="DIR", type=OutDirectory(), help="Where the snapshot goes.")
 @click.option("--ask", metavar="QUERY", multiple=True,
               help="What is asked, in quotes; may be repeated.  [default: the headline's questions]")  # fmt: skip
 @click.option("--truth", is_flag=True, help="Show every answer beside the truth, and whether its interval holds.")

@@ -9,12 +9,13 @@ from hearsay.estimator.snapshots import files as snapshots
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.out_directory import OutDirectory
 from hearsay.ops.terminal.present import counted, print_json
 
 
 @click.command()
 @click.argument("name")
-@click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Where it goes.")
+@click.option("--out", metavar="DIR", required=True, type=OutDirectory(), help="Where it goes.")
 @click.option("--window", metavar="NAME|all", default="all", show_default=True, help="Which window.")
 @json_option
 @uses(*SERVER, "plugins")

@@ -108,3 +108,16 @@ def test_version_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == said
+
+
+def test_a_snapshot_goes_into_a_directory_of_its_own(
+    snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["simulate", "cities.toml", "--values", "cities.csv", "--out"]
+    assert "directory of its own" in refused(capsys, *words, ".")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    assert "directory of its own" in refused(capsys, *words, "mine")
+    for out in ("new", "new", snapshot):
+        assert run([*words, out]) == 0
