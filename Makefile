@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test check verify chaos bench wheel docs clean
+.PHONY: help setup demo run test check verify chaos bench wheel docs site clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -14,7 +14,6 @@ setup: $(INSTALLED)  ## Make .venv and install everything into it (quick when no
 
 $(INSTALLED): pyproject.toml constraints.txt .ci/setup
 	@.ci/setup
-	@touch $@
 
 demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes; STAY=1 keeps it running)
 	@$(BIN)/hearsay demo $(if $(STAY),--stay)
@@ -46,6 +45,9 @@ wheel: setup  ## Write a wheel into dist/
 
 docs: setup  ## Write the reference pages that are made from the code
 	@$(BIN)/python -m hearsay.ops.pages.docs
+
+site: docs  ## Build the documentation as a site into var/site, with every link checked
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir var/site && echo "var/site/index.html"
 
 clean:  ## Remove the environment, caches and var/
 	@rm -rf .venv var build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

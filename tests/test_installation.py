@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What a name in an import is called where it is installed from.
 DISTRIBUTIONS = {"prometheus_client": "prometheus-client", "mpl_toolkits": "matplotlib"}
-EXTRAS = ("server", "local", "experiments", "peers", "dev")
+EXTRAS = ("server", "local", "experiments", "peers", "dev", "site")
 
 
 def declared(*extras: str) -> dict[str, Requirement]:
@@ -26,7 +27,7 @@ def declared(*extras: str) -> dict[str, Requirement]:
 
 def test_row_13_every_import_is_declared() -> None:
     """`h11` was imported, and came only because uvicorn needs it."""
-    known = declared(*(extra for extra in EXTRAS if extra != "dev"))
+    known = declared(*(extra for extra in EXTRAS if extra not in ("dev", "site")))
     imported: set[str] = set()
     for path in Path(hearsay.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -43,7 +44,7 @@ def test_row_13_the_constraints_pin_every_requirement_and_name_no_host() -> None
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", line) for line in lines)
     pinned = {canonicalize_name(name): version for name, version in (line.split("==") for line in lines)}
-    for name, wanted in declared("server", "local", "experiments", "dev").items():
+    for name, wanted in declared("server", "local", "experiments", "dev", "site").items():
         if name != "setuptools":  # pip leaves it out of what it lists
             assert wanted.specifier.contains(pinned[name]), name
 
@@ -52,3 +53,43 @@ def test_row_13_the_workflow_runs_on_every_python_since_3_11() -> None:
     (workflow,) = (ROOT / ".github" / "workflows").glob("*.yml")
     for minor in range(11, 15):
         assert f'"3.{minor}"' in workflow.read_text()
+
+
+PRETENDED = """#!/bin/sh
+case "$*" in
+*"pip install"*) echo "Collecting numpy<3,>=2.0"; echo installed >> installations ;;
+*) exec {python} "$@" ;;
+esac
+"""
+
+
+def test_set_up_says_what_it_does_and_installs_again_only_where_that_matters(tmp_path: Path) -> None:
+    """A change of a linter's settings, or a new time of a file, is none."""
+    for name in ("pyproject.toml", "constraints.txt", ".ci/setup"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PRETENDED.format(python=sys.executable))
+    python.chmod(0o755)
+
+    def set_up() -> str:
+        script = ["sh", ".ci/setup"]
+        return subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    def change(name: str, old: str, new: str) -> None:
+        text = (tmp_path / name).read_text()
+        assert old in text
+        (tmp_path / name).write_text(text.replace(old, new))
+
+    first = set_up()
+    assert "  found numpy\n" in first
+    assert ". .venv/bin/activate" in first
+    change("pyproject.toml", "line-length = 120", "line-length = 121")
+    assert set_up() == ""
+    change("pyproject.toml", '"msgpack>=1.0.8,<2"', '"msgpack>=1.0.9,<2"')
+    assert "installing" in set_up()
+    change("constraints.txt", "mkdocs==1.6.1", "mkdocs==1.6.0")
+    assert "installing" in set_up()
+    assert set_up() == ""
+    assert (tmp_path / "installations").read_text().count("installed") == 3
