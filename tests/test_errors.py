@@ -12,6 +12,8 @@ import pytest
 import hearsay
 from hearsay import Device, HearsayError, SurveyError
 from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.questions import answer, check_reports, parse_text, query_for
 from tests.test_imports import SERVERS
 
 PAGE = Path(hearsay.__file__).parents[1] / "docs" / "start" / "python.md"
@@ -32,7 +34,8 @@ def all_errors() -> list[type[Exception]]:
 def test_every_error_has_one_base_and_a_code_of_its_own() -> None:
     errors = [each for each in all_errors() if not issubclass(each, OSError | AssertionError | Warning)]
     outside = [each.__name__ for each in errors if not issubclass(each, HearsayError)]
-    assert outside == ["Problem", "Refusal"]  # answers over HTTP: Starlette's own
+    # NodeAway is a lost connection, caught where redis-py's own are; the others are Starlette's answers over HTTP.
+    assert outside == ["NodeAway", "Problem", "Refusal"]
     codes = [each.CODE for each in errors if issubclass(each, HearsayError) and "CODE" in vars(each)]
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch(r"[a-z-]+", code) for code in codes)
@@ -52,6 +55,25 @@ def test_fields_are_read_from_the_sentence() -> None:
     assert (plain.what, plain.expected, plain.got) == (None, None, None)
     given = HearsayError("sent twice", what="report", expected="once", got="twice", code="twice")
     assert (given.what, given.expected, given.got, given.code) == ("report", "once", "twice", "twice")
+
+
+def test_errors_that_people_meet_set_their_fields_where_they_are_raised() -> None:
+    survey = hearsay.Survey.of(
+        {"name": "a", "mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 4}}
+    )
+    estimate = survey.mechanism.estimate(survey.mechanism.empty())
+    with pytest.raises(QueryError, match="no reports yet") as refused:
+        answer(parse_text("frequencies"), estimate)
+    assert refused.value.table() | {"error": ""} == {
+        "code": "query", "error": "", "what": "reports", "expected": "at least 1", "got": "0",
+    }  # fmt: skip
+    with pytest.raises(QueryError, match="withheld") as refused:
+        check_reports(3, 10)
+    assert (refused.value.what, refused.value.expected, refused.value.got) == ("reports", "at least 10", "3")
+    with pytest.raises(QueryError, match="cannot answer quantile") as refused:
+        query_for(parse_text("quantile 0.5"), estimate)
+    assert refused.value.what == "mechanism"
+    assert "one that can answer quantile: " in str(refused.value.expected)
 
 
 def test_a_survey_file_keeps_the_fields(tmp_path: Path) -> None:

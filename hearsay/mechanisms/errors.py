@@ -53,8 +53,6 @@ class QueryError(MechanismError):
 class UnknownQuery(QueryError):
     """A question whose first word no query has; `verb` is that word."""
 
-    CODE = "query"
-
     def __init__(self, message: str, verb: str) -> None:
         super().__init__(message)
         self.verb = verb

@@ -133,7 +133,10 @@ def check_limit(query: Query, domain: Domain, limit: int | None) -> None:
     if limit is not None and query.answers(domain) > limit:
         raise QueryError(
             f"query {query.NAME} has {query.answers(domain)} answers, at most {limit} are given here; "
-            "ask for fewer, or take them from a snapshot's arrays"
+            "ask for fewer, or take them from a snapshot's arrays",
+            what=f"query {query.NAME}",
+            expected=f"at most {limit} answers",
+            got=str(query.answers(domain)),
         )
 
 
@@ -173,9 +176,14 @@ def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:
 def check_reports(reports: int, minimum_reports: int) -> None:
     """Refuse to answer from nothing, or from fewer reports than the survey promises to hide in."""
     if reports <= 0:
-        raise QueryError("no reports yet")
+        raise QueryError("no reports yet", what="reports", expected="at least 1", got="0")
     if reports < minimum_reports:
-        raise QueryError(f"answers are withheld until there are {minimum_reports} reports, got {reports}")
+        raise QueryError(
+            f"answers are withheld until there are {minimum_reports} reports, got {reports}",
+            what="reports",
+            expected=f"at least {minimum_reports}",
+            got=str(reports),
+        )
 
 
 def query_for(question: Question, estimate: Estimate) -> type[Query]:
@@ -196,7 +204,9 @@ def _query_for(verb: str, kinds: tuple[type[Query], ...], of: type[Estimate], do
     able = catalogue.able(tuple(kind.NEEDS for kind in kinds), domain.kind)
     advice = f"use {one_of(able)}" if able else "no mechanism has that"
     raise QueryError(
-        f"the survey's mechanism cannot answer {verb}, which needs {needed}; on domains of kind {domain.kind} {advice}"
+        f"the survey's mechanism cannot answer {verb}, which needs {needed}; on domains of kind {domain.kind} {advice}",
+        what="mechanism",
+        expected=f"one that can answer {verb}" + (f": {one_of(able)}" if able else ""),
     )
 
 

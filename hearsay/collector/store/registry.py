@@ -132,7 +132,12 @@ class Registry:
     def _unknown(self, name: str) -> UnknownSurvey:
         """The error for a name that nobody registered here. It lists no others: devices read it too."""
         prefix = "" if self.prefix == keys.PREFIX else f" --prefix {self.prefix}"
-        return UnknownSurvey(f"survey {name!r} is not registered; hearsay survey list{prefix} shows those that are")
+        return UnknownSurvey(
+            f"survey {name!r} is not registered; hearsay survey list{prefix} shows those that are",
+            what="survey",
+            expected="the name of a registered survey",
+            got=repr(name),
+        )
 
     def names(self) -> list[str]:
         """Every registered name, whether or not this version can read its survey."""
