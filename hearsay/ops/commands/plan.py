@@ -19,7 +19,7 @@ from hearsay.mechanisms.planning.plan import Target
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed
 from hearsay.ops.terminal.options import CountRange, NumberRange, json_option, uses
-from hearsay.ops.terminal.present import notes, print_json, print_table
+from hearsay.ops.terminal.present import notes, print_json, print_table, say
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
 
 _COLUMNS = (
@@ -120,9 +120,9 @@ def command(
         _print(made)
         if period is not None and lifetime is not None and best is not None and best.epsilon is not None:
             reports = max(1, _seconds(lifetime, "--for") // _seconds(period, "--every"))
-            click.echo(lifetime_words(best.epsilon, reports, period, lifetime))
+            say(lifetime_words(best.epsilon, reports, period, lifetime))
         if target_file is not None and best is not None:
-            click.echo(f"survey in {target_file}; register it: hearsay survey add {target_file}")
+            say(f"survey in {target_file}; register it: hearsay survey add {target_file}")
     if not made.reached:
         raise CheckFailed(f"no mechanism reaches what was asked for; {made[0].mechanism}: {made[0].reason}")
 
@@ -142,7 +142,7 @@ def _several(
         [column.replace("_", " ") for column in columns],
         [[getattr(row, name) for name in columns] for row in rows],
     )
-    click.echo(f"recommended: {rows[0].recommended}; {rows[0].reason}")
+    say(f"recommended: {rows[0].recommended}; {rows[0].reason}")
 
 
 def _seconds(text: str, flag: str) -> int:
@@ -192,10 +192,10 @@ def _print(made: Plan) -> None:
         caption="* recommended",
     )
     for line in made.words:
-        click.echo(line)
+        say(line)
     for row in made:
         if row.reason:
-            click.echo(f"{row.mechanism}: {row.reason.removeprefix(f'{row.mechanism}: ')}")
+            say(f"{row.mechanism}: {row.reason.removeprefix(f'{row.mechanism}: ')}")
     if made.left_out:
         notes().print(f"only where named by --mechanism: {', '.join(made.left_out)}", markup=False)
 

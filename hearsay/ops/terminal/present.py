@@ -30,6 +30,12 @@ def _width(stream: IO[str]) -> int | None:
     return None if stream.isatty() or os.environ.get("COLUMNS", "").isdecimal() else _WIDE
 
 
+def say(text: str) -> None:
+    """A sentence, broken between words where the terminal ends; one line where there is no terminal."""
+    out = console()
+    out.print(Text(text), soft_wrap=_width(sys.stdout) is not None)
+
+
 def print_json(data: Any) -> None:
     """One JSON document; NaN is a bug, since unknown is null."""
     click.echo(json.dumps(data, allow_nan=False, indent=2, default=str))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hearsay.ops.terminal.present import counted, notes, print_json, print_table, show
+from hearsay.ops.terminal.present import counted, notes, print_json, print_table, say, show
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,16 @@ def test_remarks_are_not_broken_up_where_there_is_no_terminal(capsys: pytest.Cap
     remark = "a remark of some words " * 6
     notes().print(remark.strip(), markup=False)
     assert capsys.readouterr().err.splitlines() == [remark.strip()]
+
+
+def test_sentences_are_broken_between_words_where_the_terminal_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = "predicted standard error of single values: olh 0.00521, grr 0.00582 " * 4
+    say(sentence.strip())
+    assert capsys.readouterr().out.splitlines() == [sentence.strip()]
+    monkeypatch.setenv("COLUMNS", "80")
+    say(sentence.strip())
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).split() == sentence.split()
