@@ -33,7 +33,7 @@ class OpenSurvey:
 
     def writer(self, shard: int = 0) -> Writer:
         """A way into one of its streams, for one thread."""
-        return Writer(self.registered.shards[shard])
+        return Writer(self.registered.active[shard])
 
     def offer(self) -> dict[str, Any] | None:
         """The open round for one device, as `Device.report(value, round=...)` takes it; None: none is open."""

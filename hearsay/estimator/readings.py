@@ -239,9 +239,8 @@ class Readings:
     def _read(self, memory: _Memory, shard: Shard, window: Window, seen: SurveyLook) -> Reading:
         key = (shard.shard, window)
         # Taken out while it is brought up to date: half of an update must not be remembered.
-        reading = shard.read(
-            window.name, memory.readings.pop(key, None), seen.shards[shard.shard].windows.get(window) or NOTHING
-        )
+        look = seen.shards[seen.registered.shards.index(shard)]
+        reading = shard.read(window.name, memory.readings.pop(key, None), look.windows.get(window) or NOTHING)
         memory.readings[key] = reading
         return reading
 

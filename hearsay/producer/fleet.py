@@ -54,7 +54,8 @@ class Fleet:
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
     ) -> None:
-        from hearsay.collector.writer import Writer  # redis: a simulation without a server has none
+        from hearsay.collector.following import Writers  # redis: a simulation without a server has none
+        from hearsay.collector.writer import Writer
 
         self._registered = registered
         self._round: int | None = None
@@ -62,7 +63,9 @@ class Fleet:
         self._random, self._frame, self._rate = random, frame, rate
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
-        self._writers = [Writer(shard, stop=self._stop, on_wait=on_wait, simulated=True) for shard in registered.shards]
+        self._writers = Writers(
+            registered, lambda shard: Writer(shard, stop=self._stop, on_wait=on_wait, simulated=True)
+        )
 
     def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
         """Let so many devices report, once or in every round; returns the number of reports."""
@@ -101,7 +104,7 @@ class Fleet:
                 count.add(self._publish_in_round(writer, mine))
             asked += len(values)
             self._keep_pace(started, asked)
-        for writer in self._writers:
+        for writer in self._writers.every:
             writer.check()
 
     def _publish_in_round(self, writer: "Writer", values: Values) -> int:
@@ -126,13 +129,13 @@ class Fleet:
                 self._publish(people.take(number))
                 count.add(number)
                 self._keep_pace(started, count.sent)
-            for writer in self._writers:
+            for writer in self._writers.every:
                 writer.close()
         return count.sent
 
     def _step(self) -> int:
         """How many devices report before the next look at the clock."""
-        step = BATCH_REPORTS * len(self._writers)
+        step = BATCH_REPORTS * len(self._writers.active)
         return step if self._rate is None else min(step, max(1, int(self._rate / STEPS_PER_S)))
 
     def _keep_pace(self, started: float, done: int) -> None:
@@ -142,8 +145,9 @@ class Fleet:
 
     def _dealt(self, values: Values) -> Iterator[tuple["Writer", Values]]:
         """The values for each shard's writer, without empty parts."""
-        for number, writer in enumerate(self._writers):
-            mine = values[number :: len(self._writers)]
+        writers = self._writers.follow()
+        for number, writer in enumerate(writers):
+            mine = values[number :: len(writers)]
             if len(mine):
                 yield writer, mine
 

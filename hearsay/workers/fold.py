@@ -26,9 +26,9 @@ def fold_range(name: str, tag8: str, shard_number: int, seq: int, nonce: str) ->
         registered = context.registry.get(name)
     except UnknownSurvey:
         return "gone"
-    if registered.survey.tag8 != tag8 or shard_number >= len(registered.shards):
+    shard = registered.numbered(shard_number)
+    if registered.survey.tag8 != tag8 or shard is None:
         return "gone"  # deleted, and perhaps added again
-    shard = registered.shards[shard_number]
     stretch = shard.range(seq)
     if stretch is None or stretch.nonce != nonce:
         return "gone"

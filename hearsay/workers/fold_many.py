@@ -56,8 +56,8 @@ def _by_node(
     groups: dict[int, tuple[Node, list[tuple[Shard, FoldArguments]]]] = {}
     for each in ranges:
         registered = surveys.get(each.survey)
-        if registered is not None and registered.survey.tag8 == each.tag8 and each.shard < len(registered.shards):
-            shard = registered.shards[each.shard]
+        shard = None if registered is None else registered.numbered(each.shard)
+        if shard is not None and shard.survey.tag8 == each.tag8:
             groups.setdefault(id(shard.node), (shard.node, []))[1].append((shard, each))
     yield from groups.values()
 

@@ -103,7 +103,7 @@ class Gateway:
     async def _hold(self, name: str, query: bytes, identity: ids.RequestId, body: bytes, count: int) -> Answer:
         registered = await self.surveys.get(name)
         round_number = _round(query, registered.survey.windows.in_rounds)
-        lane = await self.surveys.lane(registered, identity.shard(len(registered.shards)), round_number)
+        lane = await self.surveys.lane(registered, identity.shard(registered), round_number)
         return await lane.add(identity, body, count)
 
     async def _refuse(self, refusal: Refusal, shared: Headers, scope: Message, receive: Receive, send: Send) -> None:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from hearsay.collector.gateway.refusals import Refusal
 from hearsay.collector.limits import DEDUP_WINDOW_S
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.store.shard import Shard
 
 HOUR_MS = 3_600_000
 EARLY_MS = HOUR_MS  # how far ahead a device's clock may be
@@ -28,9 +30,9 @@ class RequestId(NamedTuple):
         """The hour since 1970 under which the id is remembered."""
         return self.time_ms // HOUR_MS
 
-    def shard(self, shards: int) -> int:
-        """Which of so many shards gets the request; by random bits, so that all get as many."""
-        return int.from_bytes(self.octets[8:], "big") % shards if shards > 1 else 0
+    def shard(self, registered: Registered) -> Shard:
+        """The shard that gets the request; by random bits, so that all get as many."""
+        return registered.for_request(self.time_ms, int.from_bytes(self.octets[8:], "big"))
 
     def packed(self, body: bytes, round_number: int | None) -> bytes:
         """What PUBLISH remembers: 8 random bytes of the id and 4 of a digest of id, round and body.

@@ -12,6 +12,7 @@ from hearsay.collector.gateway.counts import Counts
 from hearsay.collector.gateway.publisher import Publisher
 from hearsay.collector.gateway.refusals import Refusal
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.shard import Shard
 
 FRESH_S = 1.0  # how long a survey, or that there is none of a name, is believed without asking
 OLD_S = 10.0  # a survey not asked for since is not believed while it is being read anew
@@ -73,10 +74,10 @@ class Surveys:
             return self._registry.get(name)
         return None
 
-    async def lane(self, registered: Registered, shard: int, round_number: int | None) -> Lane:
+    async def lane(self, registered: Registered, shard: Shard, round_number: int | None) -> Lane:
         """Where requests of this shard and round wait."""
         survey = registered.survey
-        key = (survey.name, survey.tag, shard, round_number)
+        key = (survey.name, survey.tag, shard.shard, round_number)
         lane = self._lanes.get(key)
         if lane is None:
             if round_number is not None:
@@ -84,15 +85,15 @@ class Surveys:
                 if not 1 <= round_number <= rounds.number:
                     raise Refusal("malformed", f"round must be in 1..{rounds.number}, got another")
                 survey = survey.in_round(rounds.history(round_number))
-            publisher = self._publisher(registered, shard)
+            publisher = self._publisher(shard)
             lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._held)
             lane = self._lanes.setdefault(key, lane)
         return lane
 
-    def _publisher(self, registered: Registered, shard: int) -> Publisher:
-        key = (registered.survey.name, registered.survey.tag, shard)
+    def _publisher(self, shard: Shard) -> Publisher:
+        key = (shard.survey.name, shard.survey.tag, shard.shard)
         if key not in self._publishers:
-            self._publishers[key] = Publisher(registered.shards[shard], durable=self._durable)
+            self._publishers[key] = Publisher(shard, durable=self._durable)
         return self._publishers[key]
 
     def check(self) -> int:

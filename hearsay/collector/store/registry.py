@@ -1,20 +1,19 @@
 """Which surveys exist. A name is bound to one definition until it is deleted."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any
 
 from hearsay.collector import limits
-from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, SurveyError, UnknownSurvey
+from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.looks.survey_look import AWAY, Registered, SurveyLook, look_at, look_at_parts
-from hearsay.collector.store.node import Command, Node
+from hearsay.collector.store.node import Call, Command, Node
 from hearsay.collector.store.processes.complaints import Complaints
 from hearsay.collector.store.processes.gateway_counts import GatewayCounts
 from hearsay.collector.store.processes.heartbeats import Heartbeats
@@ -23,10 +22,10 @@ from hearsay.collector.store.processes.timings import Timings
 from hearsay.collector.store.servers.servers import Servers, place_of, servers_of
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
-from hearsay.collector.survey.survey import Survey, parse
+from hearsay.collector.survey.registration import MAXIMUM_SHARDS, Registration
+from hearsay.collector.survey.survey import Survey
 
 __all__ = ["Registered", "Registry", "SurveyLook", "look_at", "look_at_parts", "state_bytes"]
-MAXIMUM_SHARDS = 1_024
 READ_ANEW_S = 10.0  # for whoever changes the registry and does not say so
 
 
@@ -62,8 +61,8 @@ class Registry:
         number = 1 if shards is None else shards
         if not 1 <= number <= MAXIMUM_SHARDS:
             raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {number}")
-        self._check_capacity(survey, number)
-        if not self._change("HSETNX", survey.name, _record(survey, number)):
+        self.check_capacity(survey, number)
+        if not self._change("HSETNX", survey.name, Registration.new(survey, number).record()):
             known = self.get(survey.name)
             if survey.mechanism.asks_the_same(known.survey.mechanism):
                 # What another machine chose where this file leaves a choice stays: devices may have it already.
@@ -73,11 +72,14 @@ class Registry:
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
                     f"this one is {survey.tag8}); delete it first or choose another name"
                 )
-            if shards not in (None, len(known.shards)):
-                raise SurveyConflict(f"survey {survey.name} exists with {len(known.shards)} shards, got {shards}")
+            if shards not in (None, len(known.active)):
+                raise SurveyConflict(
+                    f"survey {survey.name} exists with {len(known.active)} shards, got {shards}; "
+                    f"change them with: hearsay survey shards {survey.name} {shards}"
+                )
             survey = replace(survey, reason=survey.reason or known.survey.reason)
             # `retain` may be new
-            self._change("HSET", survey.name, _record(survey, len(known.shards)))
+            self.bind(known, replace(known.registration, survey=survey))
         registered = self.get(survey.name)
         for shard in registered.shards:
             shard.open()
@@ -85,7 +87,7 @@ class Registry:
                 shard.open_round(1, {})
         return registered
 
-    def _check_capacity(self, survey: Survey, shards: int) -> None:
+    def check_capacity(self, survey: Survey, shards: int) -> None:
         """Refuse a survey whose state would not fit beside those that are there: it would stop all of them.
 
         Above what they may take a reserve is left, in which reports are taken in and folded.
@@ -113,6 +115,12 @@ class Registry:
         if record is None:
             raise self._unknown(name)
         return self.registered(record)
+
+    def bind(self, known: Registered, changed: Registration) -> bool:
+        """Put a registration in the place of the one that was read; False: somebody else was first."""
+        arguments = [known.survey.name, known.record, changed.record()]
+        bind = Call("bind", [self._surveys], arguments)
+        return bool(self.node.many([bind, Command(("INCR", self._version_key))])[0])
 
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
         """Those of these surveys that are registered and that this version can read, in one call."""
@@ -214,10 +222,15 @@ class Registry:
         """What a registration says; read once."""
         known = self._parsed.get(record)
         if known is None:
-            survey, shards = _parse_record(record)
-            collected = tuple(Shard(self.servers, self.prefix, survey, number) for number in range(shards))
-            known = self._parsed[record] = Registered(survey, collected)
+            row = Registration.parse(record)
+            shards = tuple(self.shard(row.survey, number) for number in row.numbers)
+            again = partial(self.get, row.survey.name)
+            known = self._parsed[record] = Registered(row.survey, shards, row, record, again)
         return known
+
+    def shard(self, survey: Survey, number: int) -> Shard:
+        """A shard by its number, whether or not the survey has it."""
+        return Shard(self.servers, self.prefix, survey, number)
 
 
 def state_bytes(survey: Survey, shards: int) -> int:
@@ -225,22 +238,5 @@ def state_bytes(survey: Survey, shards: int) -> int:
     return (survey.windows.kept(survey.retain_s) + 1) * 8 * cells_of(survey.mechanism) * shards
 
 
-def _parse_record(record: bytes) -> tuple[Survey, int]:
-    """What the registry holds; a record that nobody of ours wrote must not stop the other surveys."""
-    try:
-        table = json.loads(record)
-        survey, reason, shards = parse(table["survey"]), table.get("reason"), table["shards"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise SurveyError("the registry's record of this survey cannot be read") from None
-    if type(shards) is not int or not 1 <= shards <= MAXIMUM_SHARDS:
-        raise SurveyError(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards!r}")
-    return replace(survey, reason=reason if isinstance(reason, str) else None), shards
-
-
 def _by_name(records: Mapping[bytes, bytes]) -> dict[str, bytes]:
     return {name.decode(errors="replace"): record for name, record in sorted(records.items())}
-
-
-def _record(survey: Survey, shards: int) -> bytes:
-    why = {} if survey.reason is None else {"reason": survey.reason}
-    return json.dumps({"survey": survey.canonical(), "shards": shards, **why}, sort_keys=True).encode()

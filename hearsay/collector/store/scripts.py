@@ -23,6 +23,7 @@ NAMES = (
     "marks",
     "now",
     "look",
+    "bind",
 )
 # At maxmemory all of these must still run: they drain the server and free memory, or, like SHOW, put a little in the
 # place of as much. Only what takes more in must not.

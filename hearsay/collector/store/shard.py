@@ -7,7 +7,7 @@ accumulator plus deltas equal to a single fold of the accepted entries.
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
@@ -79,6 +79,16 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
             ("HSETNX", meta, "open", "1"),
         ]  # `open` comes last
         self.node.many([Command(words) for words in commands])
+
+    def begin_as(self, first: Self) -> None:
+        """Open a shard that a survey gets later, in the round that its first one is in; again changes nothing."""
+        self.open()
+        for each in first.rounds().rounds:
+            self.open_round(each.number, each.parameters)
+            if each.closed is not None:
+                self.close_round(each.number)
+        if not first.look().open:
+            self.close()
 
     def publish(
         self,

@@ -13,6 +13,7 @@ from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots.files import Owner
+from hearsay.ops.commands.survey_shards import shards
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.operate import skipping as giving_up
@@ -288,6 +289,9 @@ def windows(settings: Settings, name: str, as_json: bool) -> None:
         click.echo(f"survey {name} has no report yet")
 
 
+command.add_command(shards)
+
+
 @command.command("next-round")
 @click.argument("name")
 @json_option
@@ -326,6 +330,6 @@ def _row(registered: Registered, closed: bool | None) -> dict[str, object]:
         "kind": survey.mechanism.domain.kind,
         "cells": survey.mechanism.domain.size,
         "every": survey.every,
-        "shards": len(registered.shards),
+        "shards": len(registered.active),
         "closed": closed,  # null: none of its shards answers
     }

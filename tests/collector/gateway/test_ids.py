@@ -3,10 +3,14 @@
 import uuid
 
 import pytest
+import redis
 
 from hearsay.collector.gateway import ids
 from hearsay.collector.gateway.refusals import Refusal
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
 from tests.collector.gateway.running import identity
+from tests.identity import survey_table
 
 GOOD = b"01890a5d-ac96-774b-bcce-b302099a8057"  # the example of RFC 9562's text form, from July 2023
 NOW_MS = 0x01890A5DAC96
@@ -72,8 +76,11 @@ def test_the_digest_depends_on_body_round_and_the_whole_id() -> None:
     assert {len(packed) for packed in different} == {12}
 
 
-def test_every_copy_of_a_request_goes_to_the_same_shard_and_all_shards_get_as_many() -> None:
+def test_every_copy_of_a_request_goes_to_the_same_shard_and_all_shards_get_as_many(
+    client: redis.Redis, prefix: str
+) -> None:
+    registered = Registry(client, prefix).add(parse(survey_table("identity", 10)), 3)
     now_ms = int(identity().replace("-", "")[:12], 16)
-    chosen = [ids.parse(identity().encode(), now_ms).shard(3) for _ in range(3_000)]
-    assert all(abs(chosen.count(shard) - 1_000) < 160 for shard in range(3))  # six standard deviations
-    assert ids.parse(GOOD, NOW_MS).shard(7) == ids.parse(GOOD, NOW_MS).shard(7)
+    chosen = [ids.parse(identity().encode(), now_ms).shard(registered) for _ in range(3_000)]
+    assert all(abs(chosen.count(shard) - 1_000) < 160 for shard in registered.shards)  # six standard deviations
+    assert ids.parse(GOOD, NOW_MS).shard(registered) is ids.parse(GOOD, NOW_MS).shard(registered)

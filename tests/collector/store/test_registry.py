@@ -8,6 +8,7 @@ import redis
 from hearsay.collector.errors import SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.registry import MAXIMUM_SHARDS, Registry
+from hearsay.collector.survey.placement import place
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.writer import Writer
 from hearsay.mechanisms.counts.design import WM_PROPERTIES
@@ -34,8 +35,9 @@ def test_a_survey_is_found_by_another_process(registry: Registry, client: redis.
     found = Registry(client, registry.prefix).get("drinks")
     assert found.survey.canonical() == survey(window={"every": "1h", "retain": "2d"}).canonical()
     assert len(found.shards) == 3
-    assert [store.shard for store in found.shards] == [0, 1, 2]
-    assert found.shards[2].keys.stream == f"{registry.prefix}:{{drinks.{found.survey.tag8}.2}}:stream"
+    numbers = place("drinks", found.survey.tag8, 3)
+    assert tuple(shard.shard for shard in found.shards) == numbers
+    assert found.shards[2].keys.stream == f"{registry.prefix}:{{drinks.{found.survey.tag8}.{numbers[2]}}}:stream"
     assert not found.look().closed
 
 
@@ -67,7 +69,10 @@ def test_another_definition_under_the_name_is_refused(registry: Registry) -> Non
 
 def test_another_number_of_shards_is_refused(registry: Registry) -> None:
     registry.add(survey(), shards=2)
-    with pytest.raises(SurveyConflict, match=r"^survey drinks exists with 2 shards, got 1$"):
+    with pytest.raises(
+        SurveyConflict,
+        match=r"exists with 2 shards, got 1; change them with: hearsay survey shards drinks 1$",
+    ):
         registry.add(survey(), shards=1)
 
 

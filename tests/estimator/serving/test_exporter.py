@@ -59,7 +59,7 @@ def http(registry: Registry, busy: Registered, tmp_path: Path) -> Iterator[httpx
 def test_a_scrape_says_what_is_going_on(http: httpx.Client, registry: Registry, client: redis.Redis) -> None:
     registry.heartbeats.mark("worker", "host:a-1", 30)
     text = http.get("/metrics").text
-    first, second = {"survey": "colours", "shard": "0"}, {"survey": "colours", "shard": "1"}
+    first, second = ({"survey": "colours", "shard": str(each.shard)} for each in registry.get("colours").shards)
     assert value(text, "hearsay_up") == 1
     assert value(text, "hearsay_reports_published_total", **first) == 307
     assert value(text, "hearsay_reports_published_total", **second) == 200

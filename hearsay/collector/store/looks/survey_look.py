@@ -1,9 +1,9 @@
 """A survey with its shards, and a look at many surveys: one call for each node, all nodes side by side."""
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Self
 
@@ -14,6 +14,7 @@ from hearsay.collector.store.look import Look
 from hearsay.collector.store.node import Node, NodeAway
 from hearsay.collector.store.rounds import RoundsHeld
 from hearsay.collector.store.shard import Shard
+from hearsay.collector.survey.registration import Registration
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL, Window
 
@@ -25,10 +26,30 @@ Known = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True)
 class Registered:
-    """A survey and where it is collected."""
+    """A survey and where it is collected. `shards` are all that count: the active ones, then those that are retired.
+
+    `record` is the registration as it is stored; `again` reads the registry once more.
+    """
 
     survey: Survey
     shards: tuple[Shard, ...]
+    registration: Registration
+    record: bytes = field(repr=False)
+    again: "Callable[[], Registered]" = field(compare=False, repr=False)
+
+    @property
+    def active(self) -> tuple[Shard, ...]:
+        """The shards that writers go to."""
+        return self.shards[: len(self.registration.active)]
+
+    def numbered(self, number: int) -> Shard | None:
+        """The shard of this number; None: the survey has none."""
+        return next((shard for shard in self.shards if shard.shard == number), None)
+
+    def for_request(self, time_ms: int, random: int) -> Shard:
+        """The shard of a request, by what its id says."""
+        number = self.registration.for_request(time_ms, random)
+        return self.shards[self.registration.numbers.index(number)]
 
     def look(self, known: Collection[str] = ()) -> "SurveyLook":
         """Ask all shards once for what may be needed; `known`: windows that are not looked into."""

@@ -1,0 +1,30 @@
+"""`hearsay survey shards`: more shards for a survey, or fewer."""
+
+import click
+
+from hearsay.collector.growth import set_shards
+from hearsay.ops.config import Settings
+from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.options import SERVER, json_option, uses
+from hearsay.ops.terminal.present import counted, print_json
+
+
+@click.command("shards")
+@click.argument("name")
+@click.argument("number", type=int)
+@json_option
+@uses(*SERVER, "plugins")
+def shards(settings: Settings, name: str, number: int, as_json: bool) -> None:
+    """Give a survey more shards or fewer, while reports come in.
+
+    Writers follow within five seconds. A gateway's requests follow after an hour: a request that is repeated must meet
+    the shard that has it. Retired shards take no new writers; what they hold is folded and still counts. On a cluster
+    each of N shards lies in its own N-th part of the slots; take a multiple of the number of masters.
+    """
+    registered = set_shards(open_registry(settings), name, number)
+    active, retired = (list(each) for each in (registered.registration.active, registered.registration.retired))
+    if as_json:
+        print_json({"survey": name, "active": active, "retired": retired})
+        return
+    words = f", {counted(len(retired), 'retired one')} still count" if retired else ""
+    click.echo(f"survey {name}: {counted(len(active), 'active shard')}{words}")
