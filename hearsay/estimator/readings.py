@@ -10,16 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
+from hearsay.collector.errors import StateError
 from hearsay.collector.store.look import NOTHING
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, SurveyLook
-from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import WHOLE_CHUNKS, Vector, unflatten
 from hearsay.collector.survey.participation import MEMOISED
 from hearsay.collector.survey.windows import ALL, Window
 from hearsay.estimator.live import Live, Sum, choose, survey_in, too_small
 
 SUMS = 64
+_TRIES = 20
+_UNKNOWN = "?"  # the fence of a reading that is to be made anew
 SUM_CELLS = 1 << 22  # of all estimates together: one of so many cells takes 200 MB or more
 Counters = Mapping[str, int]
 _Key = tuple[str, tuple[Window, ...]]  # the survey's tag, and windows
@@ -60,7 +64,7 @@ class _Memory:
     cells: int  # of the domain
     lock: threading.RLock = field(default_factory=threading.RLock)
     asked_at: float = 0.0  # of the newest look that something was read by
-    readings: dict[tuple[int, Window], Reading] = field(default_factory=dict)  # by shard and window
+    readings: dict[Window, list[Reading]] = field(default_factory=dict)  # of all shards; they share one vector, the sum
     progress: dict[Window, Progress] = field(default_factory=dict)
 
 
@@ -123,21 +127,23 @@ class Readings:
         """Merge the deltas of those readings that are due. `layout`: as it may be written; `pack`: all of it."""
         memory, merged, due = self._memory(seen), 0, 0
         with memory.lock:
+            waiting = False
             for window in windows:
-                for shard in seen.registered.shards:
-                    reading = memory.readings.get((shard.shard, window))
-                    if reading is not None and is_due(reading):
+                readings = memory.readings.get(window, [])
+                for number, reading in enumerate(readings):
+                    if is_due(reading):
                         due += 1
-                        merged += shard.compact(reading, layout, pack)
-            kept = [memory.readings.get((shard.shard, each)) for each in windows for shard in seen.registered.shards]
-            return Compaction(merged, due, any(reading is not None and reading.deltas for reading in kept))
+                        merged += _compact(seen, number, readings, layout, pack)
+                waiting |= any(reading.deltas for reading in readings)
+                if any(reading.fence == _UNKNOWN for reading in readings):
+                    del memory.readings[window]
+            return Compaction(merged, due, waiting)
 
     def drop_window(self, seen: SurveyLook, window: Window) -> None:
         """Forget the readings of a window that nobody adds to any more; what was made of them stays."""
         memory = self._memory(seen)
         with memory.lock:
-            for shard in seen.registered.shards:
-                memory.readings.pop((shard.shard, window), None)
+            memory.readings.pop(window, None)
 
     def forget_window(self, seen: SurveyLook, window: Window) -> None:
         """Forget a window that was purged."""
@@ -190,10 +196,9 @@ class Readings:
             if window in in_base:
                 counters += in_base[window]
                 continue
-            for shard in seen.registered.shards:
-                reading = self._read(memory, shard, window, seen)
-                counters.append(reading.counters)
-                total = _added(total, reading.vector)
+            readings = _read(memory, window, seen)
+            counters += [reading.counters for reading in readings]
+            total = _added(total, readings[0].vector)
         survey = survey_in(seen, windows)
         state = survey.mechanism.empty() if total is None else unflatten(survey.mechanism, total)
         repeats = len(windows) if survey.participation.repeat == MEMOISED else 1
@@ -228,21 +233,12 @@ class Readings:
         for window, counters in final.items():
             if window in in_base:
                 continue
-            for shard in seen.registered.shards:
-                needed = (shard.shard, window) in memory.readings  # by the pass
-                base = _added(base, self._read(memory, shard, window, seen).vector)
-                if not needed:
-                    del memory.readings[shard.shard, window]
+            needed = window in memory.readings  # by the pass
+            base = _added(base, _read(memory, window, seen)[0].vector)
+            if not needed:
+                del memory.readings[window]
             in_base[window] = counters
         return base, in_base
-
-    def _read(self, memory: _Memory, shard: Shard, window: Window, seen: SurveyLook) -> Reading:
-        key = (shard.shard, window)
-        # Taken out while it is brought up to date: half of an update must not be remembered.
-        look = seen.shards[seen.registered.shards.index(shard)]
-        reading = shard.read(window.name, memory.readings.pop(key, None), look.windows.get(window) or NOTHING)
-        memory.readings[key] = reading
-        return reading
 
     def _make_room(self, cells: int) -> None:
         """Let sums that were not used longest go until one of so many cells fits; readings stay."""
@@ -251,6 +247,48 @@ class Readings:
             while self._kept and (len(self._kept) >= self._sums or cells + total > self._cells):
                 _, kept = self._kept.popitem(last=False)
                 total -= kept.sum.cost
+
+
+def _read(memory: _Memory, window: Window, seen: SurveyLook) -> list[Reading]:
+    """A window of all shards, added into one vector; what was read before is continued where that can be."""
+    for _ in range(_TRIES):
+        # Taken out while it is brought up to date: half of an update must not be remembered.
+        kept: Sequence[Reading | None] | None = memory.readings.pop(window, None)
+        shards = seen.registered.shards
+        if kept is None or kept[0] is None:
+            vector, kept = np.zeros(shards[0].cells, dtype=np.int64), [None] * len(shards)
+        else:
+            vector = kept[0].vector
+        readings = []
+        for shard, reading, look in zip(shards, kept, seen.shards, strict=True):
+            reading = shard.add_to(vector, window.name, reading, look.windows.get(window) or NOTHING)
+            if reading is None:
+                break
+            readings.append(reading)
+        else:
+            memory.readings[window] = readings
+            return readings
+        if kept[0] is None:
+            seen = seen.registered.look()  # a merge came in between
+    raise StateError(f"window {window.name} of {seen.survey.name} changed under {_TRIES} attempts to read it")
+
+
+def _compact(seen: SurveyLook, number: int, readings: Sequence[Reading], layout: int, pack: bool) -> bool:
+    """Merge a shard's deltas. Where the vector is a sum of several shards, this one is read by itself for it."""
+    shard, reading = seen.registered.shards[number], readings[number]
+    if len(readings) == 1:
+        return shard.compact(reading, layout, pack)
+    window = seen.survey.windows.named(reading.window)
+    own = shard.read(reading.window, seen=seen.shards[number].windows.get(window))
+    deltas = list(own.deltas)
+    if not shard.compact(own, layout, pack):
+        return False
+    if reading.deltas.keys() >= set(deltas):
+        reading.merged(deltas, own.fence, own.layout)
+        reading.whole = own.whole
+    else:  # something newer was merged too
+        reading.fence = _UNKNOWN
+    return True
 
 
 def _counters(seen: SurveyLook, windows: Sequence[Window]) -> tuple[Counters, ...]:

@@ -105,13 +105,13 @@ class TestFinalWindows:
 
     def test_they_are_read_once(self, hourly: Registered, monkeypatch: pytest.MonkeyPatch) -> None:
         readings, read = Readings(), []
-        real = Shard.read
+        real = Shard.add_to
 
-        def noted(shard: Shard, window: str, *more: Any) -> Any:
+        def noted(shard: Shard, vector: Any, window: str, *more: Any) -> Any:
             read.append(window)
-            return real(shard, window, *more)
+            return real(shard, vector, window, *more)
 
-        monkeypatch.setattr(Shard, "read", noted)
+        monkeypatch.setattr(Shard, "add_to", noted)
         assert readings.live(hourly).sum.reports == 303
         assert len(read) == 3
         deliver(hourly, 50, seed=9)  # of this hour

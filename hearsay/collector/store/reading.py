@@ -6,7 +6,7 @@ missing and the reader starts again.
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,8 +20,8 @@ from hearsay.collector.store.state import (
     WHOLE_CHUNKS,
     Delta,
     Vector,
+    add_chunk,
     apply_delta,
-    decode_chunk,
     encode_chunk,
     unflatten,
 )
@@ -35,14 +35,17 @@ _CHUNKS_AT_ONCE = 16  # 8 MiB: a large state must not stand in memory twice whil
 
 @dataclass
 class Reading:
-    """A window of one shard. `commits` grows with every committed range: it orders readings."""
+    """A window of one shard. `commits` grows with every committed range: it orders readings.
+
+    Readings of several shards may share one vector, which then holds the sum of all of them.
+    """
 
     mechanism: EstimatorSide
     window: str
     version: int
     vector: Vector
     counters: dict[str, int]
-    deltas: dict[str, bytes] = field(default_factory=dict)  # those not yet merged, as COMMIT stored them
+    deltas: dict[str, Delta] = field(default_factory=dict)  # those not yet merged, without what they add
     dirty: set[int] = field(default_factory=set)  # chunks that these deltas touch
     delta_bytes: int = 0
     fence: str = ""  # the nonce of the accumulator's last merge
@@ -66,9 +69,14 @@ class Reading:
         """Rejected entries and reports by reason."""
         return Rejections.from_counters(self.counters)
 
-    def continues(self, seen: WindowLook) -> bool:
-        """Whether what was read before is part of what is there now."""
-        return self.fence == seen.fence and self.deltas.keys() <= seen.deltas
+    def merged(self, names: Collection[str], fence: str, layout: int) -> None:
+        """These deltas are part of the accumulator now."""
+        for name in names:
+            del self.deltas[name]
+        self.version, self.fence, self.layout = self.version + 1, fence, max(layout, self.layout)
+        self.delta_bytes = sum(delta.size for delta in self.deltas.values())
+        if not self.deltas:
+            self.dirty = set()
 
 
 class ShardReading(ShardLook):
@@ -79,21 +87,26 @@ class ShardReading(ShardLook):
         for _ in range(_TRIES):
             if seen is None:
                 seen = self.look().at(self.survey.windows.named(window))
-            reading = self._try_to_read(window, cached, seen)
+            vector = np.zeros(self.cells, dtype=np.int64) if cached is None else cached.vector
+            reading = self.add_to(vector, window, cached, seen)
             if reading is not None:
                 return reading
             cached = seen = None
         raise StateError(f"window {window} of {self.survey.name} changed under {_TRIES} attempts to read it")
 
-    def _try_to_read(self, window: str, cached: Reading | None, seen: WindowLook) -> Reading | None:
-        """None: a merge came in between."""
-        if cached is not None and cached.continues(seen):
-            reading = cached
-        else:
-            vector = np.zeros(self.cells, dtype=np.int64)
+    def add_to(self, vector: Vector, window: str, cached: Reading | None, seen: WindowLook) -> Reading | None:
+        """Bring a vector up to `seen`; it holds what was read of this window in `cached`, nothing where that is None.
+
+        None: what was read is not part of what is there now, or a merge came in between; the vector is spoilt.
+        """
+        if cached is None:
             reading = Reading(self.survey.mechanism, window, seen.version, vector, {}, fence=seen.fence)
             if seen.version and not self._load(reading):
                 return None
+        elif (cached.fence == seen.fence or self._follow(cached, seen)) and cached.deltas.keys() <= seen.deltas:
+            reading = cached
+        else:
+            return None
         missing = sorted(seen.deltas - reading.deltas.keys())
         if missing:
             stored = self.node.do("HMGET", self.keys.deltas, *missing)
@@ -102,10 +115,20 @@ class ShardReading(ShardLook):
                 return None
             for name, blob, whole in zip(missing, blobs, wholes, strict=True):
                 reading.dirty |= apply_delta(reading.vector, whole)
-                reading.deltas[name] = blob
+                reading.deltas[name] = Delta.parse(blob)._replace(body=b"")
                 reading.delta_bytes += len(whole)
         reading.counters = dict(seen.counters)
         return reading
+
+    def _follow(self, reading: Reading, seen: WindowLook) -> bool:
+        """Whether one merge of deltas that were read all lies between a reading and now; then nothing is read again."""
+        merged, layout = self.node.do("HMGET", self.keys.accumulator(reading.window), "merged", "layout")
+        fence, before, *names = (merged or b" ").decode().split(" ")
+        names = [name for name in names if name]
+        if (fence, before) != (seen.fence, reading.fence) or not reading.deltas.keys() >= set(names):
+            return False
+        reading.merged(names, fence, int(layout))
+        return True
 
     def _load(self, reading: Reading) -> bool:
         """Read the accumulator of the merge with the reading's fence; False: there was another merge."""
@@ -131,7 +154,7 @@ class ShardReading(ShardLook):
                     raise StateError(
                         f"chunk of {self.survey.name} must have {cells_of_chunk.nbytes} bytes, got {len(chunk)}"
                     )
-                decode_chunk(cells_of_chunk, chunk)
+                add_chunk(cells_of_chunk, chunk)
         return True
 
     def _whole_deltas(self, blobs: Sequence[bytes]) -> list[bytes] | None:
@@ -161,9 +184,8 @@ class ShardReading(ShardLook):
         keys, nonce, window = self.keys, secrets.token_hex(8), reading.window
         chunks = sorted(reading.dirty)
         staged = [keys.chunk(window, number, nonce) for number in chunks]
-        deltas = [Delta.parse(blob) for blob in reading.deltas.values()]
-        parts = [part for delta in deltas for part in delta.parts]
-        size = sum(delta.size for delta in deltas)
+        parts = [part for delta in reading.deltas.values() for part in delta.parts]
+        size = sum(delta.size for delta in reading.deltas.values())
         reports = reading.mechanism.reports(reading.state)
         layout = max(layout, reading.layout)  # chunks that do not change stay as they are
         arguments = [reading.fence, nonce, layout, self.cells, size, reports, len(chunks)]
@@ -180,7 +202,5 @@ class ShardReading(ShardLook):
         merge = Call("merge", names, [*arguments, *chunks, *reading.deltas])
         if self.node.many([*calls, merge])[-1] != b"ok":
             return False
-        reading.version += 1
-        reading.fence, reading.layout = nonce, layout
-        reading.deltas, reading.dirty, reading.delta_bytes = {}, set(), 0
+        reading.merged(list(reading.deltas), nonce, layout)
         return True

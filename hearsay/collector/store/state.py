@@ -129,10 +129,10 @@ def encode_chunk(cells: Vector, layout: int = WHOLE_CHUNKS) -> bytes:
     return packed if len(packed) <= PACK_SHARE * len(whole) else whole
 
 
-def decode_chunk(cells: Vector, blob: bytes) -> None:
-    """Write a chunk into these cells, which are zeros; its length tells whether it is packed."""
+def add_chunk(cells: Vector, blob: bytes) -> None:
+    """Add a chunk to these cells; its length tells whether it is packed."""
     if len(blob) == cells.nbytes:
-        cells[:] = np.frombuffer(blob, dtype="<i8")
+        cells += np.frombuffer(blob, dtype="<i8")
     elif blob:
         apply_delta(cells, blob)
 

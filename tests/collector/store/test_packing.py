@@ -15,8 +15,8 @@ from hearsay.collector.store.state import (
     PACKED_DELTA,
     PLAIN_DELTA,
     WHOLE_CHUNKS,
+    add_chunk,
     apply_delta,
-    decode_chunk,
     encode_chunk,
     encode_delta,
 )
@@ -62,7 +62,7 @@ def test_what_is_packed_is_the_same(scale: float) -> None:
         np.testing.assert_array_equal(again, vector + 1)
     for layout in (WHOLE_CHUNKS, PACKED_CHUNKS):
         again = np.zeros(CELLS, dtype=np.int64)
-        decode_chunk(again, encode_chunk(vector, layout))
+        add_chunk(again, encode_chunk(vector, layout))
         np.testing.assert_array_equal(again, vector)
 
 

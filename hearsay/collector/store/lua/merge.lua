@@ -35,10 +35,17 @@ for i = 1, chunks do
   redis.call('PERSIST', staged)
   redis.call('HSET', acc, field, staged)
 end
-for i = first_delta, #ARGV do redis.call('HDEL', deltas, ARGV[i]) end
+local merged = {}
+for i = first_delta, #ARGV do
+  redis.call('HDEL', deltas, ARGV[i])
+  merged[#merged + 1] = ARGV[i]
+end
 for i = first_part, #KEYS do redis.call('UNLINK', KEYS[i]) end
 if bytes_merged ~= '0' then redis.call('HINCRBY', meta, 'delta_bytes', '-' .. bytes_merged) end -- 0: only packed
 redis.call('HINCRBY', meta, 'merges', 1)
-redis.call('HSET', acc, 'layout', layout, 'cells', cells, 'fence', nonce, 'reports', reports)
+-- Whoever read the accumulator before this merge, and these deltas, need not read it again. With this merge's own nonce:
+-- releases up to 0.2.0 do not write it.
+redis.call('HSET', acc, 'layout', layout, 'cells', cells, 'fence', nonce, 'reports', reports,
+  'merged', nonce .. ' ' .. fence .. ' ' .. table.concat(merged, ' '))
 redis.call('HINCRBY', acc, 'version', 1)
 return 'ok'
