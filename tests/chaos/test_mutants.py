@@ -11,7 +11,7 @@ from tests.chaos.conditions import EQUIVALENT, all_switched, conditions, switche
 from tests.chaos.mutants import MUTANTS, mutated
 
 ROOT = Path(__file__).parents[2]
-ASKS_NOTHING = {"stage", "now"}  # scripts without a condition
+ASKS_NOTHING = {"stage", "now", "marks"}  # scripts without a condition
 
 
 def test_every_mutant_takes_out_what_is_there() -> None:
