@@ -22,8 +22,8 @@ run: setup  ## Run the Procfile: server, collector, workers, estimator
 	@echo "the page: http://127.0.0.1:$${HEARSAY_PORT:-8787}/"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
 
-test: setup  ## Run the tests (under ten minutes on two cores)
-	@$(PYTEST)
+test: setup  ## Run the tests (under ten minutes on two cores); CLUSTER=1: on a cluster of three masters
+	@CLUSTER=$(CLUSTER) $(PYTEST) $(if $(CLUSTER),tests/collector tests/workers tests/estimator)
 
 check: setup  ## Lint, formatting, types, and who may import whom
 	@$(BIN)/ruff check .

@@ -16,6 +16,8 @@ from hearsay.collector.store.servers.cluster import SLOTS
 from hearsay.ops.server.embedded import HOST, EmbeddedServer, free_port
 from hearsay.ops.server.password import make_private, read_password
 
+ON_CLUSTER = os.environ.get("CLUSTER") == "1"  # `make test CLUSTER=1`
+QUEUE_URL = "HEARSAY_QUEUE_URL"
 NODE_TIMEOUT_MS = 2_000  # after so long without a sign of life the others take a node for dead
 PATIENCE_S = 30.0
 
@@ -26,6 +28,13 @@ def until(true: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     while not true():
         assert time.monotonic() < deadline, "the cluster does not come to it"
         time.sleep(0.02)
+
+
+class _Client(redis.RedisCluster):
+    """Keys are those of all masters, as on one server."""
+
+    def keys(self, pattern: Any = "*", **more: Any) -> Any:
+        return super().keys(pattern, target_nodes=redis.RedisCluster.PRIMARIES, **more)
 
 
 class EmbeddedCluster:
@@ -68,7 +77,7 @@ class EmbeddedCluster:
     def client(self) -> redis.RedisCluster:
         """A client of all of them, for tests that look at keys themselves."""
         first = self.nodes[0]
-        return redis.RedisCluster(host=HOST, port=first.port or 0, password=read_password(self.directory))
+        return _Client(host=HOST, port=first.port or 0, password=read_password(self.directory))
 
     def start(self) -> None:
         for node in self.nodes:

@@ -12,6 +12,8 @@ import pytest
 import redis
 
 from hearsay.ops.server.embedded import EmbeddedServer
+from tests.cluster import ON_CLUSTER, QUEUE_URL, EmbeddedCluster
+from tests.not_on_a_cluster import why_not_on_a_cluster
 
 # The same examples every time, and no deadline: a busy machine is not a bug.
 hypothesis.settings.register_profile("hearsay", deadline=None, derandomize=True)
@@ -49,10 +51,18 @@ def _restore_logging() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A real server on a free port, shared by the tests of this process; a test that kills one starts its own."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer | EmbeddedCluster]:
+    """A real server on a free port, shared by the tests of this process; a test that kills one starts its own.
+
+    With CLUSTER=1: three masters, and one more server for RQ, which every command finds in the environment.
+    """
     with EmbeddedServer(tmp_path_factory.mktemp("valkey")) as running:
-        yield running
+        if not ON_CLUSTER:
+            yield running
+            return
+        with EmbeddedCluster(tmp_path_factory.mktemp("cluster")) as cluster, pytest.MonkeyPatch.context() as patch:
+            patch.setenv(QUEUE_URL, running.url)
+            yield cluster
 
 
 @pytest.fixture
@@ -63,8 +73,15 @@ def own_server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture
-def client(server: EmbeddedServer) -> Iterator[redis.Redis]:
+def client(server: EmbeddedServer | EmbeddedCluster) -> Iterator[redis.Redis]:
     """A client of the shared server, emptied before the test."""
+    if isinstance(server, EmbeddedCluster):
+        server.flush()
+        with redis.Redis.from_url(os.environ[QUEUE_URL]) as queue:
+            queue.flushall()
+        with server.client() as connected_to_all:
+            yield connected_to_all  # type: ignore[misc]  # it has the same methods
+        return
     with redis.Redis.from_url(server.url) as connected:
         connected.flushall()
         yield connected
@@ -74,6 +91,15 @@ def client(server: EmbeddedServer) -> Iterator[redis.Redis]:
 def prefix() -> str:
     """A key prefix that no other test has."""
     return f"t{next(_NUMBERS)}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On a cluster some tests cannot be: each with its reason."""
+    if ON_CLUSTER:
+        for item in items:
+            reason = why_not_on_a_cluster(item.nodeid, getattr(item, "fixturenames", ()))
+            if reason is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

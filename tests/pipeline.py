@@ -1,8 +1,11 @@
 """A survey on a real server, driven step by step in one process."""
 
+import os
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
+import redis
 
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.ranges import Range
@@ -15,7 +18,15 @@ from hearsay.mechanisms import State
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.workers.context import Context, set_current
 from hearsay.workers.fold import fold_range
+from tests.cluster import QUEUE_URL
 from tests.identity import survey_table
+
+
+def queue_of(client: Client) -> redis.Redis:
+    """Where RQ's queue is: on the same server, and beside a cluster on one of its own."""
+    if isinstance(client, redis.RedisCluster):
+        return redis.Redis.from_url(os.environ[QUEUE_URL])
+    return cast(redis.Redis, client)
 
 
 def buckets(client: Client, prefix: str, size: int, **more: object) -> Registered:

@@ -12,7 +12,7 @@ from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.writer import Writer
 from tests.clock import Clock, turn_clocks
-from tests.pipeline import buckets, cut_all, fold, fold_all, singles, state_of, watched
+from tests.pipeline import buckets, cut_all, fold, fold_all, queue_of, singles, state_of, watched
 
 HOUR_S = 3_600
 
@@ -179,7 +179,7 @@ def test_leases_end_though_the_clock_went_back(clock: Clock, client: redis.Redis
     Writer(store).publish(singles(store, range(10)), 10)
     assert len(cut_all(store)) == 1
     clock.turn(-HOUR_S)  # and the job is lost
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=5.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=5.0))
     assert dispatcher.reconcile(store) == 1
     assert dispatcher.reconcile(store) == 0  # the new attempt has a lease by the new clock
 

@@ -14,7 +14,7 @@ from hearsay.collector.store.processes.versions import OLDEST
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
-from tests.pipeline import buckets, cut_all, fold, singles
+from tests.pipeline import buckets, cut_all, fold, queue_of, singles
 from tests.rounds import rounds_table, two_rounds_known
 
 __all__ = ["two_rounds_known"]
@@ -49,7 +49,7 @@ def test_every_key_is_documented_with_its_type(
     Registry(client, prefix).gateway_counts.add({REQUESTS: 1})
     Registry(client, prefix).complaints.complain("estimator", "buckets", "no space left")
     Registry(client, prefix).stored_forms.note(OLDEST._replace(deltas=OLDEST.deltas + 1))
-    Dispatcher(client, client, CollectorSettings(prefix, queue=prefix)).chores()
+    Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix)).chores()
 
     seen = set()
     for key in client.scan_iter(match=f"{prefix}:*"):

@@ -14,7 +14,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.identity import survey_table
-from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, queue_of, singles, state_of
 
 
 def fill(client: redis.Redis) -> None:
@@ -73,7 +73,7 @@ def test_the_chores_go_on_though_the_queue_takes_no_job(
     Writer(store).publish(singles(store, range(10, 20)), 10)
     fill(client)
     stop = threading.Event()
-    dispatcher = Dispatcher(client, client)
+    dispatcher = Dispatcher(client, queue_of(client))
     thread = threading.Thread(target=dispatcher.run, args=(stop,))
     thread.start()
     try:
@@ -93,7 +93,7 @@ def test_the_collector_merges_where_no_estimator_does(
 ) -> None:
     monkeypatch.setattr(limits, "DELTAS_LIMIT", 8)
     store = buckets(client, prefix, 40).shards[0]
-    writer, dispatcher = Writer(store), Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
+    writer, dispatcher = Writer(store), Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix))
     for value in range(40):
         writer.publish(singles(store, [value]), 1)
         fold_all(store)

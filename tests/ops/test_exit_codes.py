@@ -12,7 +12,7 @@ from hearsay.collector.store.keys import surveys
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.identity import known_to_this_process
-from tests.pipeline import buckets, singles
+from tests.pipeline import buckets, queue_of, singles
 
 __all__ = ["known_to_this_process"]
 Hearsay = Callable[..., tuple[int, str, str]]
@@ -94,7 +94,7 @@ def test_a_garbage_record_stops_nobody_else(hearsay: Hearsay, client: redis.Redi
     assert "buckets" in out
     assert "survey garbage cannot be read by this version" in complaint
     Writer(store).publish(singles(store, range(10)), 10)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     dispatcher.chores()
     dispatcher.dispatch()
     refused(hearsay, "survey", "show", "garbage")

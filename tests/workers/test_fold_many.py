@@ -27,7 +27,7 @@ from hearsay.workers.context import Context, set_current
 from hearsay.workers.fold_many import fold_many
 from hearsay.workers.job import FoldJob
 from tests.identity import POISON, survey_table
-from tests.pipeline import cut_all, singles, state_of
+from tests.pipeline import cut_all, queue_of, singles, state_of
 from tests.workers.test_worker import running, wait_for
 
 
@@ -46,9 +46,9 @@ def cut_one(shard: Shard, values: range) -> tuple[Shard, Range]:
 
 def run_jobs(client: redis.Redis, prefix: str) -> int:
     """Work like a worker until the queue is empty; answers how many jobs there were."""
-    queue = fold_queue(client, prefix, job_class=FoldJob)
+    queue = fold_queue(queue_of(client), prefix, job_class=FoldJob)
     jobs = queue.count
-    worker = SimpleWorker([queue], connection=client, serializer=JSONSerializer, job_class=FoldJob)
+    worker = SimpleWorker([queue], connection=queue_of(client), serializer=JSONSerializer, job_class=FoldJob)
     worker.work(burst=True, logging_level="WARNING")
     return jobs
 
@@ -83,7 +83,7 @@ def test_a_range_that_kills_its_worker_costs_the_others_one_attempt(
     shards = several(client, prefix, 4, "poison")
     ranges = [cut_one(shard, range(POISON)) for shard in shards[:3]]
     ranges.insert(1, cut_one(shards[3], range(POISON, POISON + 1)))
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=3.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=3.0))
     batches = Batches(dispatcher.queue, MANY_FORM)
     for each in ranges:
         batches.add(*each)
@@ -103,7 +103,7 @@ def test_a_range_that_kills_its_worker_costs_the_others_one_attempt(
 def test_ranges_share_jobs_where_every_worker_knows_them(client: redis.Redis, prefix: str) -> None:
     shards = several(client, prefix, 3)
     registry = Registry(client, prefix)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     Heartbeat(registry, "worker", "new").beat()
     client.set(keys.old_heartbeat(prefix, "worker:old"), "1", ex=30)  # of a release that knows single ranges only
 
@@ -127,7 +127,7 @@ def test_ranges_share_jobs_where_every_worker_knows_them(client: redis.Redis, pr
 def test_a_range_waiting_in_a_job_with_others_is_not_overdue(client: redis.Redis, prefix: str) -> None:
     shards = several(client, prefix, 2)
     cuts = [cut_one(shard, range(5)) for shard in shards]
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, lease_s=0.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, lease_s=0.0))
     batches = Batches(dispatcher.queue, MANY_FORM)
     for each in cuts:
         batches.add(*each)
@@ -141,7 +141,7 @@ def test_a_range_waiting_in_a_job_with_others_is_not_overdue(client: redis.Redis
 
 def test_deleting_a_survey_takes_its_ranges_out_of_shared_jobs(client: redis.Redis, prefix: str) -> None:
     shards = several(client, prefix, 2)
-    queue = Dispatcher(client, client, CollectorSettings(prefix)).queue
+    queue = Dispatcher(client, queue_of(client), CollectorSettings(prefix)).queue
     batches = Batches(queue, MANY_FORM)
     for shard in shards:
         batches.add(*cut_one(shard, range(5)))
@@ -156,7 +156,7 @@ def test_deleting_a_survey_takes_its_ranges_out_of_shared_jobs(client: redis.Red
 def test_large_ranges_and_large_states_have_jobs_of_their_own(client: redis.Redis, prefix: str) -> None:
     (shard,) = several(client, prefix, 1)
     wide = Registry(client, prefix).add(parse(survey_table("identity", limits.JOB_CELLS // 2, name="wide"))).shards[0]
-    queue = fold_queue(client, prefix)
+    queue = fold_queue(queue_of(client), prefix)
     small = cut_one(shard, range(5))[1]
     batches = Batches(queue, MANY_FORM)
     for shards in (shard, wide):
@@ -184,7 +184,7 @@ def test_a_small_range_costs_at_most_two_milliseconds(client: redis.Redis, prefi
     """One range of 10 reports in each of 300 surveys: cut, queued, folded and committed, all processes together."""
     shards = several(client, prefix, 300)
     Heartbeat(Registry(client, prefix), "worker").beat()
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     dispatcher.agreement.refresh()
     costs = []
     for turn in range(4):  # the first one loads scripts and modules

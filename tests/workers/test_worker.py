@@ -26,7 +26,7 @@ from hearsay.workers.context import WorkerSettings
 from hearsay.workers.fold import fold_range
 from hearsay.workers.supervisor import start_worker
 from tests.identity import POISON, survey_table
-from tests.pipeline import buckets, cut_all, singles, state_of
+from tests.pipeline import buckets, cut_all, queue_of, singles, state_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads child processes from /proc")
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def running(
 def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 1_000).shards[0]
     Writer(store).publish(singles(store, range(1_000)), 1_000)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix))
     (found,) = cut_all(store)
     for attempt in range(3):
         dispatcher.enqueue(store, type(found)(**{**vars(found), "attempt": attempt}))
@@ -85,7 +85,7 @@ def test_workers_log_in_json_lines(server: EmbeddedServer, client: redis.Redis, 
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     client.xtrim(store.keys.stream, maxlen=0)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix))
     dispatcher.enqueue(store, found)
     with (tmp_path / "log").open("wb") as log, running(server, prefix, "hearsay.workers.worker", stderr=log):
         wait_for(lambda: dispatcher.queue.failed_job_registry.count == 1)
@@ -99,10 +99,10 @@ def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix:
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     trace = tmp_path / "trace"
-    queue = Queue(queue_name(prefix, prefix), connection=client, serializer=JSONSerializer)
+    queue = Queue(queue_name(prefix, prefix), connection=queue_of(client), serializer=JSONSerializer)
     evil = queue.enqueue_call("os.system", args=(f"touch {trace}",), failure_ttl=60)
     queue.enqueue_call("builtins.print", args=("never",), failure_ttl=60)
-    Dispatcher(client, client, CollectorSettings(prefix, queue=prefix)).enqueue(store, found)
+    Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix)).enqueue(store, found)
     with running(server, prefix, "hearsay.workers.worker"):
         wait_for(lambda: store.ranges() == [])
     assert not trace.exists()
@@ -119,7 +119,7 @@ def test_a_job_of_a_newer_release_goes_back_and_no_attempt_is_lost(
     store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix))
     words = (store.survey.name, store.survey.tag8, 0, found.seq, found.nonce)
     newer = dispatcher.queue.enqueue_call(name, args=(*words, *more), failure_ttl=60)
     with running(server, prefix, "hearsay.workers.worker"):
@@ -160,7 +160,7 @@ def test_deployments_that_differ_in_the_prefix_only_share_no_job(
     """The same queue name, as everybody leaves it at its default: a foreign worker must never see the job."""
     ours, theirs = f"{prefix}a", f"{prefix}b"
     store = buckets(client, ours, 50).shards[0]
-    dispatcher = Dispatcher(client, client, CollectorSettings(ours))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(ours))
     Writer(store).publish(singles(store, range(50)), 50)
     (found,) = cut_all(store)
     dispatcher.enqueue(store, found)
@@ -177,7 +177,7 @@ def test_a_job_that_nobody_takes_goes_away(client: redis.Redis, prefix: str) -> 
     store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     dispatcher.enqueue(store, found)
     (job,) = client.keys("rq:job:*")
     assert 0 < client.ttl(job) <= 3_600
@@ -193,7 +193,7 @@ def test_a_worker_that_ends_takes_its_mark_away(server: EmbeddedServer, client: 
 
 def test_a_worker_that_dies_is_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 200).shards[0]
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=1.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=1.0))
     writer = Writer(store)
     with running(server, prefix, "tests.workers.supervised") as supervisor:
         wait_for(lambda: len(children(supervisor.pid)) == 2)
@@ -226,7 +226,7 @@ def test_a_poisonous_range_is_quarantined_and_blocks_nothing(
     registry = Registry(client, prefix)
     store = registry.add(parse(survey_table("poison", 100))).shards[0]
     writer = Writer(store)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=1.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=1.0))
     writer.publish(singles(store, [POISON]), 1)
     (poison,) = cut_all(store)
     dispatcher.enqueue(store, poison)

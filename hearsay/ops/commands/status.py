@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import BEAT_S, alive
 from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.looks.survey_look import AWAY
@@ -28,7 +27,7 @@ SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a 
 
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--interval", type=NumberRange(0, 60), default=1.0, show_default=True,
+@click.option("--interval", type=NumberRange(0, 60), default=0.5, show_default=True,
               help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
 @click.option("--watch", is_flag=True, help="Show it again every interval until interrupted.")
 @click.option("--check", is_flag=True, help="Exit with 1 if something is stalled or missing, with one line per cause.")
@@ -50,8 +49,8 @@ def command(
     if watch:
         _watch(registry, names, interval)
         return
-    rows = _chosen(overview(registry, interval), names)
-    listed = troubles(registry)
+    every, listed = overview(registry, interval)
+    rows = _chosen(every, names)
     if as_json:
         print_json(rows)
     else:
@@ -69,7 +68,8 @@ def _watch(registry: Registry, names: tuple[str, ...], interval: float) -> None:
     """The same again and again, each on a cleared screen where there is one."""
     with stopping() as stop:
         while not stop.is_set():
-            rows, listed = _chosen(overview(registry, interval or 1.0), names), troubles(registry)
+            every, listed = overview(registry, interval or 1.0)
+            rows = _chosen(every, names)
             click.clear()
             _print(registry, rows, bool(names))
             for trouble in listed:

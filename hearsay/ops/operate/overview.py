@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from hearsay.collector.health.troubles import Trouble, troubles
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.looks.newest import newest_snapshots
 from hearsay.collector.store.looks.survey_look import AWAY
@@ -11,7 +12,14 @@ from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
 from hearsay.collector.survey.survey import Survey
 
 
-def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
+class Overview(NamedTuple):
+    """A row for every shard, and what keeps reports from becoming answers."""
+
+    rows: list[dict[str, Any]]
+    troubles: list[Trouble]
+
+
+def overview(registry: Registry, interval_s: float) -> Overview:
     """Every shard of every survey. Rates come from two readings `interval_s` apart; null for 0."""
     try:
         surveys = registry.list()
@@ -19,13 +27,15 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
         if registry.servers.alone:
             raise
         surveys = []  # the registry's node is away, which is among the troubles
-    seen = look_at_parts(surveys)
+    failed: dict[str, Exception] = {}
+    seen = look_at_parts(surveys, failed)
     earlier = list(_rows(seen)) if interval_s else []
     started = time.monotonic()
     if surveys and interval_s:
         time.sleep(interval_s)
-        seen = look_at_parts(surveys)
-    documents = newest_snapshots(seen)
+        failed.clear()
+        seen = look_at_parts(surveys, failed)
+    documents = newest_snapshots(seen, failed)
     before = {(row["survey"], row["shard"]): row for row in earlier}
     rows = []
     for row in _rows(seen):
@@ -37,7 +47,7 @@ def overview(registry: Registry, interval_s: float) -> list[dict[str, Any]]:
             row[f"{name}_per_s"] = rate
         row["shards"] = row.pop("shards")  # last, as it always was
         rows.append(row)
-    return rows
+    return Overview(rows, troubles(registry, seen, failed))
 
 
 def _rows(surveys: Iterable[SurveyLook]) -> Iterator[dict[str, Any]]:

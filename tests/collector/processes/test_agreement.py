@@ -16,6 +16,7 @@ from hearsay.collector.store.processes.heartbeats import Mark
 from hearsay.collector.store.processes.versions import BEFORE, KNOWN, OLDEST, Forms, Release, this_release
 from hearsay.collector.store.registry import Registry
 from hearsay.release import UNKNOWN, release
+from tests.pipeline import queue_of
 
 
 def everybody(**forms: Forms) -> list[Mark]:
@@ -95,7 +96,7 @@ def test_a_process_too_old_for_what_is_stored_says_so(client: redis.Redis, prefi
 
 def test_a_collector_that_holds_layouts_holds_everybody_back(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, hold_layouts=True))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, hold_layouts=True))
     dispatcher.heartbeat.beat()
     for role in ("worker", "estimator"):
         Heartbeat(registry, role).beat()

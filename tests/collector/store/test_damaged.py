@@ -8,7 +8,7 @@ from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import StateError
 from hearsay.collector.store.state import Delta
 from hearsay.collector.writer import Writer
-from tests.pipeline import buckets, fold_all, singles, state_of
+from tests.pipeline import buckets, fold_all, queue_of, singles, state_of
 
 
 def test_a_damaged_delta_stops_nothing_but_its_own_window(
@@ -21,7 +21,7 @@ def test_a_damaged_delta_stops_nothing_but_its_own_window(
         fold_all(store)
     (name,) = client.hkeys(stores[0].keys.deltas)
     client.hset(stores[0].keys.deltas, name, b"\xc1")
-    Dispatcher(client, client, CollectorSettings(prefix, queue=prefix)).chores()
+    Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix)).chores()
     assert [store.status().deltas for store in stores] == [1, 0]
     assert "window all of damaged is not merged: delta of 1 bytes is damaged" in caplog.text
     assert state_of(stores[1])["hist"].tolist() == [0, 1, 0, 0]

@@ -18,7 +18,7 @@ from hearsay.collector.survey.windows import Whole
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.identity import survey_table
-from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of, watched
+from tests.pipeline import buckets, cut_all, fold, fold_all, frame, queue_of, singles, state_of, watched
 
 
 def test_a_young_range_waits_until_it_is_full_or_old(client: redis.Redis, prefix: str) -> None:
@@ -154,7 +154,7 @@ def test_overdue_ranges_get_five_attempts_and_block_nothing(client: redis.Redis,
     writer = Writer(store)
     writer.publish(singles(store, [0, 1]), 2)
     (stuck,) = cut_all(store)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=0.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=0.0))
     attempts = []
     for _ in range(10):
         time.sleep(0.002)
@@ -184,7 +184,7 @@ def test_a_busy_survey_does_not_starve_the_others(
     stores = [registry.add(parse(survey_table("identity", 50, name=name))).shards[0] for name in ("aaa", "zzz")]
     for store in stores:
         Writer(store).publish(singles(store, range(40)), 40)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     for _ in range(4):
         dispatcher.dispatch()
         dispatcher.queue.empty()
@@ -198,7 +198,7 @@ def test_a_survey_that_cannot_be_read_stops_no_other(
     client.hset(surveys(prefix), "a-stranger", b'{"shards": 1, "survey": {"mechanism": "of-tomorrow"}}')
     Writer(store).publish(singles(store, range(3)), 3)
     time.sleep(limits.CUT_AGE_MS / 1_000)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     for _ in range(2):
         dispatcher.dispatch()
         dispatcher.chores()
@@ -210,7 +210,7 @@ def test_a_range_that_waits_in_the_queue_is_not_overdue(client: redis.Redis, pre
     store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, [0]), 1)
     (found,) = cut_all(store)
-    dispatcher = Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=0.0))
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=0.0))
     dispatcher.enqueue(store, found)
     time.sleep(0.01)
     assert dispatcher.reconcile(store) == 0
@@ -222,7 +222,8 @@ def test_a_leased_range_is_left_alone(client: redis.Redis, prefix: str) -> None:
     Writer(store).publish(singles(store, [0]), 1)
     (found,) = cut_all(store)
     assert store.reissue(found, 60.0)[0] == "leased"
-    assert Dispatcher(client, client, CollectorSettings(prefix, queue=prefix, lease_s=60.0)).reconcile(store) == 0
+    dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=60.0))
+    assert dispatcher.reconcile(store) == 0
 
 
 def test_skipped_entries_are_counted_and_bounded(client: redis.Redis, prefix: str) -> None:

@@ -37,6 +37,7 @@ class Cluster:
         self._nodes: dict[Seed, Node] = {}
         self._slots: list[Node | None] = [None] * SLOTS
         self._places: dict[int, Place] = {}  # those that somebody holds
+        self._holders: list[Node] | None = None  # those of all slots; None: to be found anew
         self._lost: set[Node] = set()
         self._watching = False
         error: Exception | None = None
@@ -65,8 +66,10 @@ class Cluster:
     def nodes(self) -> Sequence[Node]:
         """Every master that holds slots, by its address."""
         with self._lock:
-            held = {id(node): node for node in self._slots if node is not None}
-        return sorted(held.values(), key=lambda node: node.address)
+            if self._holders is None:
+                held = {id(node): node for node in self._slots if node is not None}
+                self._holders = sorted(held.values(), key=lambda node: node.address)
+            return self._holders
 
     def troubles(self) -> list[str]:
         """Ask for slots that nobody serves, and for a setting by which one lost node stops all."""
@@ -163,7 +166,7 @@ class Cluster:
 
     def _put(self, slot: int, node: Node | None) -> None:
         """One that nobody serves stays where it was."""
-        self._slots[slot] = node
+        self._slots[slot], self._holders = node, None
         if node is not None and slot in self._places:
             self._places[slot].node = node
 

@@ -1,0 +1,121 @@
+"""What surveys in which nothing happens cost: `python -m tests.idle [SURVEYS]` prints it, over the real processes.
+
+Registered are so many surveys; after they have come to rest, commands and log of the server and processor time of all
+processes are measured over some seconds. Then a few reports are published and waited for, and /readyz, a scrape and
+`status` are timed.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import redis
+
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.writer import Writer
+from hearsay.ops.server.processes import Pipeline
+from hearsay.ops.server.waiting import folded
+from hearsay.producer.device import Device
+
+REST_S, OVER_S, TRIES = 15.0, 20.0, 5
+
+
+class Idle(NamedTuple):
+    """What was measured; times in seconds, the worst of some tries."""
+
+    commands_per_s: float
+    processor: float  # of one core, all processes and the server together
+    log_bytes_per_s: float
+    commit_s: float
+    readyz_s: float
+    scrape_s: float
+    status_s: float
+
+
+def measure(surveys: int, directory: Path) -> Idle:
+    """A pipeline of its own, with so many surveys and nothing to do."""
+    with Pipeline(directory, estimator=True, workers=2) as pipeline:
+        registry = pipeline.registry()
+        added = [_add(registry, number) for number in range(surveys)]
+        time.sleep(REST_S + surveys / 200)
+        with redis.Redis.from_url(pipeline.server.url) as client:
+            before, spent, started = client.info(), _processor_s(pipeline), time.monotonic()
+            time.sleep(OVER_S)
+            after, elapsed = client.info(), time.monotonic() - started
+            spent = _processor_s(pipeline) - spent
+        commit_s = max(_commit(added[number * surveys // TRIES]) for number in range(TRIES))
+        with httpx.Client(base_url=pipeline.address, timeout=60) as http:
+            readyz_s, scrape_s = _time(http, "/readyz"), _time(http, "/metrics")
+        status = [sys.executable, "-P", "-m", "hearsay", "status"]
+        started = time.monotonic()
+        subprocess.run(status, env=pipeline._environment, check=True, capture_output=True)
+        status_s = time.monotonic() - started
+    return Idle(
+        (after["total_commands_processed"] - before["total_commands_processed"]) / elapsed,
+        spent / elapsed,
+        (after["aof_current_size"] - before["aof_current_size"]) / elapsed,
+        commit_s,
+        readyz_s,
+        scrape_s,
+        status_s,
+    )
+
+
+def _add(registry: Registry, number: int) -> Registered:
+    domain = {"kind": "categorical", "size": 8}
+    return registry.add(parse({"name": f"idle-{number}", "mechanism": "hrr", "epsilon": 1.0, "domain": domain}))
+
+
+def _commit(registered: Registered) -> float:
+    """How long a report takes from its publication to its commit."""
+    writer, done = Writer(registered.shards[0]), folded(registered)
+    report = Device(registered.survey).report(3)
+    started = time.monotonic()
+    writer.publish([(b"r", report)], 1)
+    while folded(registered) == done:
+        time.sleep(0.005)
+    return time.monotonic() - started
+
+
+def _time(http: httpx.Client, path: str) -> float:
+    took = []
+    for _ in range(TRIES):
+        started = time.monotonic()
+        assert http.get(path).status_code == 200, path
+        took.append(time.monotonic() - started)
+    return max(took)
+
+
+def _processor_s(pipeline: Pipeline) -> float:
+    """Processor time of the server and of all processes with their children."""
+    parents = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
+    ours = {process.pid for process in pipeline._processes.values()} | {pipeline.server.pid}
+    while more := {pid for pid, stat in parents.items() if stat and stat[0] in ours and pid not in ours}:
+        ours |= more
+    return sum(stat[1] for pid, stat in parents.items() if stat and pid in ours)
+
+
+def _stat(path: Path) -> tuple[int, float] | None:
+    """A process's parent, and its processor time."""
+    try:
+        fields = (path / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    surveys = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    with tempfile.TemporaryDirectory() as folder:
+        for name, value in measure(surveys, Path(folder) / "idle")._asdict().items():
+            print(f"{name:16} {value:10.3f}")
+
+
+if __name__ == "__main__":
+    main()
