@@ -23,7 +23,7 @@ def set_shards(registry: Registry, name: str, shards: int) -> Registered:
             return known
         registry.check_capacity(known.survey, len(changed.numbers))
         for number in changed.active:
-            if known.numbered(number) is None:  # opened before anybody can hear of it
+            if number not in known.by_number:  # opened before anybody can hear of it
                 registry.shard(known.survey, number).begin_as(first)
         if registry.bind(known, changed):
             return registry.get(name)

@@ -12,7 +12,9 @@ from pathlib import Path
 from hearsay.collector import limits
 from hearsay.collector.agreement import Agreement
 from hearsay.collector.errors import ShardsAway, UnknownSurvey
+from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.roles import ESTIMATOR
+from hearsay.collector.sharing import Share
 from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.reading import Reading
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at
@@ -60,7 +62,10 @@ class Pass:
 
 
 class Materialiser:
-    """Keeps the snapshots of every survey up to date. Several may run: the newest version wins, merges are fenced."""
+    """Keeps the snapshots of every survey up to date. Several may run: they share the surveys.
+
+    Where two do the same for a moment, the newest version wins and merges are fenced.
+    """
 
     def __init__(self, registry: Registry, root: Path | None, readings: Readings | None = None) -> None:
         self.registry, self.root = registry, root
@@ -70,6 +75,8 @@ class Materialiser:
         self._complained: set[str] = set()
         self._next_retention = 0.0
         self.agreement = Agreement(registry)
+        self.heartbeat = Heartbeat(registry, ESTIMATOR.name)
+        self.share = Share(self.heartbeat)
         self._retained: dict[str, float] = {}  # by tag: when windows that were kept long enough were last looked for
 
     def run_once(self) -> Pass:
@@ -118,9 +125,12 @@ class Materialiser:
         tags = {each.survey.tag: each for each in surveys}
         self.readings.forget_all_but(set(tags))
         settled = {tag: self.readings.settled(tag) for tag, each in tags.items() if not each.survey.windows.in_rounds}
-        self.attention.forget_all_but(surveys)
+        mine = surveys
+        if not self.share.alone:
+            mine = [each for each in surveys if self.share.is_mine(each.survey.name)]
+        self.attention.forget_all_but(mine)
         failed: dict[str, Exception] = {}
-        looks = look_at(self.attention.due(surveys), settled, failed)
+        looks = look_at(self.attention.due(mine), settled, failed)
         for name, error in failed.items():
             self.attention.lost(name, error)
             with self._counted(name, result):

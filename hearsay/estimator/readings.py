@@ -261,7 +261,8 @@ def _read(memory: _Memory, window: Window, seen: SurveyLook) -> list[Reading]:
             vector = kept[0].vector
         readings = []
         for shard, reading, look in zip(shards, kept, seen.shards, strict=True):
-            reading = shard.add_to(vector, window.name, reading, look.windows.get(window) or NOTHING)
+            seen_now = look.windows.get(window) or NOTHING
+            reading = shard.add_to(vector, window.name, reading, seen_now, own=len(shards) == 1)
             if reading is None:
                 break
             readings.append(reading)

@@ -26,7 +26,7 @@ def fold_range(name: str, tag8: str, shard_number: int, seq: int, nonce: str) ->
         registered = context.registry.get(name)
     except UnknownSurvey:
         return "gone"
-    shard = registered.numbered(shard_number)
+    shard = registered.by_number.get(shard_number)
     if registered.survey.tag8 != tag8 or shard is None:
         return "gone"  # deleted, and perhaps added again
     stretch = shard.range(seq)

@@ -56,7 +56,7 @@ def _by_node(
     groups: dict[int, tuple[Node, list[tuple[Shard, FoldArguments]]]] = {}
     for each in ranges:
         registered = surveys.get(each.survey)
-        shard = None if registered is None else registered.numbered(each.shard)
+        shard = None if registered is None else registered.by_number.get(each.shard)
         if shard is not None and shard.survey.tag8 == each.tag8:
             groups.setdefault(id(shard.node), (shard.node, []))[1].append((shard, each))
     yield from groups.values()

@@ -107,9 +107,9 @@ class TestFinalWindows:
         readings, read = Readings(), []
         real = Shard.add_to
 
-        def noted(shard: Shard, vector: Any, window: str, *more: Any) -> Any:
+        def noted(shard: Shard, vector: Any, window: str, *more: Any, own: bool) -> Any:
             read.append(window)
-            return real(shard, vector, window, *more)
+            return real(shard, vector, window, *more, own=own)
 
         monkeypatch.setattr(Shard, "add_to", noted)
         assert readings.live(hourly).sum.reports == 303

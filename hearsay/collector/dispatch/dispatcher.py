@@ -16,9 +16,10 @@ from hearsay.collector import limits
 from hearsay.collector.agreement import Agreement
 from hearsay.collector.dispatch.lane import Lane
 from hearsay.collector.errors import CollectorError
-from hearsay.collector.heartbeats import BEAT_S, Heartbeat
+from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.queue import enqueue, fold_queue, queue_address
 from hearsay.collector.roles import COLLECTOR
+from hearsay.collector.sharing import Share
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.condition import condition, why
 from hearsay.collector.store.keys import PREFIX, QUEUE
@@ -62,9 +63,10 @@ class Dispatcher:
             self.registry, COLLECTOR.name, held=settings.hold_layouts, queue=queue_address(self.queue)
         )
         self.agreement = Agreement(self.registry, held=settings.hold_layouts)
+        self.share = Share(self.heartbeat)
         self._lanes: dict[Node, Lane] = {}
         self._surveys: list[Registered] = []
-        self._tended_at, self._next_beat = -TEND_S, 0.0
+        self._tended_at = -TEND_S
         self._queue_is_full = False
         self._unreadable: set[str] = set()
 
@@ -141,9 +143,7 @@ class Dispatcher:
         self.agreement.refresh()
 
     def _beat(self) -> None:
-        if time.monotonic() >= self._next_beat:
-            self.heartbeat.beat()
-            self._next_beat = time.monotonic() + BEAT_S
+        self.share.refresh()
 
     def _lane(self, node: Node) -> Lane:
         if node not in self._lanes:
@@ -151,7 +151,10 @@ class Dispatcher:
         return self._lanes[node]
 
     def _shards(self, node: Node) -> list[Shard]:
-        return [shard for registered in self._surveys for shard in registered.shards if shard.node is node]
+        shards = [shard for registered in self._surveys for shard in registered.shards if shard.node is node]
+        if self.share.alone:
+            return shards
+        return [shard for shard in shards if self.share.is_mine(f"{shard.survey.name}.{shard.shard}")]
 
     def _read_surveys(self) -> None:
         """Every survey that this version can read; another one must not stop them, and is mentioned once."""

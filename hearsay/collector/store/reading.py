@@ -6,7 +6,7 @@ missing and the reader starts again.
 """
 
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,25 +88,32 @@ class ShardReading(ShardLook):
             if seen is None:
                 seen = self.look().at(self.survey.windows.named(window))
             vector = np.zeros(self.cells, dtype=np.int64) if cached is None else cached.vector
-            reading = self.add_to(vector, window, cached, seen)
+            reading = self.add_to(vector, window, cached, seen, own=True)
             if reading is not None:
                 return reading
             cached = seen = None
         raise StateError(f"window {window} of {self.survey.name} changed under {_TRIES} attempts to read it")
 
-    def add_to(self, vector: Vector, window: str, cached: Reading | None, seen: WindowLook) -> Reading | None:
+    def add_to(
+        self, vector: Vector, window: str, cached: Reading | None, seen: WindowLook, own: bool = False
+    ) -> Reading | None:
         """Bring a vector up to `seen`; it holds what was read of this window in `cached`, nothing where that is None.
 
-        None: what was read is not part of what is there now, or a merge came in between; the vector is spoilt.
+        `own`: it holds nothing else, and may be emptied. None: what was read is not part of what is there now, or a
+        merge came in between; the vector is spoilt.
         """
-        if cached is None:
-            reading = Reading(self.survey.mechanism, window, seen.version, vector, {}, fence=seen.fence)
-            if seen.version and not self._load(reading):
+        reading, pointers = cached, None
+        if reading is None or reading.fence != seen.fence:
+            pointers = self.node.do("HGETALL", self.keys.accumulator(window)) if seen.version else {}
+        if reading is not None and not self._continues(reading, seen, pointers):
+            if not own:
                 return None
-        elif (cached.fence == seen.fence or self._follow(cached, seen)) and cached.deltas.keys() <= seen.deltas:
-            reading = cached
-        else:
-            return None
+            vector[:], reading = 0, None
+            pointers = pointers or self.node.do("HGETALL", self.keys.accumulator(window))
+        if reading is None:
+            reading = Reading(self.survey.mechanism, window, seen.version, vector, {}, fence=seen.fence)
+            if seen.version and not self._load(reading, pointers or {}):
+                return None
         missing = sorted(seen.deltas - reading.deltas.keys())
         if missing:
             stored = self.node.do("HMGET", self.keys.deltas, *missing)
@@ -120,19 +127,21 @@ class ShardReading(ShardLook):
         reading.counters = dict(seen.counters)
         return reading
 
-    def _follow(self, reading: Reading, seen: WindowLook) -> bool:
-        """Whether one merge of deltas that were read all lies between a reading and now; then nothing is read again."""
-        merged, layout = self.node.do("HMGET", self.keys.accumulator(reading.window), "merged", "layout")
-        fence, before, *names = (merged or b" ").decode().split(" ")
-        names = [name for name in names if name]
-        if (fence, before) != (seen.fence, reading.fence) or not reading.deltas.keys() >= set(names):
-            return False
-        reading.merged(names, fence, int(layout))
-        return True
+    def _continues(self, reading: Reading, seen: WindowLook, pointers: Mapping[bytes, bytes] | None) -> bool:
+        """Whether what was read is part of what is there now.
 
-    def _load(self, reading: Reading) -> bool:
+        One merge may lie in between, if all deltas that it took were read: then nothing is read again.
+        """
+        if reading.fence != seen.fence:
+            fence, before, *names = (pointers or {}).get(b"merged", b" ").decode().split(" ")
+            names = [name for name in names if name]
+            if (fence, before) != (seen.fence, reading.fence) or not reading.deltas.keys() >= set(names):
+                return False
+            reading.merged(names, fence, int((pointers or {})[b"layout"]))
+        return reading.deltas.keys() <= seen.deltas
+
+    def _load(self, reading: Reading, pointers: Mapping[bytes, bytes]) -> bool:
         """Read the accumulator of the merge with the reading's fence; False: there was another merge."""
-        pointers = self.node.do("HGETALL", self.keys.accumulator(reading.window))
         if pointers.get(b"fence", b"").decode() != reading.fence:
             return False
         reading.layout = int(pointers.get(b"layout", WHOLE_CHUNKS))

@@ -225,7 +225,8 @@ class Registry:
             row = Registration.parse(record)
             shards = tuple(self.shard(row.survey, number) for number in row.numbers)
             again = partial(self.get, row.survey.name)
-            known = self._parsed[record] = Registered(row.survey, shards, row, record, again)
+            by_number = dict(zip(row.numbers, shards, strict=True))
+            known = self._parsed[record] = Registered(row.survey, shards, by_number, row, record, again)
         return known
 
     def shard(self, survey: Survey, number: int) -> Shard:

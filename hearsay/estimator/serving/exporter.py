@@ -41,7 +41,9 @@ class PipelineMetrics(Collector):
         up = GaugeMetricFamily(
             "hearsay_up", "Whether the Redis server, or a node of a cluster, answers (1) or not (0)."
         )
-        parts: list[Callable[[], list[Metric]]] = [self._surveys, self._gateway, self._processes]
+        parts: list[Callable[[], list[Metric]]] = [self._surveys]
+        if self._known.has_all():
+            parts += [self._gateway, self._processes]
         families: list[Metric] = []
         answered = True
         for part in parts:
@@ -70,7 +72,7 @@ class PipelineMetrics(Collector):
 
     def _surveys(self) -> list[Metric]:
         families = _Families()
-        known = self._known.seen()
+        known = self._known.own()
         documents = newest_snapshots(known.surveys, known.failed)
         for seen in known.surveys:
             families.add_survey(seen, documents.get(seen.survey.name))

@@ -11,9 +11,8 @@ from pathlib import Path
 import redis
 
 from hearsay.collector.health.loop import Health
-from hearsay.collector.heartbeats import BEAT_S, Heartbeat
 from hearsay.collector.http.server import HttpServer
-from hearsay.collector.roles import ESTIMATOR
+from hearsay.collector.sharing import BEAT_S, Share
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.materialise import Materialiser, Pass
@@ -44,7 +43,7 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
     """Run until `stop` is set. A server that goes away is waited for; a port that is taken is a ServeError."""
     health, newest = Health(), dict[str, Newest]()
     materialiser = Materialiser(registry, settings.snapshots_dir)
-    known = Known(registry, health, materialiser.attention)
+    known = Known(registry, health, materialiser.attention, materialiser.share)
     overview = Overview(registry, health, newest, settings.period_s, known)
     feed = Feed(overview.document)
     app = create_app(
@@ -77,11 +76,10 @@ def loop(
     passed: Callable[[Pass], None] = lambda done: None,
 ) -> None:
     """One pass after the other, started `period_s` apart; `passed` hears of each."""
-    heartbeat = Heartbeat(materialiser.registry, ESTIMATOR.name)
     while not stop.is_set():
         started = time.monotonic()
         try:
-            _beat(heartbeat, materialiser)
+            _beat(materialiser)
             done = materialiser.run_once()
             _log(done, time.monotonic() - started)
             health.passed()
@@ -91,21 +89,21 @@ def loop(
             _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
             health.troubled(why(error))
             pause_s = max(period_s, ERROR_PAUSE_S)
-        _wait(heartbeat, health, stop, started + pause_s)
+        _wait(materialiser.share, health, stop, started + pause_s)
     with suppress(redis.exceptions.RedisError):
-        heartbeat.stop()
+        materialiser.heartbeat.stop()
 
 
-def _beat(heartbeat: Heartbeat, materialiser: Materialiser) -> None:
+def _beat(materialiser: Materialiser) -> None:
     try:
-        heartbeat.beat()
+        materialiser.share.refresh()
         materialiser.agreement.refresh()
     except redis.exceptions.RedisError:
         if materialiser.registry.servers.alone:
             raise
 
 
-def _wait(heartbeat: Heartbeat, health: Health, stop: threading.Event, until: float) -> None:
+def _wait(share: Share, health: Health, stop: threading.Event, until: float) -> None:
     """Until the next pass is due, showing life in the meantime, however long the period."""
     health.turn()
     while not stop.is_set() and (left := until - time.monotonic()) > 0:
@@ -113,7 +111,7 @@ def _wait(heartbeat: Heartbeat, health: Health, stop: threading.Event, until: fl
         health.turn()
         if left > BEAT_S:
             try:
-                heartbeat.beat()
+                share.refresh()
             except redis.exceptions.RedisError:
                 return  # the next pass says so
 

@@ -30,7 +30,7 @@ def command(settings: Settings, truth: Path | None) -> None:
 
     Serves the page at /, /metrics, /healthz, /readyz and /api/surveys. With HEARSAY_API_TOKEN, which a --host beyond
     this machine needs, all but /healthz and the page's own files ask for that token. Snapshots are written to
-    the data directory and, shortened, to Redis. Two estimators are harmless: the newer snapshot wins.
+    the data directory and, shortened, to Redis. Several estimators share the surveys.
     """
     logs.configure(ESTIMATOR.name, settings.log_level)
     if settings.api_token is None and _reached_from_elsewhere(settings.host):

@@ -33,6 +33,7 @@ class Registered:
 
     survey: Survey
     shards: tuple[Shard, ...]
+    by_number: Mapping[int, Shard]
     registration: Registration
     record: bytes = field(repr=False)
     again: "Callable[[], Registered]" = field(compare=False, repr=False)
@@ -42,14 +43,9 @@ class Registered:
         """The shards that writers go to."""
         return self.shards[: len(self.registration.active)]
 
-    def numbered(self, number: int) -> Shard | None:
-        """The shard of this number; None: the survey has none."""
-        return next((shard for shard in self.shards if shard.shard == number), None)
-
     def for_request(self, time_ms: int, random: int) -> Shard:
         """The shard of a request, by what its id says."""
-        number = self.registration.for_request(time_ms, random)
-        return self.shards[self.registration.numbers.index(number)]
+        return self.by_number[self.registration.for_request(time_ms, random)]
 
     def look(self, known: Collection[str] = ()) -> "SurveyLook":
         """Ask all shards once for what may be needed; `known`: windows that are not looked into."""
