@@ -145,3 +145,13 @@ def frozen(server: EmbeddedServer) -> Iterator[None]:
         yield
     finally:
         os.kill(server.pid, signal.SIGCONT)
+
+
+@contextmanager
+def killed(server: EmbeddedServer) -> Iterator[None]:
+    """A server that is gone, and comes back with what its log has."""
+    server.kill()
+    try:
+        yield
+    finally:
+        server.start()

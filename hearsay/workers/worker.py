@@ -76,6 +76,8 @@ def _beat(context: Context, stop: threading.Event) -> None:
     """Show that this worker is alive."""
     while not stop.is_set():
         try:
+            if not context.registry.servers.alone:
+                context.registry.records()  # what is known goes on where the registry's node is away
             context.heartbeat.beat()
             context.agreement.refresh()
         except redis.exceptions.RedisError:

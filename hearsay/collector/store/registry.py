@@ -44,6 +44,7 @@ class Registry:
         self._version_key = keys.surveys_version(prefix)
         self._parsed: dict[bytes, Registered] = {}
         self._known: dict[str, bytes] = {}  # the records as last read
+        self._last: dict[str, bytes] = {}  # single ones, as last read
         self._known_version: bytes | None = b"-"  # of no registry
         self._read_at = -READ_ANEW_S
 
@@ -109,11 +110,12 @@ class Registry:
         try:
             record = self.node.do("HGET", self._surveys, name)
         except AWAY:
-            record = None if self.servers.alone else self._known.get(name)
+            record = None if self.servers.alone else self._last.get(name) or self._known.get(name)
             if record is None:
                 raise
         if record is None:
             raise self._unknown(name)
+        self._last[name] = record
         return self.registered(record)
 
     def bind(self, known: Registered, changed: Registration) -> bool:
@@ -128,11 +130,12 @@ class Registry:
         try:
             records = self.node.do("HMGET", self._surveys, *names) if names else []
         except AWAY:
-            if self.servers.alone or not self._known:
+            if self.servers.alone or not (self._known or self._last):
                 raise
-            records = [self._known.get(name) for name in names]
+            records = [self._last.get(name) or self._known.get(name) for name in names]
         for name, record in zip(names, records, strict=True):
             if record is not None:
+                self._last[name] = record
                 with suppress(CollectorError):
                     found[name] = self.registered(record)
         return found
@@ -169,6 +172,7 @@ class Registry:
             if version != self._known_version or time.monotonic() >= self._read_at + READ_ANEW_S:
                 self._read_at = time.monotonic()
                 self._known = _by_name(self.node.do("HGETALL", self._surveys))
+                self._last = {}
                 self._known_version = version  # read before: what changed in between is read once more
         except AWAY:
             if self.servers.alone or not self._known:

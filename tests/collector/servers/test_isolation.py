@@ -21,7 +21,7 @@ from hearsay.estimator.serving.exporter import PipelineMetrics
 from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
-from tests.cluster import EmbeddedCluster, frozen, until
+from tests.cluster import EmbeddedCluster, frozen, killed, until
 from tests.identity import survey_table
 from tests.pipeline import fold_all, singles
 
@@ -49,15 +49,6 @@ def registered(registry: Registry) -> Registered:
         Writer(shard).publish(singles(shard, range(10 * number, 10 * (number + 1))), 10)
         fold_all(shard)
     return found
-
-
-@contextmanager
-def killed(node: EmbeddedServer) -> Iterator[None]:
-    node.kill()
-    try:
-        yield
-    finally:
-        node.start()
 
 
 FAULTS: dict[str, Callable[[EmbeddedServer], AbstractContextManager[None]]] = {"killed": killed, "frozen": frozen}
