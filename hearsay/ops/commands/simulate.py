@@ -1,9 +1,9 @@
 """`hearsay simulate`: the whole path in one process."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -21,7 +21,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.simulate.comparing import Compared, compare, repeat
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
 from hearsay.ops.simulate.simulation import simulate
-from hearsay.ops.terminal.answers import print_answers
+from hearsay.ops.terminal.answers import alike_decimals, by_question, print_answers, rounded, subject
 from hearsay.ops.terminal.options import CountRange, json_option, seed_option, uses
 from hearsay.ops.terminal.out_directory import OutDirectory
 from hearsay.ops.terminal.pictures import save_answers
@@ -77,8 +77,8 @@ def command(
     on-the-fly keeps every report.
     """
     wanted = out is not None or truth or runs is not None or picture is not None
-    if (mode is None and not wanted and not ask) or (mode is not None and (wanted or len(ask) != 1)):
-        raise click.UsageError("give --out DIR, or --mode and --ask, or some of --ask, --truth, --repeat, --picture")
+    if mode is not None and (wanted or len(ask) != 1):
+        raise click.UsageError("--mode goes with one --ask, and not with --out, --truth, --repeat or --picture")
     survey = load(survey_file)
     people = _people(survey, values_file, distribution, devices, seed)
     if mode is not None:
@@ -141,13 +141,13 @@ def _compared(
     if as_json:
         print_json([row.table() if truth else row.answer.table() for row in rows])
     elif truth:
-        columns = ("query", "about", "truth", "value", "stderr", "low", "high", "holds", "z")
-        print_table(title, columns, [_shown(row) for row in rows])
+        _print_compared(title, rows)
     else:
         print_answers(title, [row.answer for row in rows], survey.mechanism.domain.mean_bounds)
     if truth:
         known = [row.holds for row in rows if row.holds is not None]
-        notes().print(f"{sum(known)} of {counted(len(known), 'interval')} contain the truth; 95% are meant to")
+        contain = "contains" if len(known) == 1 else "contain"
+        notes().print(f"{sum(known)} of {counted(len(known), 'interval')} {contain} the truth; 95% are meant to")
 
 
 def _headline(content: Content) -> tuple[str, ...]:
@@ -164,12 +164,26 @@ def _answered(text: str, estimate: Estimate) -> bool:
         return False
 
 
-def _shown(row: Compared) -> list[Any]:
-    table = row.table()
-    about = table.get("item", table.get("cell", ""))
-    holds = {True: "yes", False: "no", None: "-"}[row.holds]
-    figures = [table[name] for name in ("truth", "value", "stderr", "low", "high")]
-    return [table["query"], str(about), *figures, holds, row.z]
+def _print_compared(title: str, rows: Sequence[Compared]) -> None:
+    """Answers beside the truth, with the digits that mean something."""
+    for heading, part in by_question(title, [row.answer for row in rows]):
+        _print_part(heading, [rows[number] for number in part])
+
+
+def _print_part(title: str, rows: Sequence[Compared]) -> None:
+    answers = [row.answer for row in rows]
+    many = any(not title.startswith(each.query) for each in answers)
+    columns = ["about", "truth", "value", "stderr", "low", "high", "holds", "z"]
+    table = []
+    for row, each, places in zip(rows, answers, alike_decimals(answers), strict=True):
+        figures = [rounded(number, places) for number in (row.truth, each.value, each.low, each.high)]
+        figures.insert(2, rounded(each.stderr, places and places + 1))
+        holds = {True: "yes", False: "no", None: None}[row.holds]
+        table.append([subject(each, many), *figures, holds, rounded(row.z, 2)])
+    if many:
+        columns = ["query", *columns]
+        table = [[each.query, *cells] for each, cells in zip(answers, table, strict=True)]
+    print_table(title, columns, table)
 
 
 def _random(seed: int | None) -> Random:

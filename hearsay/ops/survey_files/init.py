@@ -1,7 +1,10 @@
 """`hearsay init`: a first survey file, from four answers at most."""
 
+import csv
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -18,6 +21,10 @@ MINIMUM_REPORTS = 100  # what a survey should have before it answers; a file tha
 ENDS = ("number",)  # kinds whose size is two ends
 ALONE = ("binary", "text")  # kinds that need no size
 SIZED = ("attributes",)  # kinds whose names come with a number of values each: yes and no
+COUNTED = ("ordinal",)  # kinds whose values are the whole numbers from 0
+T = TypeVar("T")
+_COUNTS = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")
+_ENDS_OF_NUMBERS = re.compile(r"\s*\d+\s*(-|to|,|\.\.)\s*\d+\s*")  # what somebody writes who means 0..99
 LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
 
 
@@ -26,7 +33,9 @@ LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "
 @click.option("--name", help="The survey's name: a-z, 0-9 and -.")
 @click.option("--kind", metavar="KIND", help="What a value is: categorical, ordinal, number, ...")
 @click.option("--size", metavar="D", help="How many values there are; two ends LOW,HIGH of numbers.")
-@click.option("--categories", metavar="A,B", help="Instead of --size: the values' names.")
+@click.option(
+    "--categories", metavar="A,B", help="Instead of --size: the values' names; one with a comma in double quotes."
+)
 @click.option("--epsilon", type=NumberRange(0, min_open=True), help="What a report may show of a value; 0.5 to 4.")
 @uses("plugins")
 def command(
@@ -47,18 +56,23 @@ def command(
         raise click.UsageError("give --size or --categories, and not both")
     if file.exists():
         raise OperationError(f"{file} exists; choose another name, or remove it first")
-    name = name or click.prompt("Name of the survey", default=_name(file))
-    kind = _kind(kind or click.prompt(f"What is a value? ({', '.join(catalogue.DOMAINS)})", default="categorical"))
-    if size is None and categories is None and kind not in ALONE:
-        size, categories = _ask_size(kind)
+    name = name or click.prompt("Name of the survey", default=_name(file), value_proc=_asked(_survey_name))
+    if kind is None:
+        question = f"What is a value? ({', '.join(catalogue.DOMAINS)})"
+        kind = click.prompt(question, default="categorical", value_proc=_asked(_kind))
+    kind = _kind(kind)
+    domain = _domain(kind, size, categories)
+    if not domain and kind not in ALONE:
+        domain = _ask_domain(kind)
     if epsilon is None:
-        epsilon = click.prompt("Epsilon, what a report may show (0.5 to 4 are usual)", type=float, default=1.0)
+        question = "Epsilon, what a report may show (0.5 to 4 are usual)"
+        epsilon = click.prompt(question, type=NumberRange(0, min_open=True), default=1.0)
     survey = parse(
         {
             "name": name,
             "mechanism": "auto",
             "epsilon": epsilon,
-            "domain": {"kind": kind, **_domain(kind, size, categories)},
+            "domain": {"kind": kind, **domain},
             "answers": {"minimum_reports": MINIMUM_REPORTS},
         }
     )
@@ -93,19 +107,58 @@ def _name(file: Path) -> str:
     return letters.strip("-") or "survey"
 
 
+def _survey_name(name: str) -> str:
+    """The name, checked as that of any survey."""
+    return parse({"name": name, "mechanism": "binary", "epsilon": 1.0, "domain": {"kind": "binary"}}).name
+
+
 def _kind(kind: str) -> str:
     if kind not in catalogue.DOMAINS:
-        raise OperationError(f"--kind must be one of {', '.join(nearest(kind, catalogue.DOMAINS))}, got {kind!r}")
+        meant = nearest(kind, catalogue.DOMAINS, cutoff=0.6)
+        hint = f"; the nearest: {meant[0]}" if meant else ""
+        raise OperationError(f"--kind must be one of {', '.join(catalogue.DOMAINS)}, got {kind!r}{hint}")
     return kind
 
 
-def _ask_size(kind: str) -> tuple[str | None, str | None]:
-    if kind in ENDS:
-        return click.prompt("Lowest and highest value", default="0,100"), None
+def _labels(text: str) -> list[str]:
+    """Names between commas, as a row of a CSV file has them: one with a comma in it stands in double quotes.
+
+    >>> _labels('New York, "Washington, D.C."')
+    ['New York', 'Washington, D.C.']
+    """
+    try:
+        (row,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise OperationError(f"names must be separated by commas, in double quotes or without, got {text!r}") from None
+    return [label.strip() for label in row]
+
+
+def _asked(read: Callable[[str], T]) -> Callable[[str], T]:
+    """The same for a prompt, which says what is wrong and asks again."""
+
+    def again(given: str) -> T:
+        try:
+            return read(given)
+        except HearsayError as error:
+            raise click.UsageError(str(error).removeprefix("--")) from None
+
+    return again
+
+
+def _ask_domain(kind: str) -> dict[str, Any]:
+    """Which values there are, asked until it is told."""
     labelled = kind in LABELLED
-    question = "How many values, or their names separated by commas?" if labelled else "How many values?"
-    given = click.prompt(question)
-    return (None, given) if labelled and not given.strip().isdecimal() else (given, None)
+
+    def read(given: str) -> dict[str, Any]:
+        if kind in COUNTED and not given.strip().isdecimal() and _ENDS_OF_NUMBERS.fullmatch(given):
+            raise OperationError("whole numbers must be counted from 0: 100 are 0..99")
+        counts = given.strip().isdecimal() if labelled and kind not in SIZED else _COUNTS.fullmatch(given)
+        return _domain(kind, None, given) if labelled and not counts else _domain(kind, given, None)
+
+    question = "How many values, or their names separated by commas" if labelled else "How many values"
+    if kind in ENDS:
+        return dict(click.prompt("Lowest and highest value", default="0,100", value_proc=_asked(read)))
+    return dict(click.prompt(question, value_proc=_asked(read)))
 
 
 def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, Any]:
@@ -113,7 +166,7 @@ def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, An
     if categories is not None:
         if kind not in LABELLED:
             raise OperationError(f"--categories goes with {', '.join(LABELLED)}, got {kind}")
-        labels = [label.strip() for label in categories.split(",")]
+        labels = _labels(categories)
         more = {"sizes": [2] * len(labels)} if kind in SIZED else {}
         return {LABELLED[kind]: labels, **more}
     if size is None:

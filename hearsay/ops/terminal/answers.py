@@ -21,20 +21,16 @@ COEFFICIENTS = {"pearson": "Pearson", "cramers-v": "Cramer's V"}
 def print_answers(title: str, answers: Sequence[Answer], scale: tuple[float, float] | None = None) -> None:
     """One answer as a line with `title` below it; several as a table with the question in its title.
 
+    Of several questions, each with several answers has a table of its own; those with one answer share a table.
     `scale` is what the domain allows means to be: an interval that reaches beyond is shown cut to it, with a word why.
     """
     shown = [_Shown.of(each, scale) for each in answers]
-    decimals = _alike([each.decimals for each in shown])
     if len(shown) == 1:
-        console().print(Text(_line(shown[0], decimals[0])))
+        console().print(Text(_line(shown[0], shown[0].decimals)))
         console().print(Text(title, style="dim"))
     else:
-        questions = list(dict.fromkeys(each.query for each in answers))
-        if len(questions) == 1:
-            title = f"{questions[0]}: {title}"
-        table = [_columns(each, places, len(questions) > 1) for each, places in zip(shown, decimals, strict=True)]
-        names = list(dict.fromkeys(name for columns in table for name in columns))
-        print_table(title, names, [[columns.get(name) for name in names] for columns in table])
+        for heading, part in by_question(title, answers):
+            _print_part(heading, [shown[number] for number in part])
     for note in dict.fromkeys(note for each in shown for note in each.notes):
         console().print(Text(f"note: {note}"))
 
@@ -75,6 +71,48 @@ class _Shown:
         if all(number is None or float(number).is_integer() for number in (self.answer.value, low, high)):
             return 0  # a quantile of integers
         return decimals_of((high - low) / 2)
+
+
+def by_question(title: str, answers: Sequence[Answer]) -> list[tuple[str, list[int]]]:
+    """Which answers share a table, by their numbers, and what stands above it: `title` above the first."""
+    places: dict[str, list[int]] = {}
+    for number, each in enumerate(answers):
+        places.setdefault(each.query, []).append(number)
+    parts: dict[str, list[int]] = {}
+    for query, numbers in places.items():
+        parts.setdefault(query if len(numbers) > 1 or len(places) == 1 else "", []).extend(numbers)
+    if list(parts) in ([], [""]):
+        return [(title, [*range(len(answers))])]
+    named = [(query or "one answer each", numbers) for query, numbers in parts.items()]
+    return [(f"{named[0][0]}: {title}", named[0][1]), *named[1:]]
+
+
+def _print_part(title: str, shown: Sequence["_Shown"]) -> None:
+    decimals = _alike([each.decimals for each in shown])
+    many = any(not title.startswith(each.answer.query) for each in shown)
+    table = [_columns(each, places, many) for each, places in zip(shown, decimals, strict=True)]
+    names = list(dict.fromkeys(name for columns in table for name in columns))
+    print_table(title, names, [[columns.get(name) for name in names] for columns in table])
+
+
+def alike_decimals(answers: Sequence[Answer]) -> list[int | None]:
+    """How many decimals of each answer say something, the same for all where they differ little."""
+    decimals = [_Shown(each, each.low, each.high, ()).decimals for each in answers]
+    kinds = [each.query.split()[0] for each in answers]  # a range is a share, a quantile is not
+    for kind in set(kinds):
+        numbers = [number for number, one in enumerate(kinds) if one == kind]
+        for number, places in zip(numbers, _alike([decimals[number] for number in numbers]), strict=True):
+            decimals[number] = places
+    return decimals
+
+
+def subject(each: Answer, many: bool) -> str:
+    """What an answer is about, in words; nothing where its question says it, if the question is shown with each."""
+    if each.cell is not None:
+        return show(each.cell)
+    if each.item is None or each.band is not None or (many and _named(each)):
+        return ""
+    return show(each.item)
 
 
 def is_mean(query: str) -> bool:

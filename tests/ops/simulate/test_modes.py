@@ -47,9 +47,8 @@ def test_all_modes_give_the_same_answer(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("survey", "options", "message"),
     [
-        (SURVEY.format(mechanism="metric-l1"), "--mode on-the-fly", "give --out DIR, or --mode and --ask"),
-        (SURVEY.format(mechanism="metric-l1"), "", "give --out DIR, or --mode and --ask"),
-        (SURVEY.format(mechanism="metric-l1"), "--mode on-the-fly --truth", "give --out DIR, or --mode and --ask"),
+        (SURVEY.format(mechanism="metric-l1"), "--mode on-the-fly", "--mode goes with one --ask"),
+        (SURVEY.format(mechanism="metric-l1"), "--mode on-the-fly --truth", "--mode goes with one --ask"),
         (SURVEY.format(mechanism="metric-l1"), "--mode on-the-fly --ask cdf", "--ask must be a range or a prefix"),
         (SURVEY.format(mechanism="olh"), "--mode on-the-fly --ask cdf", "without weights, got olh"),
         (SURVEY.format(mechanism="metric-l1") + WEIGHTS, "--mode on-the-fly --ask cdf", "got metric-l1 with weights"),

@@ -48,6 +48,35 @@ def test_the_headline_is_asked_where_nothing_else_is(survey: str, capsys: pytest
     assert "contain the truth" in capsys.readouterr().err
 
 
+def test_values_alone_are_enough(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert next(row["query"] for row in run(capsys, survey, *PEOPLE)) == "quantile 0.1"
+
+
+def test_pairs_of_attributes_are_told_in_words(
+    survey: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    axis = '[[domain.attributes]]\nname = "{}"\ncategories = [{}]\n'
+    towns = axis.format("city", '"New York", "Washington, D.C."')
+    ages = axis.format("age", '"to 35", "over 35"')
+    head = 'name = "both"\nmechanism = "auto"\nepsilon = 2.0\n[domain]\nkind = "attributes"\n'
+    Path("both.toml").write_text(head + towns + ages)
+    Path("both.csv").write_text("age,city\n" + 'to 35,New York\nover 35,"Washington, D.C."\n' * 500)
+    words = ["simulate", "both.toml", "--values", "both.csv", "--truth", "--seed", "3"]
+    assert cli.run([*words, "--ask", "conditional city given age", "--ask", "correlations"]) == 0
+    out = capsys.readouterr().out
+    assert "{" not in out
+    assert "city Washington, D.C., age over 35" in " ".join(out.split())
+    assert cli.run([*words, "--ask", "conditional city given age"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("conditional city given age: both: 1,000 reports\n")
+    assert len(told.out.splitlines()) <= 3 + 2 * 4, "a table of four rows, each of two lines at most"
+    assert cli.run([word for word in words if word != "--truth"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "marginal city: both: 1,000 reports"
+    assert "marginal age" in lines, "each question with several answers has a table of its own"
+
+
 def test_repeated_surveys_cover_and_meet_the_prediction(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
     rows = run(capsys, survey, *PEOPLE, "--ask", "range 4 11", "--ask", "frequencies", "--repeat", "60")
     for row in rows:
@@ -78,7 +107,6 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (PEOPLE, "give --out DIR, or --mode and --ask, or some of"),
         (("--truth",), "give --values FILE, or --distribution SHAPE and --devices N"),
         (("--truth", "--distribution", "normal"), "--distribution and --devices go together"),
         (("--truth", "--distribution", "cake", "--devices", "3"), "distribution must be one of"),

@@ -47,6 +47,25 @@ def test_four_questions_at_most(tmp_path: Path) -> None:
     assert survey.epsilon == 1.0
 
 
+def test_labels_with_commas_stand_in_quotes(tmp_path: Path) -> None:
+    file = tmp_path / "city.toml"
+    words = ["--name", "city", "--kind", "categorical", "--epsilon", "1"]
+    assert run(["init", str(file), *words, "--categories", 'New York, "Zürich","Washington, D.C."']) == 0
+    assert load(file).mechanism.domain.table()["categories"] == ["New York", "Zürich", "Washington, D.C."]
+
+
+@pytest.mark.parametrize("ends", ["0,99", "0-99", "0 to 99", "0..99"])
+def test_a_slip_is_asked_again(ends: str, tmp_path: Path) -> None:
+    file = tmp_path / "age.toml"
+    typed = ["Age Survey", "age", "ordnal", "ordinal", ends, "100", "0", "much", "1", ""]
+    done = CliRunner().invoke(cli, ["init", str(file)], input="\n".join(typed))
+    assert done.exit_code == 0, done.output
+    assert done.output.count("Error: ") == 5
+    assert "100 are 0..99" in done.output
+    survey = load(file)
+    assert (survey.name, survey.mechanism.domain.table()["size"], survey.epsilon) == ("age", 100, 1.0)
+
+
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "survey.toml"
     file.write_text("mine")
@@ -58,7 +77,8 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--kind", "ordinall"], "--kind must be one of ordinal"),
+        (["--kind", "ordinall"], "key-value, number, text, got 'ordinall'; the nearest: ordinal"),
+        (["--kind", "categorical", "--categories", 'a,"b'], "names must be separated by commas, in double quotes"),
         (["--kind", "ordinal", "--size", "many"], "--size must be a whole number"),
         (["--kind", "number", "--size", "3"], "--size must be two numbers"),
         (["--kind", "grid", "--categories", "a,b"], "--categories goes with"),
