@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
 
 from hearsay.ops.errors import CheckFailed, OperationError
-from hearsay.ops.terminal.present import print_table
+from hearsay.ops.terminal.present import counted, print_table, rows_within, say
 
 Draw = Callable[[Any], None]
-_PRINTED = 60  # rows of a table; the longest has a thousand
+_PRINTED = 24  # lines of a table; the longest has a thousand rows, and an experiment has a dozen tables
+_LETTERS_PER_INCH = 12  # of a picture's title, at 10 points
 
 
 @dataclass
@@ -26,27 +28,32 @@ class Result:
     rows: list[list[Any]]
     caption: str = ""
     failures: list[str] = field(default_factory=list)
+    checks: int = 0  # values that were compared with what was expected
     draw: Draw | None = None  # onto a matplotlib figure
 
     def expect(self, holds: bool, otherwise: str) -> None:
-        """Note a disagreement."""
+        """Count a comparison, and note a disagreement."""
+        self.checks += 1
         if not holds:
             self.failures.append(f"{self.name}: {otherwise}")
 
     def publish(self, directory: Path) -> None:
         """Print the table, of a long one its first rows; write it as CSV and, where there is one, the figure as PNG."""
-        print_table(self.title, self.columns, self.rows[:_PRINTED], self.caption or None)
-        if len(self.rows) > _PRINTED:
-            click.echo(f"... and {len(self.rows) - _PRINTED:,} more rows in {directory / self.name}.csv")
+        printed = rows_within(self.columns, self.rows, _PRINTED)
+        print_table(self.title, self.columns, self.rows[:printed], self.caption or None)
+        if len(self.rows) > printed:
+            say(f"... and {counted(len(self.rows) - printed, 'more row')} in {directory / self.name}.csv")
+        click.echo()
         with (directory / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(self.columns)
             writer.writerows(self.rows)
         if self.draw is not None:
-            _save(self.draw, directory / f"{self.name}.png")
+            _save(self.draw, self.title, directory / f"{self.name}.png")
 
 
-def _save(draw: Draw, path: Path) -> None:
+def _save(draw: Draw, title: str, path: Path) -> None:
+    """A picture under the title of its table, so that neither is taken for another."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -54,6 +61,7 @@ def _save(draw: Draw, path: Path) -> None:
 
     figure = pyplot.figure(figsize=(7, 4.5), layout="constrained")
     draw(figure)
+    figure.suptitle(fill(title, int(_LETTERS_PER_INCH * figure.get_figwidth())), fontsize=10)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
 
@@ -82,23 +90,37 @@ def publish_all(results: Iterable[Result], out: Path) -> None:
     if out.absolute() == Path.cwd():
         raise OperationError(f"--out must be a directory of its own, such as results, got {out}")
     out.mkdir(parents=True, exist_ok=True)
-    failures: list[str] = []
-    agreed: list[str] = []
+    published: list[Result] = []
     for result in results:
+        if any(result.name == other.name or result.title == other.title for other in published):
+            raise ValueError(f"two results are called {result.name} or {result.title!r}")
         result.publish(out)
-        failures += result.failures
-        agreed += [] if result.failures else [result.name]
-    click.echo(f"tables and figures are in {out}/")
-    click.echo(verdict(agreed, failures))
+        published.append(result)
+    say(f"tables and figures are in {out}/")
+    for line in verdict(published):
+        say(line)
+    failures = [failure for result in published for failure in result.failures]
     if failures:
         raise CheckFailed("; ".join(failures))
 
 
-def verdict(agreed: Sequence[str], failures: Sequence[str]) -> str:
-    """What agreed with what was expected, and what did not.
+def verdict(results: Sequence[Result]) -> list[str]:
+    """Lines that say what agreed with what was expected, what did not, and what nothing was expected of.
 
-    >>> verdict(["table 5.1", "figure 5.2"], ["table 5.3: haar is 12% off"])
-    'agreed: table 5.1, figure 5.2; did not: table 5.3: haar is 12% off'
+    >>> first, second, third = (Result(name, name, [], []) for name in ("table-1", "table-2", "figure-3"))
+    >>> first.expect(True, ""); first.expect(True, ""); second.expect(False, "haar is 12% off")
+    >>> for line in verdict([first, second, third]): print(line)
+    agreed (2 checks): table-1
+    did not: table-2: haar is 12% off
+    shown, with nothing to compare: figure-3
     """
-    words = f"agreed: {', '.join(agreed) or 'nothing'}"
-    return f"{words}; did not: {'; '.join(failures)}" if failures else words
+    agreed = [result for result in results if result.checks and not result.failures]
+    failures = [failure for result in results for failure in result.failures]
+    shown = [result.name for result in results if not result.checks and not result.failures]
+    checks = counted(sum(result.checks for result in agreed), "check")
+    lines = {
+        f"agreed ({checks}): ": ", ".join(result.name for result in agreed),
+        "did not: ": "; ".join(failures),
+        "shown, with nothing to compare: ": ", ".join(shown),
+    }
+    return [beginning + names for beginning, names in lines.items() if names]

@@ -7,6 +7,7 @@ from typing import Any
 from hearsay.estimator.answer_table import draw
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops.errors import OperationError
+from hearsay.ops.terminal.heat_map import LEGEND, Cell, colour_bars, paint
 
 Branch = tuple[str, Answer]  # the attribute at the other end of an edge, and the answer about the edge
 
@@ -128,20 +129,13 @@ def _draw_tree(figure: Any, answers: Sequence[Answer]) -> None:
 def _draw_correlations(figure: Any, answers: Sequence[Answer]) -> None:
     """A heat map of all pairs."""
     names = list(dict.fromkeys(name for answer in answers for name in _pair(answer)))
-    table = [[1.0 if one == other else float("nan") for one in names] for other in names]
+    cells = []
     for answer in answers:
-        one, other = (names.index(name) for name in _pair(answer))
-        table[one][other] = table[other][one] = float("nan") if answer.value is None else answer.value
+        one, other = _pair(answer)
+        cells.append(Cell.of(answer, (names.index(one), names.index(other))))
     axis = figure.subplots()
-    image = axis.imshow(table, cmap="RdBu_r", vmin=-1, vmax=1)
-    axis.set_xticks(range(len(names)), names, rotation=60, ha="right")
-    axis.set_yticks(range(len(names)), names)
-    for row, values in enumerate(table):
-        for column, value in enumerate(values):
-            if len(names) <= 16 and value == value:
-                colour = "white" if abs(value) > 0.6 else "black"
-                axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
-    figure.colorbar(image, ax=axis, label="Pearson's coefficient, or Cramer's V")
+    colour_bars(figure, axis, cells, paint(axis, names, cells))
+    axis.set_title(f"Correlations ({LEGEND})", fontsize=10)
 
 
 _DRAWN: dict[str, Callable[[Any, Sequence[Answer]], None]] = {

@@ -61,6 +61,14 @@ def print_rows(out: Console, title: str, columns: Sequence[str], rows: Iterable[
         out.print(Text(line, style="bold" if number in laid.bold else ""), no_wrap=True, overflow="ignore", crop=False)
 
 
+def rows_within(columns: Sequence[str], rows: Sequence[Sequence[Any]], lines: int) -> int:
+    """How many of the first rows take no more than so many lines of this terminal: all of them, or at least one."""
+    width = console().width
+    first = [[show(value) for value in row] for row in rows[: lines + 1]]
+    fitting = (count for count in range(len(first), 1, -1) if len(layout(columns, first[:count], width).lines) <= lines)
+    return next(fitting, min(1, len(first)))
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number with what it counts: 1 report, 2 reports."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

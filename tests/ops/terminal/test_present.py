@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hearsay.ops.terminal.present import counted, notes, print_json, print_table, say, show
+from hearsay.ops.terminal.present import counted, notes, print_json, print_table, rows_within, say, show
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,14 @@ def test_sentences_are_broken_between_words_where_the_terminal_ends(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert " ".join(lines).split() == sentence.split()
+
+
+def test_rows_are_counted_by_the_lines_that_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow, wide = ["n"], [f"a long heading {number}" for number in range(12)]
+    rows = [[number] for number in range(100)]
+    assert rows_within(narrow, rows, 24) == 22  # and the heading with its rule
+    assert rows_within(narrow, rows[:22], 24) == 22
+    assert 1 < rows_within(wide, [row * 12 for row in rows], 24) < 8  # blocks of several lines
+    assert rows_within(wide, [row * 12 for row in rows], 1) == 1
+    assert rows_within(narrow, [], 24) == 0

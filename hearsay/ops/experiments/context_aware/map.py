@@ -12,6 +12,7 @@ from hearsay.mechanisms import Mechanism
 from hearsay.ops.errors import OperationError
 from hearsay.ops.experiments.context_aware.blocks import EPSILON, errors, in_blocks, plain
 from hearsay.ops.experiments.output import Result
+from hearsay.ops.terminal.present import counted
 
 ROWS, COLUMNS = 125, 350  # 25..50 degrees north and 130..60 west in cells of 0.2 degrees
 REPORTS = 3_671_812
@@ -61,7 +62,8 @@ def table_1(quick: bool, generator: np.random.Generator) -> Result:
     means = {name: np.mean(runs, axis=0) for name, runs in measured.items()}
     result = Result(
         "table-1",
-        f"Table 1: {shares.size} cells of 0.2 degrees, {REPORTS:,} reports, epsilon {EPSILON:g}, {repetitions} runs",
+        f"Table 1: {shares.size:,} cells of 0.2 degrees, {REPORTS:,} reports, epsilon {EPSILON:g}, "
+        + counted(repetitions, "run"),
         ["blocks", "raw", "projected", "ratio to plain", "paper's error", "paper's ratio"],
         [
             [
@@ -87,4 +89,4 @@ def _draw(figure: Any, shares: NDArray[np.float64]) -> None:
     figure.colorbar(image, label="log10 of the share of the population")
     axis.set_xlabel("longitude")
     axis.set_ylabel("latitude")
-    axis.set_title("Figure 3: the population that reports", fontsize=9)
+    axis.set_title("where the people live who report", fontsize=9)

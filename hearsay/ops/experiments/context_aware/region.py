@@ -7,6 +7,7 @@ import numpy as np
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.guarantees.guessing import achieved, boundary, unavoidable
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.output import Result
 
 PAIRS = ((1.0, 1.0), (0.5, 2.0), (inf, 1.0), (0.2, 0.2))
@@ -41,9 +42,10 @@ def _binary(first: float, second: float) -> Any:
 
 def _draw(figure: Any) -> None:
     axis = figure.subplots()
-    for first, second in PAIRS:
+    for number, (first, second) in enumerate(PAIRS):
         line = np.array(boundary(first, second))
-        axis.plot(line[:, 0], line[:, 1], marker=".", label=f"epsilon 12 = {first:g}, epsilon 21 = {second:g}")
+        label = f"epsilon 12 = {first:g}, epsilon 21 = {second:g}"
+        axis.plot(line[:, 0], line[:, 1], label=label, **line_style(number, len(PAIRS)))
     axis.set_xlabel("false alarms")
     axis.set_ylabel("misses")
     axis.set_title("Tests lie on or above their line", fontsize=9)

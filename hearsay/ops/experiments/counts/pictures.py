@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.ops.experiments.lines import line_style
+
 Floats = NDArray[np.float64]
 
 
@@ -47,8 +49,8 @@ def curves(
     for axes, (title, lines) in zip(grid.ravel(), panels.items(), strict=False):
         for number, (name, points) in enumerate(lines.items()):
             at, value, error = (np.array(part, dtype=np.float64) for part in zip(*points, strict=True))
-            styles[name] = axes.errorbar(at, value, yerror(error), marker="osD^vx*"[number % 7], markersize=3.5,
-                                         linewidth=1, color=f"C{number}")  # fmt: skip
+            style = line_style(number, len(lines)) | {"elinewidth": 1}
+            styles[name] = axes.errorbar(at, value, yerror(error), **style)
         axes.set(title=title, xlabel=x, ylabel=y)
         axes.title.set_fontsize(9)
     figure.legend(styles.values(), styles.keys(), loc="outside lower center", ncols=min(len(styles), 7), fontsize=8)

@@ -15,6 +15,7 @@ from hearsay.ops.experiments.key_value.curves import Spot, own_ticks
 from hearsay.ops.experiments.key_value.laws import run_rounds
 from hearsay.ops.experiments.key_value.methods import Method, Setting, answers, pckv_grr, privkv
 from hearsay.ops.experiments.key_value.rivals import over_keys
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.output import Result
 
 COSTS = (0.2, 0.02)
@@ -54,8 +55,9 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
         picture.set_size_inches(11, 7)
         for axes, panel in zip(picture.subplots(2, 2).flat, PANELS, strict=True):
             rows = [row for row in result.rows if tuple(row[:2]) == panel]
-            for column, name in enumerate(METHODS, start=3):
-                axes.plot([row[2] for row in rows], [row[column] for row in rows], marker=".", label=name)
+            for number, name in enumerate(METHODS):
+                costs = [row[3 + number] for row in rows]
+                axes.plot([row[2] for row in rows], costs, label=name, **line_style(number, len(METHODS)))
             own_ticks(axes, BUDGETS)
             axes.set(title=f"{panel[0]}, A0 = {panel[1]:g}", xlabel="epsilon", ylabel="total cost", ylim=(0, None))
         picture.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS), fontsize=8)

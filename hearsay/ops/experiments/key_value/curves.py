@@ -9,6 +9,7 @@ import numpy as np
 
 from hearsay.mechanisms.key_value.simulated.laws import PairLaw
 from hearsay.ops.experiments.key_value.methods import KeyEstimates, Method, Setting
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.output import Result
 
 Score = Callable[[KeyEstimates, PairLaw], float]
@@ -88,9 +89,9 @@ def figure(
 
 
 def _draw_panel(axes: Any, panel: Panel, curves: Curves) -> None:
-    for method, spots in curves.items():
-        style = {"linestyle": "--"} if method in panel.once else {"marker": "."}
-        axes.plot(list(panel.settings), [spot.error for spot in spots], label=method, linewidth=1.2, **style)
+    for number, (method, spots) in enumerate(curves.items()):
+        style = line_style(number, len(curves)) | ({"marker": ""} if method in panel.once else {})
+        axes.plot(list(panel.settings), [spot.error for spot in spots], label=method, **style)
     if all(spot.error > 0 for spots in curves.values() for spot in spots):
         axes.set_yscale("log")
     if panel.log_x:

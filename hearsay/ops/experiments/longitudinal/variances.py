@@ -13,6 +13,7 @@ import numpy as np
 from hearsay.mechanisms import build
 from hearsay.mechanisms.exact.randomness import Random, SeededRandom, seeded
 from hearsay.mechanisms.oracles.linear_hashing import LinearHashing
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.longitudinal.lives import Lives
 from hearsay.ops.experiments.output import Result
 
@@ -130,12 +131,13 @@ def _estimated(mechanism: LinearHashing, how: str, cells: Any, random: Random) -
 
 def _draw(figure: Any, curves: dict[str, list[tuple[float, float, float]]]) -> None:
     axes = figure.subplots()
-    for how, points in curves.items():
+    for number, (how, points) in enumerate(curves.items()):
         lifetime, measured, formula = zip(*points, strict=True)
-        (line,) = axes.loglog(lifetime, formula, label=how)
-        axes.loglog(lifetime, measured, "o", color=line.get_color())
+        style = line_style(number, len(curves))
+        axes.loglog(lifetime, formula, label=how, **{**style, "marker": ""})
+        axes.loglog(lifetime, measured, **{**style, "linestyle": ""})
     axes.set_xticks(LIFETIMES, [f"{lifetime:g}" for lifetime in LIFETIMES])
     axes.minorticks_off()
     axes.set_xlabel(f"epsilon of all {WINDOWS} windows together")
     axes.set_ylabel("n Var of a rare value in one window")
-    axes.legend(title="lines: formula, dots: measured")
+    axes.legend(title="lines: formula, markers: measured")

@@ -11,9 +11,11 @@ from hearsay.mechanisms.marginals.analyses.association import associate
 from hearsay.mechanisms.marginals.analyses.correlation import coefficient, correlation
 from hearsay.mechanisms.marginals.analyses.information import mutual_information
 from hearsay.mechanisms.marginals.analyses.tree import spanning_tree
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.marginals.data import FLIGHT_ATTRIBUTES, People, chained, flight_bits
 from hearsay.ops.experiments.marginals.runs import INP_HT, MARG_PS, OURS, Method, Settings, build, survey
 from hearsay.ops.experiments.output import Result
+from hearsay.ops.terminal.heat_map import LEGEND, Cell, colour_bars, paint
 from hearsay.ops.terminal.progress import steps_bar
 
 UNIFORM = Method("inp-ht, ours, even levels", OURS.made, {"weights": "uniform"})
@@ -23,35 +25,32 @@ CRITICAL = 3.841  # of chi-squared with one degree of freedom at 5%
 def heat_map(settings: Settings) -> Iterator[Result]:
     """Figure 4.2: Pearson's coefficient of every pair of the flights' attributes, N = 2^18, e^epsilon = 3."""
     generator = settings.generator
-    people = flight_bits(8).drawn(1 << 16 if settings.quick else 1 << 18, generator)
+    devices = 1 << 16 if settings.quick else 1 << 18
+    people = flight_bits(8).drawn(devices, generator)
     estimate = survey(build(OURS, 8, 2, log(3)), people, settings.random, generator)
-    result = Result("figure-4.2", "Figure 4.2: correlations", ["one", "other", "true", "private", "stderr"], [])
-    true, private = np.eye(8), np.eye(8)
-    for one, other in combinations(range(8), 2):
-        expected = coefficient(people.marginal((one, other)), (2, 2))
-        value, stderr, *_ = correlation(estimate.table((one, other)))
-        true[one, other] = true[other, one] = expected
-        private[one, other] = private[other, one] = value
-        names = FLIGHT_ATTRIBUTES[one], FLIGHT_ATTRIBUTES[other]
+    title = f"Figure 4.2: correlations, N = {devices:,}, e^epsilon = 3"
+    result = Result("figure-4.2", title, ["one", "other", "true", "private", "stderr"], [])
+    true: list[Cell] = []
+    private: list[Cell] = []
+    for pair in combinations(range(8), 2):
+        expected = coefficient(people.marginal(pair), (2, 2))
+        value, stderr, low, high = correlation(estimate.table(pair))
+        true.append(Cell(pair, "pearson", expected))
+        private.append(Cell(pair, "pearson", value, low, high))
+        names = FLIGHT_ATTRIBUTES[pair[0]], FLIGHT_ATTRIBUTES[pair[1]]
         result.rows.append([*names, round(expected, 4), round(value, 4), round(stderr, 4)])
         result.expect(abs(value - expected) < 6 * stderr, f"{names}: {value:.3f} for {expected:.3f}")
     result.draw = lambda figure: _two_maps(figure, true, private)
     yield result
 
 
-def _two_maps(figure: Any, true: np.ndarray, private: np.ndarray) -> None:
-    figure.set_size_inches(10, 4.8)
+def _two_maps(figure: Any, true: list[Cell], private: list[Cell]) -> None:
+    figure.set_size_inches(11, 6)
     axes = figure.subplots(1, 2, sharey=True)
-    for axis, matrix, title in zip(axes, (true, private), ("true", "private"), strict=True):
-        image = axis.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1)
-        axis.set_xticks(range(8), FLIGHT_ATTRIBUTES, rotation=60, ha="right", fontsize=8)
-        axis.set_yticks(range(8), FLIGHT_ATTRIBUTES, fontsize=8)
-        axis.set_title(title)
-        for row, column in np.ndindex(8, 8):
-            value = round(float(matrix[row, column]), 2) + 0.0  # no "-0.00"
-            colour = "white" if abs(value) > 0.6 else "black"
-            axis.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=6, color=colour)
-    figure.colorbar(image, ax=axes, label="Pearson's coefficient", shrink=0.8)
+    for axis, cells, title in zip(axes, (true, private), ("true", f"private ({LEGEND})"), strict=True):
+        images = paint(axis, FLIGHT_ATTRIBUTES, cells, fontsize=6.5)
+        axis.set_title(title, fontsize=9)
+    colour_bars(figure, axes, private, images)
 
 
 def association(settings: Settings) -> Iterator[Result]:
@@ -171,9 +170,11 @@ def trees(settings: Settings) -> Iterator[Result]:
 
 def _tree_lines(figure: Any, rows: list[list[Any]]) -> None:
     axis = figure.subplots()
-    for method in dict.fromkeys(row[1] for row in rows):
+    methods = list(dict.fromkeys(row[1] for row in rows))
+    for number, method in enumerate(methods):
         own = [(row[0], row[2], row[3]) for row in rows if row[1] == method]
-        axis.errorbar(*zip(*own, strict=True), label=method, capsize=2, marker=".")
+        style = line_style(number, len(methods)) | {"elinewidth": 1, "capsize": 2}
+        axis.errorbar(*zip(*own, strict=True), label=method, **style)
     best = sorted({(row[0], row[4]) for row in rows if row[1] == rows[0][1]})
     axis.plot(*zip(*best, strict=True), "k--", label="without privacy")
     axis.set(xlabel="epsilon", ylabel="true mutual information of the tree, nats")

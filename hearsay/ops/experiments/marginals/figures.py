@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from math import exp, log, sqrt
 from typing import Any
 
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.marginals.data import People, flight_bits, skewed
 from hearsay.ops.experiments.marginals.runs import (
     DISSERTATION,
@@ -28,7 +29,7 @@ EPSILON = log(3)
 COLUMNS = ["data", "attributes", "k", "devices", "epsilon", "method", "total variation", "+-", "expected"]
 SHORT = {"attributes": "d", "k": "k", "devices": "N", "epsilon": "epsilon"}
 # A method has one colour in all figures; ours is black and dashed.
-COLOURS = {method.name: f"C{number}" for number, method in enumerate((*DISSERTATION, INP_EM, INP_OLH, SKETCH))}
+DRAWN = [method.name for method in (*DISSERTATION, INP_EM, INP_OLH, SKETCH, OURS)]
 DATA: dict[str, Callable[[int], People]] = {"flights": flight_bits, "synthetic": skewed}
 
 
@@ -73,8 +74,9 @@ class Panels:
             here = [row for row in rows if tuple(row[:5][i] for i in range(5) if i != column) == panel]
             for method in dict.fromkeys(row[5] for row in here):
                 own = sorted((row[column], row[6], row[7]) for row in here if row[5] == method)
-                style = {"linestyle": "--", "color": "black"} if method == OURS.name else {"color": COLOURS[method]}
-                axis.errorbar(*zip(*own, strict=True), label=method, capsize=2, marker=".", linewidth=1.2, **style)
+                style = line_style(DRAWN.index(method), len(DRAWN)) | {"elinewidth": 1, "capsize": 2}
+                style |= {"color": "black"} if method == OURS.name else {}
+                axis.errorbar(*zip(*own, strict=True), label=method, **style)
             axis.set(yscale="log", xlabel=self._along, ylabel="total variation")
             if self._along == "devices":
                 axis.set_xscale("log", base=2)

@@ -1,5 +1,6 @@
 """Figures 1 and 2 of Xiang, Ding, He, Zhou: sensitive values against plain LDP; cells and ranges against theorem 2."""
 
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from hearsay.mechanisms.metric.collector_modes import KeptReports
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 from hearsay.mechanisms.metric.noise_rates import CONTINUOUS, LATTICE, Noise, optimise
 from hearsay.mechanisms.metric.sign_estimate import SignEstimate
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.output import Result
 
 VALUES = 100
@@ -62,12 +64,11 @@ def figure_1(quick: bool, random: Random) -> Result:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         columns = list(zip(*result.rows, strict=True))
-        axes.plot(columns[0], columns[1], label="E_S, continuous (paper)")
-        axes.plot(columns[0], columns[3], label="E_S, integers (ours)")
-        axes.plot(columns[0], columns[6], "--", label="LDP, continuous")
-        axes.plot(columns[0], columns[7], "--", label="LDP, integers")
+        labels = {1: "E_S, continuous (paper)", 3: "E_S, integers (ours)", 6: "LDP, continuous", 7: "LDP, integers"}
+        for number, (column, label) in enumerate(labels.items()):
+            axes.plot(columns[0], columns[column], label=label, **{**line_style(number, len(labels)), "marker": ""})
         points = [(row[0], row[5]) for row in result.rows if row[5] is not None]
-        axes.scatter(*zip(*points, strict=True), color="black", s=14, label="measured")
+        axes.scatter(*zip(*points, strict=True), color="black", s=14, zorder=3, label="measured, integers")
         axes.set(xlabel="sensitive values |S|", ylabel="total squared error / n")
         axes.legend()
 
@@ -145,12 +146,14 @@ def figure_2(axes: int, quick: bool, random: Random) -> Result:
 
     def draw(figure: Any) -> None:
         plot = figure.subplots()
-        for form, style in (("anchored", "-"), ("literal", "--")):
+        for number, (form, (column, what)) in enumerate(
+            product(("anchored", "literal"), ((2, "cells"), (5, "ranges")))
+        ):
             chosen = [row for row in result.rows if row[1] == form]
-            plot.plot([row[0] for row in chosen], [row[2] for row in chosen], f"o{style}", label=f"cells, {form}")
-            plot.plot([row[0] for row in chosen], [row[5] for row in chosen], f"s{style}", label=f"ranges, {form}")
+            errors = [row[column] for row in chosen]
+            plot.plot([row[0] for row in chosen], errors, label=f"{what}, {form}", **line_style(number, 4))
         plot.plot([row[0] for row in chosen], [row[8] for row in chosen], "k:", label="theorem 2")
-        plot.set(xlabel="epsilon", ylabel="squared error of counts", yscale="log", title=f"D = {axes}")
+        plot.set(xlabel="epsilon", ylabel="squared error of counts", yscale="log")
         plot.legend()
 
     result.draw = draw

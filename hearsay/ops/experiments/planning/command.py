@@ -64,6 +64,7 @@ def _table(parts: Iterator[dict[str, Any]]) -> Result:
     )
     for part in parts:
         result.rows += part["rows"]
+        result.checks += len(part["rows"])
         result.failures += [f"{result.name}: {failure}" for failure in part["failures"]]
     return result
 

@@ -52,10 +52,12 @@ def _draw(figure: Any, rows: list[Shift]) -> None:
     axes = figure.subplots()
     places = range(len(rows))
     axes.barh(places, [each.moved for each in rows], label="moved")
-    axes.plot([each.stated for each in rows], places, "k|", markersize=14, label="stated bound")
-    axes.plot([each.worst for each in rows], places, "|", color="grey", markersize=14, label="in the worst state")
+    wide = {"linestyle": "", "marker": "|", "markersize": 16}
+    axes.plot([each.worst for each in rows], places, color="orange", markeredgewidth=6, **wide,
+              label="bound in the worst state")  # fmt: skip
+    axes.plot([each.stated for each in rows], places, color="black", markeredgewidth=1.5, **wide, label="stated bound")
     axes.set_xscale("log")
     axes.set_yticks(places, [f"{each.name}: {each.kind}" for each in rows])
     axes.invert_yaxis()
     axes.set_xlabel("how far the answer moved")
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=3)

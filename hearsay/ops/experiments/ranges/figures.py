@@ -6,6 +6,7 @@ import numpy as np
 
 from hearsay.mechanisms.oracles.unary import OUE
 from hearsay.mechanisms.ranges.hierarchical.level_plan import optimise
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.output import Result
 from hearsay.ops.experiments.ranges.draws import DEVICES, HaarMethod, Method, PrefixErrors, TreeMethod, cauchy
 from hearsay.ops.experiments.ranges.tables import EPSILONS
@@ -34,7 +35,8 @@ def by_length(size: int, runs: int, generator: np.random.Generator) -> Result:
     rows = [[int(length), *(round(value, 4) for value in values)] for length, *values in points]
     result = Result(
         f"by-length-{size}",
-        f"Error by length of the range, {size} cells, epsilon {EPSILON}: root of the mean squared error x 1000",
+        f"Error by length of the range, {size:,} cells, N = 2^26, epsilon {EPSILON}: "
+        "root of the mean squared error x 1000",
         ["length", *curves],
         rows,
         "flat's error grows with the square root of the length; the trees' with its logarithm",
@@ -43,10 +45,9 @@ def by_length(size: int, runs: int, generator: np.random.Generator) -> Result:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for name, curve in curves.items():
-            axes.loglog(lengths, curve, label=name, marker=".", linewidth=1)
+        for number, (name, curve) in enumerate(curves.items()):
+            axes.loglog(lengths, curve, label=name, markevery=(number, len(curves)), **line_style(number, len(curves)))
         axes.set(xlabel="cells in the range", ylabel="root mean squared error x 1000")
-        axes.set_title(f"{size} cells, N = 2^26, epsilon = {EPSILON}")
         axes.legend()
 
     result.draw = draw
@@ -63,16 +64,16 @@ def by_epsilon(size: int) -> Result:
     rows = [[epsilon, *(round(value, 4) for value in values)] for epsilon, *values in points]
     result = Result(
         f"by-epsilon-{size}",
-        f"Expected error by epsilon, {size} cells: root of the mean squared error over all ranges x 1000",
+        f"Expected error by epsilon, {size:,} cells, N = 2^26: root of the mean squared error over all ranges x 1000",
         ["epsilon", *curves],
         rows,
     )
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for name, curve in curves.items():
-            axes.loglog(EPSILONS, curve, label=name, marker="o", linewidth=1)
-        axes.set(xlabel="epsilon", ylabel="root mean squared error x 1000", title=f"{size} cells, N = 2^26, all ranges")
+        for number, (name, curve) in enumerate(curves.items()):
+            axes.loglog(EPSILONS, curve, label=name, **line_style(number, len(curves)))
+        axes.set(xlabel="epsilon", ylabel="root mean squared error x 1000")
         axes.legend()
 
     result.draw = draw
