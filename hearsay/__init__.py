@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 __all__ = [
     "BudgetSpent",
     "Device",
+    "GatewayError",
     "HearsayError",
+    "LedgerError",
     "OfferRefused",
     "PublishRefused",
     "QueryError",
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from hearsay.ops.server.open_survey import open_survey
     from hearsay.ops.simulate.library import simulate
     from hearsay.producer.device import Device
-    from hearsay.producer.errors import BudgetSpent
+    from hearsay.producer.errors import BudgetSpent, GatewayError, LedgerError
 
 if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any name
     _HOMES = {
@@ -73,7 +75,9 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         "plan": "hearsay.collector.describe.planned:plan",
         "simulate": "hearsay.ops.simulate.library:simulate",
         "BudgetSpent": "hearsay.producer.errors:BudgetSpent",
+        "GatewayError": "hearsay.producer.errors:GatewayError",
         "HearsayError": "hearsay.errors:HearsayError",
+        "LedgerError": "hearsay.producer.errors:LedgerError",
         "OfferRefused": "hearsay.collector.errors:OfferRefused",
         "PublishRefused": "hearsay.collector.errors:PublishRefused",
         "QueryError": "hearsay.mechanisms.errors:QueryError",

@@ -50,7 +50,7 @@ def test_the_public_names_are_there_and_no_others() -> None:
     errors = {
         *("HearsayError", "SurveyError", "SpecificationError", "ValueOutsideDomain", "QueryError", "SnapshotError"),
         *("OfferRefused", "UnknownSurvey", "SurveyClosed", "RoundClosed", "PublishRefused", "ReportsLost"),
-        *("ServerError", "BudgetSpent"),
+        *("ServerError", "BudgetSpent", "GatewayError", "LedgerError"),
     }
     verbs = {"load_snapshot", "open_survey", "plan", "simulate"}
     assert set(hearsay.__all__) == {"Device", "Survey", "Writer", *verbs, *errors}

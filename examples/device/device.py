@@ -3,9 +3,12 @@
 import json
 import sys
 
-from hearsay import Device
+from hearsay import Device, HearsayError
 
 address, value = f"{sys.argv[1]}/v1/surveys/{sys.argv[2]}", json.loads(sys.argv[3])
-device = Device(address, ledger="device.db", max_epsilon=2.0)
-print(device.submit(value))  # "sent", or "kept" until the gateway answers
-print(device.statement())
+try:
+    device = Device(address, ledger="device.db", max_epsilon=2.0)  # key="hsk_..." where the gateway asks for keys
+    print(device.submit(value))  # "sent", or "kept" until the gateway answers
+    print(device.statement())
+except HearsayError as error:  # such as BudgetSpent: this device has answered
+    sys.exit(str(error))

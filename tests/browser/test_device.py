@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import redis
 
+from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import load, parse
 from hearsay.ops.demo.scene import SURVEYS
@@ -183,6 +184,21 @@ def test_one_window_of_every_so_many(client: redis.Redis, prefix: str, tab: Tab)
     assert client.xlen(registered.shards[0].keys.stream) == 0
 
 
+def test_a_report_without_a_key_is_kept_until_there_is_one(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    _, key = api_keys.add(Registry(client, prefix), "pages")
+    with gateway(client, prefix, keys=True) as sender:
+        start(tab, sender)
+        assert opened(tab, "likes") == "opened"
+        assert submit(tab, "a") == "kept"
+        assert tab.run("device.submit('a').catch(String)") == "BudgetSpent: answered already"
+        assert client.xlen(surveys["likes"].shards[0].keys.stream) == 0
+        assert opened(tab, "likes", key=key) == "opened"
+        assert list(tab.run("device.flush()").values()) == ["sent"]
+        assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
+
+
 def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
     with gateway(client, prefix) as sender:
         start(tab, sender)
@@ -211,7 +227,7 @@ def test_what_an_application_does_not_allow(
 
 def test_ten_lines_of_html(client: redis.Redis, prefix: str, tab: Tab) -> None:
     registered = Registry(client, prefix).add(load(SURVEYS / "session-minutes.toml"))
-    page = (Path(__file__).parents[2] / "examples" / "page.html").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "examples" / "browser" / "page.html").read_text(encoding="utf-8")
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -230,7 +246,7 @@ def test_ten_lines_of_html(client: redis.Redis, prefix: str, tab: Tab) -> None:
             page = page.replace("http://127.0.0.1:8788", str(sender.base_url).rstrip("/"))
             tab.call("Page.navigate", url=origin)
             tab.wait("document.getElementById('send')?.onclick")
-            for answer in ("sent", "Error: answered already"):
+            for answer in ("sent", "BudgetSpent: answered already"):
                 tab.run("document.getElementById('send').click()")
                 tab.wait(f"document.getElementById('answer').textContent === {json.dumps(answer)}")
         site.shutdown()

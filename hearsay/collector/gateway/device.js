@@ -1,8 +1,9 @@
 // A device of a hearsay survey: the value stays here, only a randomised report is sent. docs/how-to/devices.md.
 
 const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
-export class Refused extends Error {}
-export class BudgetSpent extends Error {}
+export class Refused extends Error { name = "Refused"; }
+export class BudgetSpent extends Error { name = "BudgetSpent"; }
+const MENDED = ["key", "not-for-key", "unknown-survey", "too-early"];
 
 export const draws = (next) => ({
 	coin: (threshold) => next() < BigInt(threshold),
@@ -141,7 +142,7 @@ const SPENT = {
 };
 export const epsilon = ({draw}) => SPENT[draw.node](draw);
 
-// The ledger: all is on disk before anything is sent; a retry sends the same bytes.
+// All is on disk before it is sent.
 const STORES = ["spent", "outbox", "surveys"], UNITS = { s: 1e3, m: 6e4, h: 36e5, d: DAY };
 const asked = (request) => new Promise((done, failed) =>
 	Object.assign(request, { onsuccess: () => done(request.result), onerror: () => failed(request.error) }));
@@ -191,7 +192,6 @@ export class Device {
 
 	window(now) { return this.every ? String(now - now % this.every) : "all"; }
 
-	// "sent", or "kept" until the gateway answers. BudgetSpent comes before anything is drawn.
 	async submit(value) {
 		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon, of } = this;
 		const skips = await this.step(async ({ spent, outbox }) => {
@@ -218,7 +218,6 @@ export class Device {
 
 	spent() { return this.step(({spent}) => asked(spent.getAll())); }
 
-	// Tries all now: "sent" or a refusal by id.
 	flush() { return navigator.locks.request(`hearsay ${this.tag}`, () => this.send()); }
 
 	async send() {
@@ -238,15 +237,17 @@ export class Device {
 			const headers = { "Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": each.id,
 				...this.key && { Authorization: `Bearer ${this.key}` } };
 			const {body} = each, keepalive = body.length < 6e4;
-			const response = await fetch(`${this.at}/reports`, { method: "POST", headers, body, keepalive }).catch(() => 0);
-			const wait = response && response.headers.get("Retry-After");
-			if (!response || wait || response.status > 499) {
+			const response = await fetch(`${this.at}/reports`, { method: "POST", headers, body, keepalive }).catch(() => {});
+			const wait = response?.headers.get("Retry-After");
+			const { code = "refused", error } = await response?.json().catch(() => 0) || {};
+			if (!response || wait || response.status > 499 || MENDED.includes(code)) {
+				if (error) console.warn(error);
 				clearTimeout(this.timer);
 				const backoff_s = Math.min(2 ** each.tries, 3600) * (0.5 + Math.random());
 				this.timer = setTimeout(() => this.flush(), 1e3 * (wait || backoff_s));
 				break;
 			}
-			answers[each.id] = response.ok ? "sent" : (await response.json().catch(() => ({}))).code ?? "refused";
+			answers[each.id] = response.ok ? "sent" : code;
 			await this.step(({outbox}) => { outbox.delete(each.id); });
 		}
 		return answers;

@@ -47,7 +47,10 @@ def _described(link: Link) -> Terms:
     if answer.status >= 500 or answer.retry_after_s is not None:
         raise NotAnswered(answer.code, answer.retry_after_s)
     if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
-        raise GatewayError(f"the gateway does not describe the survey: {answer.code}")
+        name = link.url.rpartition("/")[2]
+        if answer.code == "unknown-survey":
+            raise GatewayError(f"the gateway has no survey of the name {name!r}; `hearsay survey list` shows all names")
+        raise GatewayError(f"{link.url} does not describe a survey ({answer.code}); is this a gateway's address?")
     return read_survey(answer.table)
 
 

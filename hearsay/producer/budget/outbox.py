@@ -15,7 +15,12 @@ from hearsay.producer.budget.terms import Terms
 
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 3_600_000
 # Refusals that somebody may mend, and of which nothing was stored; the others are final unless they have Retry-After.
-MENDED = {"key", "not-for-key", "unknown-survey", "too-early"}
+MENDED = {
+    "key": "the key is missing or not known; Device(..., key=...) takes one that `hearsay key add` made",
+    "not-for-key": "the key is for another survey",
+    "unknown-survey": "no survey of this name is registered",
+    "too-early": "this device's clock is over an hour ahead",
+}
 _LOG = logging.getLogger("hearsay.device")
 
 
@@ -24,6 +29,7 @@ class Outbox:
 
     def __init__(self, ledger: Ledger, survey: Terms, gateway: Gateway, clock: Callable[[], int]) -> None:
         self._ledger, self._survey, self._gateway, self._clock = ledger, survey, gateway, clock
+        self._warned: str | None = None  # the refusal that was logged last
 
     def is_due(self) -> bool:
         """Whether the pause after the last failure is over; a clock that was set back ends it too."""
@@ -71,12 +77,21 @@ class Outbox:
         if _is_final(answer):
             self._finish(number, GIVEN_UP if answer.code == "expired" else REFUSED, answer.code)
             return False
+        self._warn(answer.code)
         self.back_off(int(1_000 * (answer.retry_after_s or 0)))
         return None
+
+    def _warn(self, code: str) -> None:
+        """Say once why reports wait, where somebody has to mend it."""
+        if code in MENDED and code != self._warned:
+            said = f"reports of survey {self._survey.name} wait, the gateway refuses them: {MENDED[code]}"
+            _LOG.warning(said, extra={"survey": self._survey.name, "code": code})
+        self._warned = code
 
     def _finish(self, number: int, state: str, code: str) -> None:
         self._ledger.finish(number, state)
         self._ledger.set_pause(self._survey.tag, 0, 0)
+        self._warned = None
         if state != STORED:
             _LOG.warning("a report was refused", extra={"survey": self._survey.name, "code": code})
 

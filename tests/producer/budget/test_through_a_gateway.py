@@ -7,6 +7,7 @@ import pytest
 import redis
 
 from hearsay import BudgetSpent, Device
+from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.producer.errors import GatewayError
@@ -28,7 +29,7 @@ def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
         assert client.xlen(registered.shards[0].keys.stream) == 1
         with pytest.raises(BudgetSpent):
             device.submit(4)
-        with pytest.raises(GatewayError, match="unknown-survey"):
+        with pytest.raises(GatewayError, match="has no survey of the name 'nobody'"):
             Device(f"{sender.base_url}/v1/surveys/nobody", ledger=ledger)
         url = f"{sender.base_url}/v1/surveys/hourly"
         Device(url, ledger=ledger)
@@ -42,6 +43,27 @@ def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
         assert again.flush() == 0
     assert client.xlen(hourly.shards[0].keys.stream) == 1
     assert "1 stored" in again.statement()
+
+
+def test_a_report_without_a_key_is_kept_and_the_reason_is_said_once(
+    client: redis.Redis, prefix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = Registry(client, prefix)
+    registered = registry.add(parse(LIKES))
+    _, key = api_keys.add(registry, "phones")
+    with gateway(client, prefix, keys=True) as sender:
+        url = f"{sender.base_url}/v1/surveys/likes"
+        device = Device(url, ledger=tmp_path / "ledger")
+        assert device.submit(3) == "kept"
+        assert device.flush() == device.flush() == 1
+        (said,) = [record.getMessage() for record in caplog.records if record.name == "hearsay.device"]
+        assert said.startswith(
+            "reports of survey likes wait, the gateway refuses them: the key is missing or not known"
+        )
+        assert Device(url, ledger=tmp_path / "ledger", key=key).flush() == 0
+        with pytest.raises(GatewayError, match=r"likes/no does not describe a survey \(not-found\)"):
+            Device(f"{sender.base_url}/v1/surveys/likes/no", ledger=tmp_path / "other")
+    assert client.xlen(registered.shards[0].keys.stream) == 1
 
 
 def test_a_gateway_with_another_survey_of_that_name_gets_nothing(
