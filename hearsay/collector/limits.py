@@ -52,6 +52,7 @@ WRITERS_AT_ONCE = 500  # looked at by one TRIM; all of a million would stop the 
 RESEND_WINDOW_S = 10.0  # an everysec server can lose its last second or two; writers hold on to more than that
 
 # Rounds.
+IN_FLIGHT_S = 2.5  # a writer that need not wait for each batch asks so often whether they are on disk or a replica
 DISK_WAIT_MS = 2_000  # a log that is flushed every second is on disk by then
 
 # The server.

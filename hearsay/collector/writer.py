@@ -16,8 +16,9 @@ from contextlib import suppress
 import redis
 
 from hearsay.collector.errors import PublishRefused, ReportsLost, RoundClosed, SurveyClosed, UnknownSurvey
-from hearsay.collector.limits import PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
+from hearsay.collector.limits import IN_FLIGHT_S, PUBLISH_BYTES, PUBLISH_ENTRIES, RESEND_WINDOW_S
 from hearsay.collector.store.condition import is_disk_trouble
+from hearsay.collector.store.durability import MEMORY, safest
 from hearsay.collector.store.shard import Published, Shard
 
 Entry = tuple[bytes, bytes]
@@ -59,8 +60,14 @@ class Writer:
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
         simulated: bool = False,
+        durable: str = MEMORY,
     ) -> None:
-        """`simulated`: its reports are those of simulated devices, which the server counts apart."""
+        """`simulated`: its reports are those of simulated devices, which the server counts apart.
+
+        `durable`: `publish` returns when a batch is in the server's memory, on its disk or on a replica, or where the
+        survey asks for more."""
+        self._durable = safest(durable, shard.survey.durable)
+        self._checked = self._durable == MEMORY  # whether the server can keep what is promised
         self._name = SIMULATED if simulated else ""
         self.shard, self._clock = shard, clock
         self._stop = stop or threading.Event()
@@ -73,6 +80,8 @@ class Writer:
         """Take a new name; batches that are not stored go out under it."""
         self.identity = self._name + secrets.token_hex(8)
         self._number = 0
+        self._safe = 0  # the last batch that is known to be as safe as promised
+        self._settled_at = self._clock()
         self._seen_ms: int | None = None  # the observed time in the server's last answer; None: it never answered
         for batch in self._batches:
             self._number += 1
@@ -96,6 +105,50 @@ class Writer:
         the connection and never answers counts as away after `REPLY_S` (limits).
         """
         until = self._until(deadline_s)
+        self._append(entries, reports, round_number, until)
+        self._settle(until)
+        self._tell_lost()
+
+    def send(
+        self,
+        entries: Sequence[Entry],
+        reports: int,
+        round_number: int | None = None,
+        deadline_s: float | None = None,
+    ) -> bool:
+        """The same, but it may return before the batch is safe, so that many are on their way; True: all are safe."""
+        until = self._until(deadline_s)
+        self._append(entries, reports, round_number, until)
+        if self._durable == MEMORY or self._clock() - self._settled_at > IN_FLIGHT_S:
+            self._settle(until)
+        self._tell_lost()
+        return self._durable == MEMORY or self._safe >= self._number
+
+    def settle(self, deadline_s: float | None = None) -> None:
+        """Wait until all that was sent is as safe as promised."""
+        self._settle(self._until(deadline_s))
+        self._tell_lost()
+
+    def _settle(self, until: float | None) -> None:
+        """Wait until the newest batch is safe; one that took over and has less is sent the rest again."""
+        pause = FIRST_PAUSE_S
+        while self._durable != MEMORY and self._safe < self._number:
+            try:
+                safe = self.shard.durable_up_to(self.identity, self._durable)
+            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
+                pause = self._wait("server", pause, until)
+                continue
+            if safe is None:
+                pause = self._wait(self._durable, pause, until)
+                continue
+            self._safe = max(self._safe, min(safe, self._number))
+            if self._safe < self._number:
+                self._batches[-1].stored_at = None
+                self._drain(until)
+        self._settled_at = self._clock()
+
+    def _append(self, entries: Sequence[Entry], reports: int, round_number: int | None, until: float | None) -> None:
+        """Store entries in the server's memory."""
         remaining = reports
         chunks = list(_chunks(entries))
         for position, chunk in enumerate(chunks):
@@ -114,7 +167,6 @@ class Writer:
                 self._withdraw(batch, refusal)
                 refusal.entries += sum(map(len, chunks[position + 1 :]))
                 raise
-        self._tell_lost()
 
     def _withdraw(self, batch: _Batch, refusal: PublishRefused) -> None:
         """Take the newest batch back, which the server has not; one that it may have stays until that is settled."""
@@ -182,6 +234,9 @@ class Writer:
     def _send(self, batch: _Batch) -> Published:
         """One attempt. Before the first batch the server is asked what time has gone by: from then on it can tell
         whether it may have forgotten this writer."""
+        if not self._checked:
+            self.shard.check_durable(self._durable)
+            self._checked = True
         if self._seen_ms is None:
             greeting = self.shard.publish(self.identity, 0, [], 0)
             if greeting.status != "hello":
@@ -201,6 +256,8 @@ class Writer:
         """Drop batches that were stored so long ago that no server can lose them."""
         oldest = self._clock() - RESEND_WINDOW_S
         while self._batches and self._batches[0].stored_at is not None and self._batches[0].stored_at < oldest:
+            if self._durable != MEMORY and self._batches[0].number > self._safe:
+                break
             self._batches.popleft()
 
     def _begin_after_silence(self) -> None:
@@ -252,6 +309,7 @@ class Writer:
         if self._batches:
             self._batches[-1].stored_at = None
             self._drain(self._until(deadline_s))
+            self._settle(self._until(deadline_s))
         self._tell_lost()
 
     def close(self, deadline_s: float | None = None) -> None:

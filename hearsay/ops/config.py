@@ -191,7 +191,7 @@ class Settings:
     gateway_port: int
     gateway_processes: int
     gateway_hold_s: float
-    gateway_durable: bool
+    durable: str
     gateway_keys: bool | None
     gateway_origins: str | None
     gateway_address_rate: float

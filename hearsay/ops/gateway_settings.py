@@ -4,7 +4,9 @@ from functools import partial
 from pathlib import Path
 
 from hearsay.collector.roles import GATEWAY
-from hearsay.ops.setting import Setting, flag, integer, number, port, seconds
+from hearsay.ops.setting import Setting, flag, integer, number, port, seconds, text
+
+LEVELS = ("memory", "disk", "replica")
 
 ROLE = (GATEWAY,)
 GATEWAY_TABLE = (
@@ -27,13 +29,11 @@ GATEWAY_TABLE = (
         option="--hold-s",
     ),
     Setting(
-        "gateway_durable",
-        "no",
-        "Answer only when the reports are on the server's disk.",
-        flag,
+        "durable",
+        "memory",
+        "Where reports are before their sender is told: memory, disk or replica; a survey may ask for more.",
+        partial(text, "memory, disk or replica", lambda given: given in LEVELS),
         ROLE,
-        option="--durable",
-        switch=True,
     ),
     Setting(
         "gateway_keys",

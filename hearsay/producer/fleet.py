@@ -53,6 +53,7 @@ class Fleet:
         rate: float | None = None,
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] | None = None,
+        durable: str = "memory",
     ) -> None:
         from hearsay.collector.following import Writers  # redis: a simulation without a server has none
         from hearsay.collector.writer import Writer
@@ -64,7 +65,8 @@ class Fleet:
         self._stop = stop or threading.Event()
         self._on_wait = on_wait or (lambda cause: None)
         self._writers = Writers(
-            registered, lambda shard: Writer(shard, stop=self._stop, on_wait=on_wait, simulated=True)
+            registered,
+            lambda shard: Writer(shard, stop=self._stop, on_wait=on_wait, simulated=True, durable=durable),
         )
 
     def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -172,7 +174,7 @@ class Fleet:
             while len(mine):
                 entries, counts = self._made(mine)
                 try:
-                    writer.publish(entries, len(mine), self._round)
+                    writer.send(entries, len(mine), self._round)
                     break
                 except RoundClosed as over:
                     # Simulated devices that were too late take part in the next round instead.

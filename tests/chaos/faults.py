@@ -66,8 +66,8 @@ class Storm(Pipeline):
             "estimator": ("estimate", "--port", str(free_port())),
             "estimator-2": ("estimate", "--port", str(free_port())),
             # What a server loses together with a gateway that is not durable, nobody can send again.
-            "gateway": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05", "--durable"),
-            "gateway-2": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable"),
+            "gateway": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05", "--durable", "disk"),
+            "gateway-2": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable", "disk"),
         }
         for role, words in self.services.items():
             self.start(role, *words)

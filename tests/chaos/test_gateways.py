@@ -39,7 +39,7 @@ class Road(Storm):
             "collector": ("collect",),
             "workers": ("work",),
             "gateway-0": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05"),
-            "gateway-1": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable"),
+            "gateway-1": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable", "disk"),
         }
 
     def wait_for_gateways(self) -> None:

@@ -15,11 +15,13 @@ from contextlib import suppress
 
 import redis
 
+from hearsay.collector.errors import ServerError
 from hearsay.collector.gateway.batch import Batch
 from hearsay.collector.gateway.ids import expired
 from hearsay.collector.gateway.refusals import AGAIN, Refusal
 from hearsay.collector.limits import RESEND_WINDOW_S
 from hearsay.collector.store.condition import is_disk_trouble, why
+from hearsay.collector.store.durability import MEMORY, safest
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.wire.codec import Codec
 from hearsay.mechanisms.exact.randomness import Random, secure
@@ -40,12 +42,14 @@ class Publisher:
         self,
         shard: Shard,
         *,
-        durable: bool = False,
+        durable: str = MEMORY,
         deadline_s: float = DEADLINE_S,
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.shard, self._durable, self._deadline_s, self._clock = shard, durable, deadline_s, clock
+        self.shard, self._deadline_s, self._clock = shard, deadline_s, clock
+        self._durable = safest(durable, shard.survey.durable)
+        self._checked = self._durable == MEMORY  # whether the server can keep what is promised
         self._random = random or secure()
         self._lock = threading.Lock()
         self._stored: deque[tuple[float, Batch, Codec]] = deque()  # within the last seconds
@@ -65,8 +69,8 @@ class Publisher:
             self._let_go()
             deadline = self._clock() + self._deadline_s
             outcomes = self._repaired(batch, codec, deadline)
-            if self._durable and any(outcome is None for outcome in outcomes) and not self._on_disk(deadline):
-                late = Refusal("server", "the server's log is not on disk yet; send the same request again")
+            if any(outcome is None for outcome in outcomes) and not self._is_safe(deadline):
+                late = Refusal("server", f"the report is not on {self._durable} yet; send the same request again")
                 return [late if outcome is None else outcome for outcome in outcomes]
             return outcomes
 
@@ -184,15 +188,19 @@ class Publisher:
             return Refusal("closed", f"survey {name} is closed and takes no more reports")
         return Refusal("unknown-survey", f"survey {name} is not registered any more")
 
-    def _on_disk(self, deadline: float) -> bool:
-        """Wait until the server's log is on its disk."""
-        while self._clock() < deadline:
+    def _is_safe(self, deadline: float) -> bool:
+        """Wait until the newest batch is on the server's disk or on a replica, as promised."""
+        while self._durable != MEMORY and self._clock() < deadline:
             try:
-                if self.shard.is_on_disk():
-                    return True
-            except redis.exceptions.RedisError:
+                if not self._checked:
+                    self.shard.check_durable(self._durable)
+                    self._checked = True
+                safe = self.shard.durable_up_to(self._name, self._durable)
+            except (redis.exceptions.RedisError, ServerError):
                 return False
-        return False
+            if safe is not None:
+                return safe >= self._number  # else another server took over and has less: it is sent again
+        return self._durable == MEMORY
 
     def _let_go(self) -> None:
         oldest = self._clock() - RESEND_WINDOW_S

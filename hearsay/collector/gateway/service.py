@@ -30,6 +30,7 @@ from hearsay.collector.heartbeats import BEAT_S, Heartbeat
 from hearsay.collector.http.server import Bounded, open_files
 from hearsay.collector.roles import GATEWAY
 from hearsay.collector.store.condition import why
+from hearsay.collector.store.durability import MEMORY
 from hearsay.collector.store.processes.gateway_counts import LOST
 from hearsay.collector.store.registry import Registry
 
@@ -46,7 +47,7 @@ class Options:
     """How a gateway behaves. `origins` are those whose pages may send; rates are requests per second (0: no limit)."""
 
     hold_s: float = 1.0
-    durable: bool = False
+    durable: str = MEMORY
     keys: bool = False
     origins: tuple[str, ...] = ()
     address_rate: float = 100.0

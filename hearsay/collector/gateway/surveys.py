@@ -26,7 +26,7 @@ LaneKey = tuple[str, str, int, int | None]  # name, tag, shard, round
 class Surveys:
     """The registry behind a short memory; nothing here blocks the event loop."""
 
-    def __init__(self, registry: Registry, executor: Executor, counts: Counts, *, hold_s: float, durable: bool) -> None:
+    def __init__(self, registry: Registry, executor: Executor, counts: Counts, *, hold_s: float, durable: str) -> None:
         self._registry, self._executor = registry, executor
         self._hold_s, self._durable = hold_s, durable
         self._known: dict[str, tuple[Registered | None, float]] = {}

@@ -13,6 +13,7 @@ from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.client import Entry
 from hearsay.collector.store.dead_letters import ShardDeadLetters
+from hearsay.collector.store.durability import ShardDurability
 from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import ShardReading
@@ -61,7 +62,7 @@ class Commit:
     dead_letters: Sequence[DeadLetter] = ()
 
 
-class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots):
+class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots, ShardDurability):
     """One stream of one survey with its ledger and accumulators."""
 
     def open(self) -> None:

@@ -15,6 +15,7 @@ from hearsay.mechanisms.domains.numbers import read_matrix
 from hearsay.mechanisms.errors import one_of
 
 _LARGEST_MATRIX = 1 << 26  # bytes: a channel of 1,024 x 1,024 with all its digits has a third of it
+DURABLE = ("memory", "disk", "replica")  # where a report is before its writer is told
 _SHOWN = 600  # characters of a message: a survey may quote a value of any length
 
 
@@ -90,6 +91,14 @@ class File(_Table):
     answers: _Answers = _Answers()
     rounds: _Rounds | None = None
     participation: _Participation | None = None
+    durable: StrictStr | None = None
+
+    @field_validator("durable")
+    @classmethod
+    def _level(cls, level: str | None) -> str | None:
+        if level is not None and level not in DURABLE:
+            raise ValueError(f"must be one of {one_of(DURABLE, level)}, got {level!r}")
+        return level
 
 
 TABLES: dict[str, type[_Table]] = {

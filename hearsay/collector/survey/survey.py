@@ -44,6 +44,7 @@ class Survey:
     round_within: str | None = None
     history: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     stated_participation: Participation | None = None
+    durable: str | None = None  # how safe a report must be before its writer is told; None: as the setting says
 
     @classmethod
     def of(cls, source: "Survey | Mapping[str, Any] | str | Path") -> "Survey":
@@ -113,6 +114,7 @@ class Survey:
             "options": self.mechanism.canonical_options(),
             **({"window": window} if window else {}),
             **({"rounds": rounds} if rounds else {}),
+            **_given(durable=self.durable),
             **({"participation": self.participation.table()} if self.participation.stated else {}),
             "answers": {"minimum_reports": self.minimum_reports, "postprocess": self.postprocess},
         }
@@ -181,6 +183,7 @@ def parse(table: dict[str, Any]) -> Survey:
         file.rounds.reports if file.rounds else None,
         file.rounds.within if file.rounds else None,
         stated_participation=None if file.participation is None else Participation(**file.participation.model_dump()),
+        durable=file.durable,
     )
     survey.participation.check(survey.epsilon, survey.windows, mechanism.memoised_buckets)
     return survey

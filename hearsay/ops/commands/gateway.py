@@ -56,7 +56,7 @@ def _options(settings: Settings) -> Options:
     _check_tls(settings.gateway_certificate, settings.gateway_private_key)
     return Options(
         hold_s=settings.gateway_hold_s,
-        durable=settings.gateway_durable,
+        durable=settings.durable,
         keys=keys,
         origins=origins,
         address_rate=settings.gateway_address_rate,

@@ -53,7 +53,7 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--into-real", is_flag=True,
               help="Publish also where other reports came in; simulated ones cannot be taken out again.")  # fmt: skip
 @json_option
-@uses(*SERVER, "plugins", "key")
+@uses(*SERVER, "plugins", "key", "durable")
 def command(
     settings: Settings,
     name: str,
@@ -114,7 +114,7 @@ def command(
     elif is_test or rate is not None:
         shape = distribution or DEFAULT_DISTRIBUTION
         size = None if single else frame or FRAME
-        task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered)
+        task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered, settings.durable)
         load_test(settings, task, processes, ramp, report_dir, p99, as_json)
         return
     people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
@@ -126,7 +126,9 @@ def command(
     with stopping() as stop:
         with reports_bar(f"devices of {name}", total * each) as bar:
             size = None if single else frame or FRAME
-            fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting)
+            fleet = Fleet(
+                registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting, durable=settings.durable
+            )
             sent = fleet.take_part(people, total, bar.advance)
         seconds = time.monotonic() - started
         if as_json:

@@ -28,6 +28,7 @@ def load_task(
     rate: float | None,
     devices: int | None,
     registered: Registered,
+    durable: str,
 ) -> Task:
     """What is to be published; of a file of values, by default one report per row."""
     path, column, clamp = (None, None, False) if values is None else (str(values.path), values.column, values.clamp)
@@ -35,7 +36,7 @@ def load_task(
         raise click.UsageError("a load test may read its values several times; give a file, not standard input")
     if devices is None:
         devices = 1 if values is None else len(values.read(registered.survey.mechanism.domain))
-    return Task(survey, distribution, path, column, clamp, seed, frame, replay, rate, devices)
+    return Task(survey, distribution, path, column, clamp, seed, frame, replay, rate, devices, durable)
 
 
 def load_test(

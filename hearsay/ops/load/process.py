@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hearsay.collector.store.durability import MEMORY
 from hearsay.collector.store.registry import Registered
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
@@ -43,6 +44,7 @@ class Task:
     replay: bool
     rate: float | None
     total: int
+    durable: str = MEMORY
     number: int = 0
     processes: int = 1
 
@@ -65,7 +67,7 @@ class Task:
         return Reports(registered, people, random, frame=self.frame, rate=self.rate, replay=self.replay)
 
     def sender(self, registered: Registered) -> Sender:
-        return Sender(registered, self.reports(registered), self.rate, self.total)
+        return Sender(registered, self.reports(registered), self.rate, self.total, self.durable)
 
 
 class Processes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from hearsay.collector.errors import PublishRefused
+from hearsay.collector.store.durability import MEMORY
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
@@ -87,16 +88,23 @@ class Reports:
 class Sender:
     """Publishes `total` reports of a source, `rate` a second or as fast as they are taken."""
 
-    def __init__(self, registered: Registered, reports: Reports, rate: float | None, total: int) -> None:
+    def __init__(
+        self, registered: Registered, reports: Reports, rate: float | None, total: int, durable: str = MEMORY
+    ) -> None:
         self._registered, self._reports, self._rate, self._total = registered, reports, rate, total
+        self._durable = durable
         self._waits_since: tuple[str, float] | None = None
         self._sent = Sent()
 
     def run(self, started: float, stop: threading.Event, progress: Callable[[int], None]) -> Sent:
         """Publish from `started` (a moment of the monotonic clock) on, until all are stored or `stop` is set."""
         sent, done = self._sent, 0
-        writers = [Writer(shard, stop=stop, on_wait=self._on_wait, simulated=True) for shard in self._registered.shards]
+        writers = [
+            Writer(shard, stop=stop, on_wait=self._on_wait, simulated=True, durable=self._durable)
+            for shard in self._registered.shards
+        ]
         turns = cycle(writers)
+        unsafe: dict[Writer, list[Done]] = {writer: [] for writer in writers}  # sent, and not acknowledged yet
         stop.wait(max(0.0, started - time.monotonic()))
         try:
             while done < self._total and not stop.is_set():
@@ -107,14 +115,18 @@ class Sender:
                 entries, count = self._reports.take(min(due - done, BATCH_REPORTS))
                 publishing = time.monotonic()
                 sent.making_s += publishing - making
-                self._publish(next(turns), entries, count)
+                writer = next(turns)
+                is_safe = self._publish(writer, entries, count)
                 at = time.monotonic()
                 sent.publishing_s += at - publishing
-                sent.batches.append(self._batch(at - started, making - started, done, count))
+                unsafe[writer].append(self._batch(at - started, making - started, done, count))
+                if is_safe:
+                    self._acknowledge(unsafe[writer], at - started)
                 done += count
                 progress(count)
             for writer in writers:
                 writer.close()
+                self._acknowledge(unsafe[writer], time.monotonic() - started)
         except PublishRefused as refusal:
             if refusal.cause != PublishRefused.STOPPED:
                 raise
@@ -135,16 +147,25 @@ class Sender:
             return Done(at_s, count, making_s, making_s)
         return Done(at_s, count, (done + 1) / self._rate, (done + count) / self._rate)
 
-    def _publish(self, writer: Writer, entries: list[Entry], count: int) -> None:
+    def _acknowledge(self, batches: list[Done], at_s: float) -> None:
+        """All of them are as safe as promised."""
+        if self._durable != MEMORY:
+            batches[:] = [batch._replace(at_s=at_s) for batch in batches]
+        self._sent.batches += batches
+        batches.clear()
+
+    def _publish(self, writer: Writer, entries: list[Entry], count: int) -> bool:
+        """Whether all that the writer sent is acknowledged."""
         began = time.monotonic()
         before = sum(self._sent.waits.values())
         try:
-            writer.publish(entries, count)
+            is_safe = writer.send(entries, count)
         finally:
             self._settle()
         elapsed = time.monotonic() - began - (sum(self._sent.waits.values()) - before)
         if elapsed > REPLY_S:
             self._sent.waited("reply", elapsed)
+        return is_safe
 
     def _on_wait(self, cause: str) -> None:
         self._settle()

@@ -68,6 +68,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
         Right("hgetall", "rounds", access="R"),
         Right("xlen", "stream", access="R"),
         *_PUBLISHING,
+        Right("hset", "published"),
         Right("hget", "surveys", whole=True, access="R"),
         _RELEASE,
     ),
@@ -121,7 +122,8 @@ ROLES: dict[str, tuple[Right, ...]] = {
     "reader": _SEEING_ALL,
 }
 ALONE = {  # commands without a key
-    "gateway": "scan waitaof",
+    "writer": "wait waitaof info",
+    "gateway": "scan waitaof wait info",
     "collector": "scan",
     "worker": "scan",
     "estimator": "scan waitaof",

@@ -1,0 +1,59 @@
+"""How safe a stored batch is before its writer is told: in the server's memory, on its disk, or on a replica.
+
+The server answers two questions on one connection: which batch of a writer it has, and whether a write that comes after
+that batch is on disk or on a replica. A server that took over meanwhile answers for itself, so that a batch which it
+never had is not taken for safe.
+"""
+
+import redis
+
+from hearsay.collector.errors import ServerError
+from hearsay.collector.limits import DISK_WAIT_MS
+from hearsay.collector.store.node import Command
+from hearsay.collector.store.shard_base import ShardBase
+
+LEVELS = MEMORY, DISK, REPLICA = ("memory", "disk", "replica")  # each safer than the one before
+_REPLICA_WAIT_MS = 500
+
+
+def safest(*levels: str | None) -> str:
+    """The highest of some levels; None asks for nothing."""
+    return max((level for level in levels if level is not None), key=LEVELS.index, default=MEMORY)
+
+
+class ShardDurability(ShardBase):
+    """What a shard's server can say about it."""
+
+    def durable_up_to(self, writer: str, level: str) -> int | None:
+        """Wait for a moment; the writer's last batch that is safe at this level. None: it is not yet, ask again."""
+        node = self.node
+        waiting = ("WAITAOF", 1, 0, DISK_WAIT_MS) if level == DISK else ("WAIT", 1, _REPLICA_WAIT_MS)
+        calls = [
+            Command(("HGET", self.keys.writers, writer)),
+            Command(("HSET", self.keys.published, "flushed", 1)),  # the wait is for what this connection wrote
+            Command(waiting),
+        ]
+        held, written, waited = node.many(calls, raise_errors=False)
+        for reply in (held, written, waited):
+            if isinstance(reply, redis.exceptions.RedisError):
+                raise reply
+        if self.node is not node:
+            return None  # the shard has moved, and another server was waited for
+        is_safe = (waited[0] if level == DISK else waited) >= 1
+        return int(held.split()[0] if held else 0) if is_safe else None
+
+    def check_durable(self, level: str) -> None:
+        """ServerError where the server cannot keep what the level promises."""
+        if level == MEMORY:
+            return
+        node = self.node
+        refused = f"durable {level} cannot be promised by server {node.address}"
+        if level == DISK:
+            if not node.client.info("persistence").get("aof_enabled"):
+                raise ServerError(f"{refused}: it keeps no log; set appendonly yes")
+            try:
+                node.do("WAITAOF", 0, 0, 1)
+            except redis.exceptions.ResponseError:
+                raise ServerError(f"{refused}: it is older than Redis 7.2 and has no WAITAOF") from None
+        elif not node.client.info("replication").get("connected_slaves"):
+            raise ServerError(f"{refused}: it has no replica")
