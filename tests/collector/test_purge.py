@@ -27,7 +27,7 @@ def test_a_purged_window_leaves_no_key(
     left = {
         base + name for name in (b"stream", b"cursor", b"writers", b"meta", b"published")
     }  # what belongs to no window
-    assert set(client.keys(f"{prefix}:{{*")) == left
+    assert set(client.keys(f"{prefix}:{{buckets*")) == left
     assert client.xlen(store.keys.stream) == 0
     assert (store.status().delta_bytes, store.status().windows) == (0, ())
 
@@ -47,4 +47,4 @@ def test_purging_touches_nobody_elses_keys(client: redis.Redis, prefix: str) -> 
     for name in foreign:
         client.set(name, "not ours")
     store.purge_window("all")
-    assert client.mget(foreign) == [b"not ours"] * len(foreign)
+    assert [client.get(key) for key in foreign] == [b"not ours"] * len(foreign)

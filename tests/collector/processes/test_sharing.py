@@ -21,7 +21,7 @@ from hearsay.estimator.serving.known import Known
 from hearsay.workers.context import Context, set_current
 from tests.estimator.test_one_sum import deliver
 from tests.identity import known_to_this_process, survey_table
-from tests.pipeline import singles
+from tests.pipeline import queue_of, singles
 
 __all__ = ["known_to_this_process"]
 NAMES = [f"survey-{number}" for number in range(30)]
@@ -122,7 +122,7 @@ def test_three_estimators_take_little_more_than_one(client: redis.Redis, prefix:
 def test_collectors_share_shards_and_take_over(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
     shards = registry.add(parse(survey_table("identity", 64)), 8).shards
-    every = [Dispatcher(client, client, CollectorSettings(prefix)) for _ in range(2)]
+    every = [Dispatcher(client, queue_of(client), CollectorSettings(prefix)) for _ in range(2)]
     for dispatcher, share in zip(every, shares(registry, "collector", 2), strict=True):
         dispatcher.share = share
 
