@@ -119,6 +119,10 @@ def _is_bad_input(error: Exception) -> bool:
 
 
 def _one_line(error: Exception) -> str:
+    import redis
+
+    if isinstance(error, redis.exceptions.NoPermissionError):
+        return f"the Redis server does not let this user do that; name another in HEARSAY_REDIS_URL ({error})"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split()) or type(error).__name__

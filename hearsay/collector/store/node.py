@@ -16,6 +16,7 @@ from redis.exceptions import (
     ClusterDownError,
     ConnectionError,
     MovedError,
+    NoPermissionError,
     NoScriptError,
     ReadOnlyError,
     RedisError,
@@ -33,6 +34,7 @@ TRY_AGAIN_S = 0.05
 _NOT_RUN = (NoScriptError, AskError, TryAgainError)  # nothing was done; MovedError is an AskError
 _AWAY = (ClusterDownError, TryAgainError, ReadOnlyError)
 _ELSEWHERE = "attempted to access a non local key"  # a script, while the slot's keys are moved one by one
+_IN_SCRIPT = "ACL failure in script"  # what a user may not do: the server gives it no code of its own
 
 
 class Call(NamedTuple):
@@ -161,6 +163,8 @@ class Node:
         serves_nothing = isinstance(error, (*_AWAY, AskError)) or _ELSEWHERE in str(error)
         if serves_nothing and self._neighbours is not None:
             return NodeAway(f"node {self.address}: {type(error).__name__}")
+        if _IN_SCRIPT in str(error):
+            return NoPermissionError(str(error))
         return error
 
     def _send(self, calls: Sequence[Call | Command], asking: bool = False) -> list[Any]:

@@ -194,3 +194,19 @@ def test_the_command_prints_what_a_server_takes(
         client.execute_command("ACL", "SETUSER", each["user"], *each["rules"])
         assert client.acl_deluser(each["user"]) == 1, role
     assert cli.run(["redis", "acl", "--survey", "*"]) == 2
+
+
+@pytest.mark.parametrize("words", [["survey", "close", "colours"], ["produce", "colours", "--devices", "3"]])
+def test_a_command_of_a_user_without_the_right_says_so(
+    url_of: Callable[[str], str],
+    client: redis.Redis,
+    prefix: str,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+) -> None:
+    Registry(client, prefix).add(survey("colours"))
+    for role in ("reader", "writer"):
+        assert cli.run([*words, "--redis-url", url_of(role), "--prefix", prefix]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("hearsay: the Redis server does not let this user do that; name another in HEARSAY_RED")
+        assert said.count("\n") == 1
