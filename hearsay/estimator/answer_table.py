@@ -55,7 +55,7 @@ def draw(axes: Any, answers: Sequence[Answer], truth: Sequence[float | None] | N
 
 def _positions(answers: Sequence[Answer]) -> tuple[list[float], list[str] | None]:
     """Where each answer stands: its number or the middle of its bin; else one after the other, with labels."""
-    numbers = [_middle(each.item) for each in answers]
+    numbers = [_middle(each.item) if each.band is None else None for each in answers]  # a quantile's is its value
     if len(answers) > 1 and all(number is not None for number in numbers):
         return [number for number in numbers if number is not None], None
     return [float(position) for position in range(len(answers))], [_label(each) for each in answers]
@@ -70,4 +70,4 @@ def _middle(item: Any) -> float | None:
 def _label(each: Answer) -> str:
     if each.cell is not None:
         return ", ".join(f"{name} {text_of(value)}" for name, value in each.cell.items())
-    return each.query if each.item is None else str(each.item)
+    return each.query if each.item is None or each.band is not None else str(each.item)

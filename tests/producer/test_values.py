@@ -64,14 +64,18 @@ def test_a_device_may_stand_in_several_blocks_but_hold_a_key_once(
 @pytest.mark.parametrize(
     ("text", "domain", "message"),
     [
-        ("value\n3\nsecret\n", MINUTES, "line 3, column 1: value must be an integer in 0..63"),
+        ("value\n3\nsecret\n", MINUTES, "line 3, column 1: value must be an integer in 0..63; --clamp moves"),
         ("value\n3\n4711\n", MINUTES, "line 3, column 1"),
         ("value\n0.5\n", MINUTES, "line 2, column 1"),
         ("value\nnan\n", MINUTES, "line 2, column 1"),
         ("value\nnan\n", HEIGHTS, "line 2, column 1: value must be a number in 1..2"),
         ("value\ninf\n", HEIGHTS, "line 2, column 1"),
         ("value\nsecret\n", COLOURS, "line 2, column 1: value must be one of red, green"),
-        ('note,y,x\n"two\nlines",0.5,1\n,0.5,secret\n', MAP, "line 4, column 3: x must be an integer in 0..7"),
+        (
+            'note,y,x\n"two\nlines",0.5,1\n,0.5,secret\n',
+            MAP,
+            "line 4, column 3: x must be an integer in 0..7; --clamp moves",
+        ),
         ("x,y\n1,0.5\n1\n", MAP, "line 3 must have 2 cells like the header, got 1"),
         ("x\n1\n", MAP, "has no column 'y'; found: x. Rename 'x' in the header."),
         ("x,y,x\n1,1,1\n", MAP, "must name column 'x' once, got it 2 times"),

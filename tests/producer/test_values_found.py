@@ -60,7 +60,8 @@ def test_blank_lines_between_rows_of_several_cells_are_counted(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "domain", "said"),
     [
-        ("age,sex\n1,2\n", MINUTES, "people.csv has no column 'value'; found: age, sex. Use --column age."),
+        ("age,sex\n1,2\n", MINUTES, "people.csv has no column 'value'; found: age, sex. Use --column NAME."),
+        ("name,age,city\na,1,b\n", MINUTES, "found: name, age, city. Use --column NAME."),
         ("VALUE\n1\n", MINUTES, "people.csv has no column 'value'; found: VALUE. Use --column VALUE."),
         ("id,valeu\n1,1\n", MINUTES, "found: id, valeu. Use --column valeu."),
         ("age\n1\n", MINUTES, "found: age. Use --column age."),

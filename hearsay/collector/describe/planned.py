@@ -54,6 +54,17 @@ class PlanRow:
 
 
 @dataclass(frozen=True)
+class _Brief:
+    """A row as a terminal of 80 columns has it."""
+
+    row: PlanRow
+
+    def table(self) -> dict[str, Any]:
+        names = ("mechanism", "users", "epsilon", "within", "within_90", "worst", "bytes")
+        return {**{name: getattr(self.row, name) for name in names}, "recommended": "*" if self.row.recommended else ""}
+
+
+@dataclass(frozen=True)
 class Plan(Sequence[PlanRow]):
     """Rows, best first; and what the numbers mean, in words."""
 
@@ -76,7 +87,7 @@ class Plan(Sequence[PlanRow]):
         return iter(self.rows)
 
     def __repr__(self) -> str:
-        rows = "\n".join(repr(Rows(self.rows[:5])).splitlines())
+        rows = repr(Rows(_Brief(row) for row in self.rows[:5]))
         return f"Plan for {self.query}\n{rows}" + (f"\n... {len(self) - 5} more" if len(self) > 5 else "")
 
     def _repr_html_(self) -> str:

@@ -11,13 +11,29 @@ def values_of(domain: Domain, given: Any) -> Values:
     """The values in `given`, checked against the domain; a bad one is named by its row and column."""
     columns = _columns_of_frame(given, domain.columns)
     if columns is not None:
-        return domain.read(columns)
+        return _read(domain, columns)
     if isinstance(given, Mapping):
-        return domain.read(given)
+        return _read(domain, given)
     if len(domain.columns) == 1:
-        return domain.read({domain.columns[0]: given})
+        (name,) = domain.columns
+        return _read(domain, {name: _listed(given, name) if _is_series(given) else given})
     joined: Values = domain.join([domain.one(value) for value in given])
     return joined
+
+
+def _read(domain: Domain, columns: Mapping[str, Any]) -> Values:
+    try:
+        return domain.read(columns)
+    except ValueOutsideDomain as error:
+        if error.position is None or error.column is None:
+            raise
+        place = f"row {error.position} of column {error.column!r}"
+        raise ValueOutsideDomain(f"{place}: {error}", error.position, error.column) from None
+
+
+def _is_series(given: Any) -> bool:
+    """Whether it is a column of a frame, whose empty cells are to be named."""
+    return any(hasattr(given, method) for method in ("to_pylist", "to_list"))
 
 
 def _columns_of_frame(given: Any, needed: Sequence[str]) -> dict[str, list[Any]] | None:
@@ -31,8 +47,11 @@ def _columns_of_frame(given: Any, needed: Sequence[str]) -> dict[str, list[Any]]
     present = [str(name) for name in names]
     for name in needed:
         if present.count(name) != 1:
+            advice = (
+                "Give the column itself, frame['NAME'], or rename it." if len(needed) == 1 else "Rename the column."
+            )
             raise ValueOutsideDomain(
-                f"the frame has no column {name!r}; it has {', '.join(present[:8])}. Rename the column."
+                f"the frame has no column {name!r}; it has {', '.join(present[:8])}. {advice}"
                 if name not in present
                 else f"the frame must have one column {name!r}, got {present.count(name)}"
             )

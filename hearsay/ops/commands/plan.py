@@ -98,6 +98,9 @@ def command(
     find. Several files with --users and --budget: each survey's width where every user's budget is split among all
     surveys, and where the users are split among them. Exit code 1: no mechanism reaches what was asked for.
     """
+    rest = [str(file) for file in survey_files if file.suffix != ".toml" and not file.exists()]
+    if query is not None and rest:
+        raise click.UsageError(f'quote the question: --query "{" ".join([query, *rest])}"')
     if budget is not None or len(survey_files) > 1:
         _several(survey_files, users, budget, query, as_json)
         return

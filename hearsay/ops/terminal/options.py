@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import wraps
@@ -63,10 +64,15 @@ def _name_unknown_variables(service: str) -> None:
             click.echo(f"hearsay: {line}", err=True)
 
 
+_PERCENT = re.compile(r"\d{1,9}(\.\d{1,9})? ?%")
+
+
 class NumberRange(click.FloatRange):
     """A finite number between bounds. Click accepts NaN and infinity; this class refuses them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and _PERCENT.fullmatch(value.strip()):
+            self.fail(f"write {value.strip()} as {float(value.strip()[:-1]) / 100:g}", param, ctx)
         number = super().convert(value, param, ctx)
         if not isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)

@@ -16,6 +16,7 @@ from hearsay.producer.errors import ValuesError
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _LONGEST_NAME = 40  # of a column, as a message shows it
+_ALIKE = 0.6  # of two names, one may be the other misspelt
 COLUMN_OPTION = "--column"
 
 
@@ -58,7 +59,7 @@ def missing_column(names: Sequence[str], wanted: str, may_choose: bool) -> str:
     """The columns that are there, and the nearest one."""
     shown = [_shown(name) for name in names]
     by_case = [name for name in shown if name.casefold() == wanted.casefold()]
-    near = by_case or get_close_matches(wanted, shown, n=1, cutoff=0.5) or (shown if len(shown) == 1 else [])
+    near = by_case or get_close_matches(wanted, shown, n=1, cutoff=_ALIKE) or (shown if len(shown) == 1 else [])
     advice = f"Use {COLUMN_OPTION} {near[0] if near else 'NAME'}." if may_choose else "Rename it in the header."
     if not may_choose and near:
         advice = f"Rename {near[0]!r} in the header."

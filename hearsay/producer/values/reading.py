@@ -21,6 +21,7 @@ from hearsay.producer.values import parquet, table
 from hearsay.producer.values.block import Block
 from hearsay.producer.values.source import Source, open_source
 
+CLAMP_OPTION = "--clamp"
 Watch = Callable[[int, int | None, int], None]  # bytes read, bytes in all where known, rows read
 
 
@@ -64,7 +65,7 @@ def _load(source: Source, domain: Domain, column: str | None, clamp: bool, watch
     for block in blocks:
         if clamp:
             clamped += _clamp(block, domain)
-        parts.append(_values(source.name, block, domain))
+        parts.append(_values(source.name, block, domain, clamp))
         rows += block.rows
         blank_lines += block.blank_lines
         watch(source.position(), source.size, rows)
@@ -77,13 +78,16 @@ def _load(source: Source, domain: Domain, column: str | None, clamp: bool, watch
     return Loaded(joined, rows, clamped, blank_lines)
 
 
-def _values(name: str, block: Block, domain: Domain) -> Values:
+def _values(name: str, block: Block, domain: Domain, clamped: bool) -> Values:
     try:
         return domain.read(block.columns)
     except ValueOutsideDomain as error:
         if error.position is None or error.column is None:
             raise
-        raise ValuesError(f"{name}: {block.place(error.position, error.column)}: {error}") from None
+        # Said whatever the cell holds: a message tells nothing of it.
+        may_clamp = error.column in _clamped_columns(domain) and not clamped
+        hint = f"; {CLAMP_OPTION} moves numbers outside to the nearest end" if may_clamp else ""
+        raise ValuesError(f"{name}: {block.place(error.position, error.column)}: {error}{hint}") from None
 
 
 def _clamped_columns(domain: Domain) -> dict[str, Numbers]:

@@ -103,6 +103,8 @@ def test_out_of_reach_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None
         ((*LABELS, "--query", "mean", "--users", "5", "--epsilon", "1"), "ask one of point V"),
         ((*LABELS, "--size", "5", "--query", "point 1"), "size must be given once"),
         (("--kind", "grid", "--domain", "sizes", "--query", "point 1"), "--domain must be KEY=VALUE"),
+        ((*LABELS, "--query", "point", "New", "York"), 'quote the question: --query "point New York"'),
+        ((*LABELS, "--query", "point 1", "--users", "5", "--within", "1%"), "write 1% as 0.01"),
         (("missing.toml", "--query", "point 1", "--users", "5", "--epsilon", "1"), "missing.toml"),
     ],
 )  # fmt: skip

@@ -123,6 +123,21 @@ def test_frames_are_taken_by_column_name() -> None:
         hearsay.simulate(GRID, Frame(axis1=[0, None], axis2=[0, 0]))
 
 
+def test_a_column_of_a_frame_is_taken_and_a_bad_cell_has_its_row() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"fruit": PEOPLE})
+    assert hearsay.simulate(SURVEY, frame["fruit"]).reports == len(PEOPLE)
+    with pytest.raises(ValueOutsideDomain, match=r"Give the column itself, frame\['NAME'\], or rename it"):
+        hearsay.simulate(SURVEY, frame)
+    frame.loc[7, "fruit"] = "secret"
+    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'value': value must be one of") as caught:
+        hearsay.simulate(SURVEY, frame["fruit"])
+    assert "secret" not in str(caught.value)
+    frame.loc[7, "fruit"] = None
+    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'value' is empty"):
+        hearsay.simulate(SURVEY, frame["fruit"])
+
+
 def test_truth_and_comparison(fruit: Any) -> None:
     assert fruit.truth("point pear") == [0.4]
     (row,) = fruit.compare("point pear")
@@ -135,6 +150,15 @@ def test_plot(fruit: Any) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     assert fruit.ask("frequencies").plot().get_title() == "frequencies"
     assert fruit.compare("frequencies").plot().get_legend() is not None
+    line = {**SURVEY, "mechanism": "haar", "domain": {"kind": "ordinal", "size": 16}}
+    axes = hearsay.simulate(line, [*range(16)] * 20, seed=1).ask("quantile 0.25 0.75").plot()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["quantile 0.25", "quantile 0.75"]
+
+
+def test_a_plan_fits_a_terminal() -> None:
+    shown = repr(hearsay.plan(FRUIT, "point pear", users=1_000_000, epsilon=1)).splitlines()
+    assert max(map(len, shown)) <= 80
+    assert sum("*" in line for line in shown) == 1
 
 
 def test_everything_shows_itself_in_ten_lines(fruit: Any) -> None:
