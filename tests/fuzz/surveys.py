@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.store.registry import _parse_record
 from hearsay.collector.survey import toml
+from hearsay.collector.survey.registration import Registration
 from hearsay.collector.survey.survey import Survey, load, parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms import catalogue
@@ -70,7 +70,7 @@ def run(tally: Tally, seed: int, cases: int, folder: Path) -> None:
                 record = damaged(random, record, [record])
                 tally.run(
                     record,
-                    _reading(lambda record=record: _parse_record(record)[0]),
+                    _reading(lambda record=record: Registration.parse(record).survey),
                     lambda record=record: _why_slow_text(record),
                 )
 
