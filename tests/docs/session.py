@@ -13,7 +13,7 @@ from tests.docs.blocks import Block
 from tests.docs.clone import Clone
 
 COMMAND_S = 120.0
-SERVICE = re.compile(r"make run\b|hearsay (?:redis|collect|work|estimate|gateway)\b")
+SERVICE = re.compile(r"make run\b|hearsay (?:redis(?! acl)|collect|work|estimate|gateway)\b")
 SENDS = re.compile(r"\bproduce\b|\bpublish\b|\bsubmit\b|\.py\b")
 # A loop that executes what comes in, up to a line with nothing but the mark, in one namespace.
 INTERPRETER = """

@@ -38,9 +38,9 @@ ELSEWHERE = {
 
 
 def has_services(page: Path) -> bool:
-    return any(
-        SERVICE.match(line) for block in blocks(page) if block.language == "sh" for line in block.text.split("\n")
-    )
+    """Whether it starts any, in terminals of their own or in the background."""
+    lines = [line for block in blocks(page) if block.language == "sh" for line in block.text.split("\n")]
+    return any(SERVICE.match(line) or line.endswith(("&", "& done")) for line in lines)
 
 
 def name_of(page: Path) -> str:
