@@ -18,8 +18,9 @@ $(INSTALLED): pyproject.toml constraints.txt .ci/setup
 demo: setup  ## Run the whole pipeline on simulated devices and compare answers with the truth (under two minutes; STAY=1 keeps it running)
 	@$(BIN)/hearsay demo $(if $(STAY),--stay)
 
-run: setup  ## Run the Procfile: server, collector, workers, estimator
+run: setup  ## Run the Procfile: server, collector, workers, estimator, gateway
 	@echo "the page: http://127.0.0.1:$${HEARSAY_PORT:-8787}/"
+	@echo "the gateway: http://127.0.0.1:$${HEARSAY_GATEWAY_PORT:-8788}/v1/"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
 
 test: setup  ## Run the tests (under ten minutes on two cores); CLUSTER=1: on a cluster of three masters

@@ -68,10 +68,8 @@ class Writer:
         survey asks for more."""
         self._durable = safest(durable, shard.survey.durable)
         self._checked = self._durable == MEMORY  # whether the server can keep what is promised
-        self._name = SIMULATED if simulated else ""
-        self.shard, self._clock = shard, clock
-        self._stop = stop or threading.Event()
-        self._on_wait = on_wait or (lambda cause: None)
+        self.shard, self._clock, self._name = shard, clock, SIMULATED if simulated else ""
+        self._stop, self._on_wait = stop or threading.Event(), on_wait or (lambda cause: None)
         self._batches: deque[_Batch] = deque()
         self._lost_with_round = 0  # entries that a server lost, and that came too late when they were sent again
         self._begin_anew()
@@ -341,6 +339,8 @@ class Writer:
 def _chunks(entries: Sequence[Entry]) -> list[list[Entry]]:
     chunks: list[list[Entry]] = []
     size = 0
+    if entries and isinstance(entries[0], bytes):
+        raise TypeError('entries must be pairs of field and payload, such as (b"r", report); got plain reports')
     for entry in entries:
         if not chunks or len(chunks[-1]) >= PUBLISH_ENTRIES or size + len(entry[1]) > PUBLISH_BYTES:
             chunks.append([])

@@ -249,6 +249,11 @@ class Settings:
             shown[entry.name] = str(value) if isinstance(value, Path) else value
         return shown
 
+    def chosen(self) -> dict[str, Any]:
+        """The server and what differs from the defaults, as it may be logged."""
+        usual = Settings.resolve({}, {}).shown()
+        return {name: value for name, value in self.shown().items() if name == "redis_url" or value != usual[name]}
+
 
 def environment(**settings: object) -> dict[str, str]:
     """These settings as the variables that a child process reads them from."""

@@ -103,6 +103,12 @@ def test_passwords_are_never_shown(url: str, shown: str) -> None:
     assert settings.shown()["redis_url"] == shown
 
 
+def test_the_log_has_the_server_and_what_was_chosen() -> None:
+    assert Settings.resolve({}, {}).chosen() == {"redis_url": "redis://127.0.0.1:6399/0"}
+    chosen = Settings.resolve({"workers": 5}, {"HEARSAY_KEY": "hunter2"}).chosen()
+    assert chosen == {"redis_url": "redis://127.0.0.1:6399/0", "workers": 5, "key": "***"}
+
+
 def test_the_key_is_a_setting_that_is_never_shown() -> None:
     settings = Settings.resolve({}, {"HEARSAY_KEY": "hunter2"})
     assert settings.key == "hunter2"

@@ -176,7 +176,9 @@ def test_by_command(
     with gateway(client, prefix, keys=True) as sender:
         line = ["produce", "likes", "--via", str(sender.base_url), "--devices", "500", "--frame", "20", "--json"]
         assert run(line) == 1
-        assert "refused 25 requests: key 25" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "refused 25 requests: key 25; give a key with --key or HEARSAY_KEY" in said
+        assert "likes will not be shown as simulated" in said
         monkeypatch.setenv("HEARSAY_KEY", key)
         assert run(line) == 0
         answer = json.loads(capsys.readouterr().out)

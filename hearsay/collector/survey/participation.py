@@ -98,8 +98,8 @@ class Participation:
         described = {**self.table(), "stated": self.stated, "loss": loss, "words": words}
         if lifetime is None:
             described["warning"] = (
-                f"a device that answers for a year spends up to {365 * per_day:g}: averaging its reports reveals its "
-                f"value. Set lifetime_epsilon, or repeat = {ONCE!r}, under [participation]"
+                f"a device that answers for a year spends up to {365 * per_day:,.10g}: averaging its reports reveals "
+                f"its value. Set lifetime_epsilon, or repeat = {ONCE!r}, under [participation]"
             )
         return described
 

@@ -27,6 +27,6 @@ def command(settings: Settings) -> None:
         registry = open_registry_patiently(settings, stop)
         if registry is None:
             return
-        logging.getLogger(__name__).info("collecting", extra={"settings": settings.shown()})
+        logging.getLogger(__name__).info("collecting", extra={"settings": settings.chosen()})
         queue_connection = connect_queue(settings.with_password().queue_url)
         Dispatcher(registry.servers, queue_connection, settings.part(CollectorSettings)).run(stop)

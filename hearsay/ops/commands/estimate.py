@@ -43,7 +43,7 @@ def command(settings: Settings, truth: Path | None) -> None:
         registry = open_registry_patiently(settings, stop)
         if registry is None:
             return
-        logging.getLogger(__name__).info("estimating", extra={"settings": settings.shown()})
+        logging.getLogger(__name__).info("estimating", extra={"settings": settings.chosen()})
         serve(registry, stop, settings.part(EstimatorSettings), truth)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -39,7 +40,7 @@ def command(settings: Settings) -> None:
             return registry
 
         first = connect()  # reports a missing or misconfigured server at once
-        shown = {"settings": settings.shown(), "keys": options.keys}
+        shown = {"settings": settings.chosen(), "keys": options.keys}
         logging.getLogger(__name__).info("taking reports", extra=shown)
         if settings.gateway_processes == 1:
             run(first, options, listening)
@@ -52,18 +53,30 @@ def _options(settings: Settings) -> Options:
     keys = settings.gateway_keys
     if keys is None:
         keys = not is_loopback(settings.gateway_host)
-    origins = tuple(origin for origin in (settings.gateway_origins or "").split(",") if origin)
     _check_tls(settings.gateway_certificate, settings.gateway_private_key)
     return Options(
         hold_s=settings.gateway_hold_s,
         durable=settings.durable,
         keys=keys,
-        origins=origins,
+        origins=tuple(_origins(settings.gateway_origins or "")),
         address_rate=settings.gateway_address_rate,
         key_rate=settings.gateway_key_rate,
         certificate=settings.gateway_certificate,
         private_key=settings.gateway_private_key,
     )
+
+
+def _origins(text: str) -> Iterator[str]:
+    """The origins as browsers write them; another form would be one that no page ever has."""
+    for given in filter(None, map(str.strip, text.split(","))):
+        origin = given.lower().removesuffix("/")
+        scheme, _, host = origin.partition("://")
+        if origin not in ("*", "null") and (not scheme or not host or set(host) & set("/?# ")):
+            raise ConfigurationError(
+                f"--origins must be origins such as https://example.org or http://127.0.0.1:8000, without a path, "
+                f"separated by commas, got {given!r}"
+            )
+        yield origin
 
 
 def _check_tls(certificate: Path | None, private_key: Path | None) -> None:

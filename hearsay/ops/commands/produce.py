@@ -82,7 +82,8 @@ def command(
 
     With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
     answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
-    sent again with the same id. --frame is then the number of reports in a request.
+    sent again with the same id. --frame is then the number of reports in a request. A gateway cannot tell simulated
+    reports from others: use a survey of its own.
 
     With --rate, --ramp, --replay, --processes, --report or --p99 it is a load test (docs/how-to/load-test.md): reports
     are due at the rate whatever the pipeline does, and their times to acknowledgement, commit and snapshot run from the
@@ -159,6 +160,7 @@ def _send(
     if size is not None and size > MOST_IN_REQUEST:
         raise click.UsageError(f"with --via, --frame must be in 1..{MOST_IN_REQUEST}, got {size}")
     survey = fetch_survey(via, name)
+    click.echo(f"{name} will not be shown as simulated: a gateway cannot tell. Use a survey of its own.", err=True)
     people, rows = _people(survey.mechanism.domain, values_file, distribution, seed)
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)
@@ -182,7 +184,8 @@ def _send(
             )
     if sent.refused:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(sent.refused.items()))
-        raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}")
+        mend = "; give a key with --key or HEARSAY_KEY (`hearsay key add` makes one)" if "key" in sent.refused else ""
+        raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}{mend}")
 
 
 def _refuse_mixture(registered: Registered) -> None:

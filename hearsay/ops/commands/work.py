@@ -25,5 +25,5 @@ def command(settings: Settings) -> None:
     with stopping() as stop:
         if open_registry_patiently(settings, stop) is None:
             return
-        logging.getLogger(__name__).info("working", extra={"settings": settings.shown()})
+        logging.getLogger(__name__).info("working", extra={"settings": settings.chosen()})
         supervise(settings.with_password().part(WorkerSettings), settings.workers, stop)

@@ -52,6 +52,12 @@ def each_once(store: Shard, count: int) -> bool:
     return state_of(store)["hist"].tolist() == [1] * count + [0] * (40 - count)
 
 
+def test_plain_reports_are_refused_with_what_to_write(client: redis.Redis, store: Shard) -> None:
+    with pytest.raises(TypeError, match=r'pairs of field and payload, such as \(b"r", report\)'):
+        Writer(store).publish([b"x", b"y"], 2)  # type: ignore[list-item]
+    assert client.xlen(store.keys.stream) == 0
+
+
 def test_under_pressure_all_is_given_back(store: Shard) -> None:
     patient = Writer(store)
     store.set_pressure("deltas")

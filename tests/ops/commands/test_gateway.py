@@ -18,7 +18,8 @@ from hearsay.collector.heartbeats import roles
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.ops.cli import run
-from hearsay.ops.config import environment
+from hearsay.ops.commands.gateway import _options
+from hearsay.ops.config import Settings, environment
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.collector.gateway.running import Sender, reports_of
 
@@ -44,6 +45,17 @@ def command(server: EmbeddedServer, prefix: str, *words: str) -> Iterator[tuple[
             yield process, sender
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("origins", ["example.org", "https://example.org/page", "https://a.example https://b.example"])
+def test_an_origin_that_no_page_has_is_refused(origins: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["gateway", "--origins", origins]) == 2
+    assert "--origins must be origins such as https://example.org" in capsys.readouterr().err
+
+
+def test_origins_are_taken_as_browsers_write_them() -> None:
+    settings = Settings.resolve({"gateway_origins": "https://A.example/, http://127.0.0.1:8000,null,"}, {})
+    assert _options(settings).origins == ("https://a.example", "http://127.0.0.1:8000", "null")
 
 
 def test_processes_share_a_port_and_are_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
