@@ -1,7 +1,7 @@
 """A mechanism's own options: declared once, checked, completed with defaults, listed in the documentation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
@@ -10,12 +10,16 @@ from hearsay.mechanisms.errors import SpecificationError, one_of
 
 @dataclass(frozen=True)
 class Option:
-    """A named option; `check` returns the normal form of what was given or raises SpecificationError."""
+    """A named option; `check` returns the normal form of what was given or raises SpecificationError.
+
+    `schema` says the same of types and limits as JSON Schema, for editors; empty where only `check` can tell.
+    """
 
     name: str
     default: Any
     check: Callable[[Any], Any]
     help: str
+    schema: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def integer(name: str, default: int | None, low: int, high: int, help: str) -> Option:
@@ -28,7 +32,7 @@ def integer(name: str, default: int | None, low: int, high: int, help: str) -> O
             raise SpecificationError(f"options.{name} must be an integer in {low}..{high}, got {value!r}")
         return value
 
-    return Option(name, default, check, help)
+    return Option(name, default, check, help, {"type": "integer", "minimum": low, "maximum": high})
 
 
 def number(name: str, default: float, low: float, high: float, help: str, infinite: bool = False) -> Option:
@@ -43,7 +47,9 @@ def number(name: str, default: float, low: float, high: float, help: str, infini
             raise SpecificationError(f"options.{name} must be a number in {low:g}..{high:g}, got {value!r}")
         return float(value)
 
-    return Option(name, default, check, help)
+    limits = {"type": "number", "minimum": low}
+    schema = {"anyOf": [limits, {"const": "inf"}]} if infinite else {**limits, "maximum": high}
+    return Option(name, default, check, help, schema)
 
 
 def choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Option:
@@ -54,7 +60,7 @@ def choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Opti
             raise SpecificationError(f"options.{name} must be one of {one_of(choices, value)}, got {value!r}")
         return value
 
-    return Option(name, default, check, help)
+    return Option(name, default, check, help, {"enum": list(choices)})
 
 
 def flag(name: str, default: bool, help: str) -> Option:
@@ -65,7 +71,7 @@ def flag(name: str, default: bool, help: str) -> Option:
             raise SpecificationError(f"options.{name} must be true or false, got {value!r}")
         return value
 
-    return Option(name, default, check, help)
+    return Option(name, default, check, help, {"type": "boolean"})
 
 
 def complete(declared: tuple[Option, ...], given: Any) -> dict[str, Any]:

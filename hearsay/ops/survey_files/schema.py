@@ -12,6 +12,7 @@ import click
 
 from hearsay.collector.survey.file import TABLES, File
 from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.options import Option
 from hearsay.ops.config import Settings
 from hearsay.ops.terminal.options import uses
 from hearsay.ops.terminal.present import print_json
@@ -118,16 +119,25 @@ def _domain(kind: str) -> dict[str, Any]:
 
 
 def _options(name: str) -> dict[str, Any]:
-    """The options of every form of a mechanism, each with its help and its default."""
-    declared = {option.name: option for form in catalogue.classes(name) for option in form.OPTIONS}
+    """The options of every form of a mechanism, each with its type, its limits, its help and its default."""
+    declared: dict[str, list[Option]] = {}
+    for option in (option for form in catalogue.classes(name) for option in form.OPTIONS):
+        declared.setdefault(option.name, []).append(option)
     return {
         "type": "object",
-        "properties": {
-            option.name: {"description": option.help, **({} if option.default is None else {"default": option.default})}
-            for option in declared.values()
-        },
+        "properties": {each: _option(options) for each, options in declared.items()},
         "additionalProperties": False,
     }
+
+
+def _option(forms: list[Option]) -> dict[str, Any]:
+    """One option; where forms of a mechanism differ in what they take, what any of them takes."""
+    last = forms[-1]
+    schemas = [dict(option.schema) for option in forms]
+    different = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
+    taken = {"anyOf": different} if len(different) > 1 else different[0]
+    default = {} if last.default is None else {"default": last.default}
+    return {"description": last.help, **default, **taken}
 
 
 def _kinds(name: str) -> dict[str, Any]:

