@@ -154,10 +154,13 @@ def answerable(estimate: Estimate) -> list[type[Query]]:
     return [query for query in dict.fromkeys(suited) if query.unsuited(estimate.domain) is None]
 
 
+_OTHER_WORDS = {"median": "quantile", "percentile": "quantile", "average": "mean"}  # what people say instead
+
+
 def suggestion(verb: str, estimate: Estimate) -> UnknownQuery:
     """The error for a verb that there is not: the nearest three that this estimate answers, and how they are asked."""
     forms = {query.NAME: query.GRAMMAR for query in reversed(answerable(estimate))}
-    near = nearest(verb, forms)
+    near = [name for name in [_OTHER_WORDS.get(verb.casefold(), "")] if name in forms] or nearest(verb, forms)
     asked = "; ".join(forms[name] for name in near)
     return UnknownQuery(f"query must be one that this survey answers; the nearest: {asked}, got {verb!r}", verb)
 
@@ -201,8 +204,12 @@ def _query_for(verb: str, kinds: tuple[type[Query], ...], of: type[Estimate], do
         if problem is not None and None not in problems:
             raise QueryError(problem)
     needed = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
-    able = catalogue.able(tuple(kind.NEEDS for kind in kinds), domain.kind)
+    needs = tuple(kind.NEEDS for kind in kinds)
+    able = catalogue.able(needs, domain.kind)
     advice = f"use {one_of(able)}" if able else "no mechanism has that"
+    chosen = [kind for kind, names in catalogue.CANDIDATES.items() if {*names} & {*catalogue.able(needs, kind)}]
+    if chosen and domain.kind not in chosen:  # else `auto` finds one
+        advice += f"; those of kind {' or '.join(chosen)} have it"
     raise QueryError(
         f"the survey's mechanism cannot answer {verb}, which needs {needed}; on domains of kind {domain.kind} {advice}",
         what="mechanism",

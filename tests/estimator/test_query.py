@@ -232,6 +232,12 @@ class TestRefusals:
         with pytest.raises(QueryError, match="on domains of kind ordinal use flat, haar, hierarchical"):
             answer(parse_text("range 0 2"), hrr.estimate(state))
 
+    def test_a_kind_that_has_it_is_named_where_auto_finds_none(self) -> None:
+        haar = build({"mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 4}})
+        state = haar.fold(haar.empty(), haar.perturb(np.zeros(50, dtype=np.int64), seeded(1)))
+        with pytest.raises(QueryError, match=r"use metric-l1; those of kind .* or number have it"):
+            answer(parse_text("mean"), haar.estimate(state))
+
     @given(st.text(max_size=40))
     def test_any_text_is_answered_or_refused_in_one_line(self, text: str) -> None:
         for estimate in (FIVE, METRES, COLOURS, GRID):

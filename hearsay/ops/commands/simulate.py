@@ -12,11 +12,11 @@ from hearsay.collector.survey.survey import Survey, load
 from hearsay.estimator.snapshots import files as snapshot
 from hearsay.estimator.snapshots.content import Content
 from hearsay.mechanisms.domains.domain import Values
-from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.errors import QueryError, UnknownQuery
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import Random, secure, seeded
 from hearsay.mechanisms.metric.collector_modes import MODES
-from hearsay.mechanisms.questions import answer, check_reports, parse_text
+from hearsay.mechanisms.questions import answer, check_reports, parse_text, suggestion
 from hearsay.ops.config import Settings
 from hearsay.ops.simulate.comparing import Compared, compare, repeat
 from hearsay.ops.simulate.modes import ModeAnswer, answer_by_mode
@@ -134,7 +134,10 @@ def _compared(
     questions = ask or _headline(content)
     assert estimate is not None
     exact = survey.mechanism.exact(people)
-    rows = [row for text in questions for row in compare(text, estimate, exact, survey.postprocess)]
+    try:
+        rows = [row for text in questions for row in compare(text, estimate, exact, survey.postprocess)]
+    except UnknownQuery as unknown:
+        raise suggestion(unknown.verb, estimate) from None
     if picture is not None:
         save_answers([row.answer for row in rows], [row.truth for row in rows] if truth else None, picture)
     title = f"{survey.name}: {counted(content.reports, 'report')}"

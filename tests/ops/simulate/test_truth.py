@@ -110,7 +110,9 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
         (("--truth",), "give --values FILE, or --distribution SHAPE and --devices N"),
         (("--truth", "--distribution", "normal"), "--distribution and --devices go together"),
         (("--truth", "--distribution", "cake", "--devices", "3"), "distribution must be one of"),
-        ((*PEOPLE, "--truth", "--ask", "mean"), "mean"),
+        ((*PEOPLE, "--truth", "--ask", "mean"), "number have it"),
+        ((*PEOPLE, "--ask", "rnge 1 2"), "one that this survey answers; the nearest: range A B"),
+        ((*PEOPLE, "--ask", "median"), "the nearest: quantile Q..., got 'median'"),
     ],
 )
 def test_bad_input(survey: str, words: tuple[str, ...], refusal: str, capsys: pytest.CaptureFixture[str]) -> None:
