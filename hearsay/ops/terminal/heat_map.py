@@ -1,7 +1,8 @@
 """A heat map of coefficients between pairs of attributes, with how sure each of them is.
 
-Pearson's coefficient has a sign and Cramer's V has none: each kind has its own colours and its own colour bar. A cell
-is pale where its 95% interval contains 0, and says half the width of that interval below its value.
+Pearson's coefficient has a sign and Cramer's V has none: each kind has its own colours and its own colour bar, and a
+letter in its cells where both occur. A cell is pale where its 95% interval contains 0, and says half the width of that
+interval below its value.
 """
 
 from collections.abc import Sequence
@@ -11,9 +12,9 @@ from typing import Any
 
 from hearsay.mechanisms.queries.answer import Answer
 
-_KINDS = {  # colours and least value of a coefficient, and its name
-    "pearson": ("RdBu_r", -1.0, "Pearson's coefficient"),
-    "cramers-v": ("Purples", 0.0, "Cramer's V (no sign)"),
+_KINDS = {  # colours and least value of a coefficient, its name, and its letter where both kinds occur
+    "pearson": ("RdBu_r", -1.0, "r: Pearson's coefficient", "r"),
+    "cramers-v": ("Purples", 0.0, "V: Cramer's V (no sign)", "V"),
 }
 LEGEND = "pale: the 95% interval contains 0; +-: half its width"
 _PALE = 0.3
@@ -66,8 +67,9 @@ def paint(axis: Any, names: Sequence[str], cells: Sequence[Cell], fontsize: floa
     axis.imshow([[0.15 if one == other else nan for one in range(size)] for other in range(size)],
                 cmap="Greys", vmin=0, vmax=1)  # fmt: skip
     images = []
+    mixed = len(kinds_of(cells)) > 1
     for kind in kinds_of(cells):
-        colours, least, _ = _KINDS[kind]
+        colours, least, *_ = _KINDS[kind]
         values = [[nan] * size for _ in range(size)]
         opacity = [[1.0] * size for _ in range(size)]
         for cell in cells:
@@ -77,8 +79,9 @@ def paint(axis: Any, names: Sequence[str], cells: Sequence[Cell], fontsize: floa
         images.append(axis.imshow(values, cmap=colours, vmin=least, vmax=1, alpha=opacity))
     for cell in cells if size <= _MOST_NAMES else ():
         dark = abs(cell.value or 0.0) > 0.6 and not cell.unsure
+        words = f"{_KINDS[cell.kind][3]} {cell.words}" if mixed else cell.words
         for row, column in (cell.pair, cell.pair[::-1]):
-            axis.text(column, row, cell.words, ha="center", va="center", fontsize=fontsize,
+            axis.text(column, row, words, ha="center", va="center", fontsize=fontsize,
                       color="white" if dark else "black")  # fmt: skip
     axis.set_xticks(range(size), names, rotation=60, ha="right")
     axis.set_yticks(range(size), names)

@@ -46,7 +46,7 @@ def _save(paint: Callable[[Any], None], path: Path) -> None:
     figure = pyplot.figure(figsize=(8, 6), layout="constrained")
     paint(figure)
     try:
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight")  # names beside a map may be long
     except (OSError, ValueError) as error:
         raise OperationError(f"--picture: {path} cannot be written: {error}") from None
     finally:

@@ -28,10 +28,10 @@ def labels(figure: Any) -> list[str]:
 
 def test_each_kind_of_coefficient_has_colours_and_a_bar_of_its_own() -> None:
     figure = drawn([SURE, UNSURE])
-    assert labels(figure) == ["Pearson's coefficient", "Cramer's V (no sign)"]
+    assert labels(figure) == ["r: Pearson's coefficient", "V: Cramer's V (no sign)"]
     assert len({image.get_cmap().name for image in figure.axes[0].images}) == 3  # and the diagonal
-    assert labels(drawn([SURE])) == ["Pearson's coefficient"]
-    assert labels(drawn([UNSURE])) == ["Cramer's V (no sign)"]
+    assert labels(drawn([SURE])) == ["r: Pearson's coefficient"]
+    assert labels(drawn([UNSURE])) == ["V: Cramer's V (no sign)"]
 
 
 def test_a_cell_is_pale_where_its_interval_contains_0() -> None:
@@ -42,7 +42,8 @@ def test_a_cell_is_pale_where_its_interval_contains_0() -> None:
 
 def test_half_the_width_of_the_interval_stands_in_both_cells_of_a_pair() -> None:
     words = [text.get_text() for text in drawn([SURE, UNSURE]).axes[0].texts]
-    assert words == ["0.70\n+-0.10"] * 2 + ["0.10\n+-0.15"] * 2
+    assert words == ["r 0.70\n+-0.10"] * 2 + ["V 0.10\n+-0.15"] * 2  # with a letter, since there are both kinds
+    assert [text.get_text() for text in drawn([SURE]).axes[0].texts] == ["0.70\n+-0.10"] * 2
 
 
 @pytest.mark.parametrize(
