@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from hearsay.collector import limits
 from hearsay.collector.health import troubles
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.roles import NEEDED
@@ -64,6 +65,23 @@ def test_missing_roles_are_named(hearsay: Hearsay, registered: Registered) -> No
     assert code == 0
     assert "warning    no worker was seen lately" in out
     assert "at work    0 collectors, 0 workers, 0 estimators" in out
+
+
+def test_a_quarantined_range_is_named_with_the_command_that_tries_it_again(
+    hearsay: Hearsay, registered: Registered, at_work: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shard,) = registered.shards
+    publish(registered)
+    (stuck,) = cut_all(shard)
+    monkeypatch.setattr(limits, "ATTEMPTS", 1)
+    assert shard.reissue(stuck, 0.0)[0] == "quarantined"
+    retry = f"hearsay survey skip {registered.survey.name} --retry"
+    code, complaint = check(hearsay)
+    assert code == 1
+    assert "1 range failed 5 times and waits aside" in complaint
+    assert complaint.endswith(f"the workers' logs say why, then: {retry}\n")
+    assert hearsay(*retry.split()[1:])[0] == 0
+    assert shard.status().quarantined == 0
 
 
 def test_no_workers_is_trouble_though_the_backlog_is_empty(

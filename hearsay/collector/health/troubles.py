@@ -184,9 +184,10 @@ def _of_survey(survey: SurveyLook, present: Mapping[str, int]) -> list[Trouble]:
             words = f"{of}: a range waits for {seen.oldest_range_s:.0f} s to be folded{why}"
             listed.append(Trouble("ranges", name, words, True))
         if seen.quarantined:
+            aside = "1 range" if seen.quarantined == 1 else f"{seen.quarantined} ranges"
             words = (
-                f"{of}: {seen.quarantined} ranges failed {ATTEMPTS} times and are put aside; "
-                "see hearsay survey skip --help"
+                f"{of}: {aside} failed {ATTEMPTS} times and {'waits' if seen.quarantined == 1 else 'wait'} aside; "
+                f"the workers' logs say why, then: hearsay survey skip {name} --retry"
             )
             listed.append(Trouble("quarantine", name, words, False))
         if seen.pressure is not None:

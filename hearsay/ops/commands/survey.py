@@ -232,8 +232,9 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
 def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, as_json: bool) -> None:
     """Skip or retry quarantined ranges, or skip the backlog.
 
-    A range is quarantined after five failures. Skipped entries are counted and their boundaries recorded, so that a
-    reference fold can leave them out.
+    A range is quarantined after five failures; the workers' logs say why. Try --retry first: without it the reports of
+    these ranges are given up for good. Skipped entries are counted and their boundaries recorded, so that a reference
+    fold can leave them out.
     """
     if backlog and (retry or seq is not None):
         raise click.UsageError("--backlog goes with neither --range nor --retry")

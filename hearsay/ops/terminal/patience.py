@@ -41,4 +41,4 @@ def _why(path: str | Path) -> str:
             for mechanism in catalogue.classes(name):
                 if mechanism.LONG_CHECK:
                     return mechanism.LONG_CHECK
-    return "its domain is large"
+    return "its domain is large, or this machine is busy"

@@ -7,6 +7,7 @@ and bytes, as a device does.
 
 import asyncio
 import json
+import ssl
 import threading
 import time
 from collections import Counter
@@ -88,10 +89,19 @@ def fetch_survey(url: str, name: str) -> Survey:
         answer = asyncio.run(ask())
         table = json.loads(answer.body)
     except _NO_ANSWER as error:
-        raise GatewayError(f"the gateway at {url} does not answer ({type(error).__name__}); is it running?") from None
+        raise GatewayError(f"the gateway at {url} {_why_silent(error)}") from None
     if answer.status != 200:
         raise GatewayError(f"the gateway at {url} does not describe survey {name}: {table.get('error', answer.status)}")
     return Survey.of(table["definition"])
+
+
+def _why_silent(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message.rstrip(".")
+        return f"has a certificate that cannot be trusted ({why}); SSL_CERT_FILE may name its authority's file"
+    if isinstance(error, ssl.SSLError):
+        return "does not answer in TLS; is it a plain port? Then the URL starts with http://"
+    return f"does not answer ({type(error).__name__}); is it running?"
 
 
 class GatewayFleet:

@@ -15,6 +15,8 @@ import redis
 from hearsay.collector.gateway import service
 from hearsay.collector.http import server
 from hearsay.collector.store.registry import Registered
+from hearsay.producer.errors import GatewayError
+from hearsay.producer.via.fleet import fetch_survey
 from tests.collector.gateway.running import Sender, gateway, identity, reports_of
 from tests.pipeline import buckets
 
@@ -132,3 +134,9 @@ def test_tls_by_certificate_files(client: redis.Redis, prefix: str, asked: Regis
             assert answer.status_code == 202
         with pytest.raises(httpx.HTTPError):
             sender.get("/healthz")
+        with pytest.raises(
+            GatewayError, match=r"cannot be trusted \(self-signed certificate\); SSL_CERT_FILE may name"
+        ):
+            fetch_survey(address, asked.survey.name)
+    with gateway(client, prefix) as sender, pytest.raises(GatewayError, match="does not answer in TLS; is it a plain"):
+        fetch_survey(str(sender.base_url).replace("http:", "https:"), asked.survey.name)
