@@ -190,7 +190,7 @@ def _domain(source: Survey | Domain) -> Domain:
 def _print(made: Plan) -> None:
     print_table(
         f"plan for {made.query}",
-        _COLUMNS,
+        [column.replace("_", " ") for column in _COLUMNS],  # which may be broken where the terminal is narrow
         [[_marked(row), *(getattr(row, name) for name in _COLUMNS[1:])] for row in made],
         caption="* recommended",
     )

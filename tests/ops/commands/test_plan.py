@@ -93,6 +93,16 @@ def test_out_of_reach_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None
     assert "no mechanism reaches what was asked for" in shown.err
 
 
+def test_a_plan_is_a_table_at_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ("--kind", "ordinal", "--size", "100", "--query", "range 30 45", "--epsilon", "1")
+    for third in (("--users", "20000"), ("--within", "0.01")):
+        assert run(*words, *third) == 0
+        shown = capsys.readouterr().out.splitlines()
+        assert sum(line.startswith("hierarchical *  ") for line in shown) == 1
+        assert any(set(line) == {"─"} for line in shown), "a table, not blocks"
+
+
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
