@@ -40,7 +40,9 @@ def command(settings: Settings) -> None:
             return registry
 
         first = connect()  # reports a missing or misconfigured server at once
-        shown = {"settings": settings.chosen(), "keys": options.keys}
+        scheme = "http" if options.certificate is None else "https"
+        url = f"{scheme}://{settings.gateway_host}:{settings.gateway_port}"
+        shown = {"url": url, "keys": options.keys, "settings": settings.chosen()}
         logging.getLogger(__name__).info("taking reports", extra=shown)
         if settings.gateway_processes == 1:
             run(first, options, listening)

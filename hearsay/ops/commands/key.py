@@ -72,4 +72,4 @@ def _show(key: ApiKey, text: str, as_json: bool) -> None:
         print_json({**_row(key), "key": text})
         return
     click.echo(text)
-    click.echo(f"key {key.id} of {key.name}; it is not shown again", err=True)
+    click.echo(f"key {key.id} of {key.name}; it is not shown again; gateways take it within 5 s", err=True)

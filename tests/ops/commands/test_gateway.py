@@ -58,6 +58,13 @@ def test_origins_are_taken_as_browsers_write_them() -> None:
     assert _options(settings).origins == ("https://a.example", "http://127.0.0.1:8000", "null")
 
 
+def test_the_log_has_the_address(server: EmbeddedServer, prefix: str) -> None:
+    with command(server, prefix, "--log-level", "info") as (process, sender):
+        assert process.stderr is not None
+        first = json.loads(process.stderr.readline())
+        assert (first["url"], first["keys"]) == (str(sender.base_url), False)
+
+
 def test_processes_share_a_port_and_are_replaced(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
     survey = registry.add(parse(SURVEY)).survey
@@ -125,6 +132,8 @@ def test_keys_by_command(
     assert run(["key", "revoke", made["id"]]) == 2
     assert "hearsay key list" in capsys.readouterr().err
     assert run(["key", "add", "phones", "--survey", "nobody"]) == 2
+    assert run(["key", "add", "phones"]) == 0
+    assert capsys.readouterr().err.endswith("it is not shown again; gateways take it within 5 s\n")
 
 
 @pytest.mark.parametrize(
