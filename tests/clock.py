@@ -7,6 +7,7 @@ import pytest
 from hearsay.collector.store import scripts
 from hearsay.collector.store.client import Client
 
+SOURCE = "turned.<locals>.source"  # how a turned source is told from the package's own
 _OFFSET = "test:clock:offset"
 _PRELUDE = f"""
 local function turned_time()
@@ -50,6 +51,12 @@ def turned(original: Callable[[str, bool], str]) -> Callable[[str, bool], str]:
         return head + newline + _PRELUDE + rest
 
     return source
+
+
+def turn_scripts() -> None:
+    """From now on the scripts of this process ask a clock of ours; once is enough."""
+    if getattr(scripts.source, "__qualname__", "") != SOURCE:
+        scripts.source = turned(scripts.source)  # type: ignore[assignment]
 
 
 def turn_clocks(monkeypatch: pytest.MonkeyPatch, client: Client) -> Clock:

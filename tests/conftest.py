@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 import redis
 
+from hearsay.collector.store import scripts
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.cluster import ON_CLUSTER, QUEUE_URL, EmbeddedCluster
 from tests.not_on_a_cluster import why_not_on_a_cluster
@@ -48,6 +49,14 @@ def _restore_logging() -> Iterator[None]:
     handlers, level = root.handlers[:], root.level
     yield
     root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture(autouse=True)
+def _restore_scripts() -> Iterator[None]:
+    """A storm without libfaketime turns the clock of this process's scripts; the tests after it get the true one."""
+    original = scripts.source
+    yield
+    scripts.source = original
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,11 @@ GATEWAY_TABLE = (
     Setting(
         "durable",
         "memory",
-        "Where reports are before their sender is told: memory, disk or replica; a survey may ask for more.",
+        "Where reports are before their sender is told: memory, disk (also without a value) or replica; a survey "
+        "may ask for more.",
         partial(text, "memory, disk or replica", lambda given: given in LEVELS),
         ROLE,
+        alone="disk",
     ),
     Setting(
         "gateway_keys",

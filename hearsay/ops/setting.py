@@ -94,6 +94,7 @@ class Setting:
     secret: bool = False
     option: str = ""  # the flag, where it is not the setting's name
     switch: bool = False  # the flag stands alone, and has a --no- form
+    alone: str | None = None  # what the flag means where no value follows it; None: a value must follow
 
     @property
     def flag(self) -> str:

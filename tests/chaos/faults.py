@@ -16,7 +16,7 @@ import redis
 from hearsay.collector.store.registry import Registered
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import LEASE_S, Pipeline, children
-from tests.clock import Clock
+from tests.clock import Clock, turn_scripts
 
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 LOST_TAIL_S = 0.5
@@ -45,8 +45,7 @@ class Storm(Pipeline):
         self.offset = directory / "clock"
         self.offset.write_text("+0\n")
         if not FAKETIME.exists():
-            import tests.chaos.injected  # noqa: F401  this process asks the same clock as the others
-
+            turn_scripts()  # this process asks the same clock as the others
             self.plugins += ",tests.chaos.injected"
         often: list[tuple[Callable[[], str | None], int]] = [
             (self.kill_process, 14), (self.kill_server, 3), (self.lose_tail, 2), (self.freeze, 2),

@@ -1,8 +1,7 @@
 """A plug-in without mechanisms: where libfaketime is not installed, scripts of this process ask a clock that can be
 turned instead of the server's own."""
 
-from hearsay.collector.store import scripts
-from tests.clock import turned
+from tests.clock import turn_scripts
 
 MECHANISMS: dict[str, tuple[()]] = {}
-scripts.source = turned(scripts.source)  # type: ignore[assignment]
+turn_scripts()

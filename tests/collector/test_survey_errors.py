@@ -145,7 +145,7 @@ DURATION = "must be a number above 0 and one of s, m, h, d, such as 1h"
         (
             "colour",
             "red",
-            "survey has the unknown key 'colour'; allowed: rounds, options, epsilon (and 6 others)",
+            "survey has the unknown key 'colour'; allowed: rounds, options, epsilon (and 7 others)",
         ),
     ],
 )

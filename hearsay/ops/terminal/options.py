@@ -44,7 +44,12 @@ def uses(*names: str, service: str = "") -> Callable[[Callable[..., Any]], Calla
                 switch = f"{setting.flag}/--no-{setting.flag[2:]}"
                 with_settings = click.option(switch, name, default=None, help=text)(with_settings)
             else:
-                with_settings = click.option(setting.flag, name, metavar="VALUE", help=text)(with_settings)
+                without_value: dict[str, Any] = (
+                    {} if setting.alone is None else {"is_flag": False, "flag_value": setting.alone}
+                )
+                with_settings = click.option(setting.flag, name, metavar="VALUE", help=text, **without_value)(
+                    with_settings
+                )
         return with_settings
 
     return decorate

@@ -232,16 +232,18 @@ def test_a_round_that_is_over(client: redis.Redis, prefix: str) -> None:
 
 
 def test_durable_waits_for_the_disk(store: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-    answers = iter([False, True, False, False])
+    asked: list[int | None] = []
+    answers = iter([None, 1, None, None])  # the writer's last batch on disk; None: not yet
 
-    def on_disk() -> bool:
+    def on_disk(writer: str, level: str) -> int | None:
+        assert (bool(writer), level) == (True, "disk")
         asked.append(next(answers))
         return asked[-1]
 
-    monkeypatch.setattr(store, "is_on_disk", on_disk)
+    monkeypatch.setattr(store, "check_durable", lambda level: None)
+    monkeypatch.setattr(store, "durable_up_to", on_disk)
     ticks = iter(range(100))
-    publisher = Publisher(store, durable=True, deadline_s=3.5, clock=lambda: float(next(ticks)))
+    publisher = Publisher(store, durable="disk", deadline_s=3.5, clock=lambda: float(next(ticks)))
     assert codes(publisher, {1: 1}) == [None]
     assert len(asked) == 2
     assert codes(publisher, {2: 2}) == ["server"]  # it may be stored; the same request again will tell

@@ -19,6 +19,7 @@ from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.ops.cli import run
 from hearsay.ops.commands.gateway import _options
+from hearsay.ops.commands.gateway import command as gateway_command
 from hearsay.ops.config import Settings, environment
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.collector.gateway.running import Sender, reports_of
@@ -163,3 +164,11 @@ def test_keys_are_asked_for_beyond_loopback(server: EmbeddedServer, client: redi
     for words, code in ((["--host", "0.0.0.0"], "key"), (["--host", "0.0.0.0", "--no-keys"], "202")):
         with command(server, prefix, *words) as (_, sender):
             assert sender.code(reports_of(survey, [1]), "likes") == code
+
+
+@pytest.mark.parametrize(
+    ("words", "level"), [([], None), (["--durable"], "disk"), (["--durable", "replica"], "replica")]
+)
+def test_durable_alone_means_on_disk(words: list[str], level: str | None) -> None:
+    context = gateway_command.make_context("gateway", words)
+    assert context.params["durable"] == level
