@@ -60,6 +60,7 @@ def test_few_live_still_and_deleted(tab: Tab, registry: Registry, asked: Registe
         assert tab.errors == []
 
 
+@pytest.mark.slow
 def test_stale_while_no_pass_is_finished(
     tab: Tab, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

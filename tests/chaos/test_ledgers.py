@@ -76,6 +76,7 @@ def run_devices_under_fire(
     return road.faults
 
 
+@pytest.mark.slow
 def test_every_device_spends_once_and_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     faults = ["kill_sender", "kill_gateway", "kill_sender", "kill_server", "kill_sender", "end_gateway"]
     happened = run_devices_under_fire(tmp_path, monkeypatch, devices=400, seconds=5.0, faults=faults, seed=1)

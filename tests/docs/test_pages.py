@@ -36,6 +36,8 @@ ELSEWHERE = {
     "make verify": "Makefile",
 }
 
+LONG = {"planning", "correlations"}  # eight seconds each
+
 
 def has_services(page: Path) -> bool:
     """Whether it starts any, in terminals of their own or in the background."""
@@ -48,8 +50,8 @@ def name_of(page: Path) -> str:
 
 
 def in_order(page: Path) -> object:
-    """A page that takes a whole service and is none of the first is run by `make verify`."""
-    marks = [pytest.mark.slow] if page in OTHERS and has_services(page) else []
+    """A page that takes a whole service or many seconds, and is none of the first, is run by `make verify`."""
+    marks = [pytest.mark.slow] if page in OTHERS and (page.stem in LONG or has_services(page)) else []
     return pytest.param(page, id=name_of(page), marks=marks)
 
 

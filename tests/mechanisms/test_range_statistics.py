@@ -52,7 +52,10 @@ def run_many(case: tuple[str, float, int, dict[str, Any]], runs: int, devices: i
     return float(bias.max()), float((errors**2).mean() / (stderrs**2).mean()), float(covered)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+LARGE = [pytest.param(case, id=str(case), marks=pytest.mark.slow if case[2] >= 600 else ()) for case in CASES]
+
+
+@pytest.mark.parametrize("case", LARGE)
 def test_ranges_are_unbiased_with_the_stated_errors(case: tuple[str, float, int, dict[str, Any]]) -> None:
     bias, ratio, covered = run_many(case, runs=200, devices=4_000)
     assert bias < 6

@@ -9,7 +9,7 @@ from hearsay.ops import cli
 from hearsay.ops.demo.scene import SURVEYS
 
 EXAMPLES = sorted(SURVEYS.glob("*.toml"))
-LONG_AUDITS = {"page-load"}  # two minutes: all bits of a hierarchy over 512 cells are compared
+LONG_AUDITS = {"page-load", "app-use"}  # two minutes: all bits of a hierarchy over 512 cells are compared; 16 s
 AUDITED = [pytest.param(path, marks=pytest.mark.slow if path.stem in LONG_AUDITS else ()) for path in EXAMPLES]
 
 

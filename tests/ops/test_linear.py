@@ -122,7 +122,7 @@ def test_surveys_without_a_workload_say_so(
         (
             "haar",
             "the survey's mechanism cannot answer linear, which needs the error of any sum of cells; on domains of "
-            "kind ordinal use laplace-histogram, matrix",
+            "kind ordinal use laplace-histogram, matrix; those of kind grid or count have it",
         ),
     ):
         table = f'name = "a"\nmechanism = "{mechanism}"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 4\n'

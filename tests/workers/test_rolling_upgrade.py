@@ -73,7 +73,13 @@ class Deployment:
             process.stdin.close()
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0)], ids=["collector-first", "estimator-first"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        pytest.param((0, 1, 2, 3), id="collector-first", marks=pytest.mark.slow),
+        pytest.param((3, 2, 1, 0), id="estimator-first"),
+    ],
+)
 @pytest.mark.parametrize(("old", "new"), [("before", "now"), pytest.param("now", "next", marks=pytest.mark.slow)])
 def test_rolling_upgrade_and_rollback_are_exact(
     server: EmbeddedServer,

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.registry import Registry
 from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import loading
@@ -55,10 +56,21 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
         finally:
             for act in players:  # nothing may be left on the user's own server
                 registry.delete(act.survey.name)
+    if redis_url is not None:
+        _sweep(redis_url, name)
     if any(row["gross"] for row in rows):
         raise CheckFailed("an estimate is more than six standard errors off the truth")
     if sum(not row["holds"] for row in rows) > most_by_chance(len(rows)):
         raise CheckFailed("more intervals miss the truth than chance explains")
+
+
+def _sweep(redis_url: str, prefix: str) -> None:
+    """Remove what the demo's processes noted of themselves; its random prefix is in no other key."""
+    servers = open_servers(redis_url)
+    for node in servers.nodes():
+        for key in node.client.scan_iter(match=f"{prefix}:*", count=1_000):
+            node.client.unlink(key)
+    servers.disconnect()
 
 
 def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: threading.Event) -> None:
