@@ -50,6 +50,34 @@ def test_a_merge_that_another_overtook_changes_nothing(client: redis.Redis, pref
     assert state_of(store)["hist"].tolist() == [1, 1, 0, 0]
 
 
+def test_a_refused_merge_leaves_no_chunk(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 4).shards[0]
+    deltas(store, 0)
+    early = store.read("all")
+    deltas(store, 1)
+    late = store.read("all")
+    assert store.compact(early)
+    assert not store.compact(late)
+    named = {value for field, value in client.hgetall(store.keys.accumulator("all")).items() if b"chunk:" in field}
+    assert len(named) == 1
+    assert set(client.keys(f"{prefix}:{{buckets.*:chunk:*")) == named
+
+
+def test_a_merge_without_deltas_packs_the_accumulator(client: redis.Redis, prefix: str) -> None:
+    """Nothing is taken from the bytes of the deltas: '-0' is no number for the server."""
+    store = buckets(client, prefix, 4).shards[0]
+    deltas(store, 0)
+    assert store.compact(store.read("all"))
+    fields = client.hgetall(store.keys.accumulator("all"))
+    number, chunk = next((field[6:], key) for field, key in fields.items() if field.startswith(b"chunk:"))
+    again = f"{chunk.decode()}again"
+    client.copy(chunk.decode(), again)
+    keys = [store.keys.accumulator("all"), store.keys.deltas, store.keys.meta, again]
+    words = [fields[b"fence"], "another", fields[b"layout"], fields[b"cells"], "0", fields[b"reports"], 1, number]
+    assert store.node.run("merge", keys, words) == b"ok"
+    assert state_of(store)["hist"].tolist() == [1, 0, 0, 0]
+
+
 def test_a_merge_of_deltas_that_a_server_lost_changes_nothing(client: redis.Redis, prefix: str) -> None:
     """The fence is that of before; only the missing delta tells."""
     store = buckets(client, prefix, 4).shards[0]

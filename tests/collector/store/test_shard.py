@@ -313,3 +313,10 @@ def test_writers_pause_before_the_memory_is_full_though_no_collector_says_so(own
     fold_all(store)  # what was taken in can still be folded
     store.trim()
     assert store.publish("w", number, [(b"f", b"more")], 1).status == "ok"
+
+
+def test_trimming_forgets_no_writer_that_lives(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 4).shards[0]
+    Writer(store).publish(singles(store, [0]), 1)
+    store.trim()
+    assert client.hlen(store.keys.writers) == 1
