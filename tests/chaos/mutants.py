@@ -111,7 +111,8 @@ MUTANTS = (
     Mutant("trim", "a jump forward is one step", ", longest_step_ms)", ", 2 ^ 50)", (CLOCKS,)),
     Mutant("trim", "a clock that goes back adds nothing", "math.max(now - tonumber(held[2] or now), 0)",
            "(now - tonumber(held[2] or now))", (GUARDS,)),
-    Mutant("trim", "only silent writers are forgotten", "< oldest then", "< 2 ^ 60 then", (SHARD, ONCE, CLOCKS)),
+    Mutant("trim", "only silent writers are forgotten", "< oldest then", "< 2 ^ 60 then",
+           (f"{SHARD}::test_trimming_forgets_no_writer_that_lives",)),  # in others a writer sends for ever
     Mutant("trim", "ids are kept for a day", "stamp < oldest and hour", "hour", (IDS,)),
     Mutant("trim", "an hour of the future is kept", "and hour * HOUR_MS <= now then", "then", (IDS,)),
     Mutant("trim", "the floor never sinks", "if raised > floor then", "if raised > -1 then", (IDS,)),
