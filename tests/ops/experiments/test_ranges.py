@@ -46,6 +46,7 @@ def test_expected_values_are_those_computed_by_other_means() -> None:
             assert 1000 * np.sqrt(method.expected("all")) == pytest.approx(value, rel=tables.COMPUTED_TOLERANCE)
 
 
+@pytest.mark.slow
 def test_a_small_run_writes_tables_and_figures(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
