@@ -109,6 +109,14 @@ def test_numbers_are_clamped_and_counted_but_never_what_is_no_number(tmp_path: P
         assert "line 2, column 1" in refusal(tmp_path, f'value\n"{bad}"\n99\n', MINUTES, clamp=True)
 
 
+def test_attributes_of_whole_numbers_are_clamped(tmp_path: Path) -> None:
+    domain = parse({"kind": "attributes", "attributes": [{"name": "level", "size": 5}, {"name": "ill", "size": 2}]})
+    text = "level,ill\n9,1\n2,-1\n"
+    assert "--clamp moves" in refusal(tmp_path, text, domain)
+    loaded = load(tmp_path, text, domain, clamp=True)
+    assert (loaded.values.tolist(), loaded.clamped) == ([[4, 1], [2, 0]], 2)
+
+
 def test_codes_keys_and_labels_are_never_clamped(tmp_path: Path) -> None:
     assert "cannot be clamped" in refusal(tmp_path, "value\n9\n", CODES, clamp=True)
     assert "cannot be clamped" in refusal(tmp_path, "value\nred\n", COLOURS, clamp=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import AxesDomain, Axis, parse_axis
+from hearsay.mechanisms.domains.columns import ColumnCells
 from hearsay.mechanisms.domains.domain import as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
@@ -41,6 +42,9 @@ class AttributeDomain(AxesDomain):
     def code(self) -> Code:
         """The attributes as bits."""
         return Code(self.shape)
+
+    def cells_in(self, column: str) -> ColumnCells:
+        return self.axes[self.columns.index(column)].cells_in(ordered=True)  # whole numbers: ages, levels, 0 or 1
 
     @classmethod
     def of_size(cls, sizes: Sequence[int]) -> dict[str, Any]:

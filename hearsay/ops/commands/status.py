@@ -21,7 +21,8 @@ from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.stopping import stopping
 
 COLUMNS = ("survey", "state", "published", "folded", "per s", "waiting", "rejected", "remarks")
-REMARKS = {"simulated_reports": "simulated", "quarantined": "ranges put aside", "reissued": "ranges enqueued again"}
+REMARKS = {"simulated_reports": "{1:,} simulated", "quarantined": "{0} put aside", "reissued": "{0} enqueued again"}
+SKIPPED = "skipped"  # the reason under which CLOSE counts entries that were given up
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
 
@@ -100,7 +101,11 @@ def _line(shards: list[dict[str, Any]]) -> list[Any]:
 
     first = shards[0]
     rates = [row["folded_per_s"] for row in shards if row["folded_per_s"] is not None]
-    remarks = [f"{total(name):,} {words}" for name, words in REMARKS.items() if total(name)]
+    remarks = [
+        words.format(counted(total(name), "range"), total(name)) for name, words in REMARKS.items() if total(name)
+    ]
+    if skipped := sum(row["rejected"].get(SKIPPED, {"entries": 0})["entries"] for row in shards):
+        remarks.append(f"{counted(skipped, 'entry', 'entries')} skipped")
     remarks += [f"waits for {cause}" for cause in dict.fromkeys(row["pressure"] for row in shards) if cause]
     rejected = sum(counts["reports"] for row in shards for counts in row["rejected"].values())
     return [
@@ -143,12 +148,26 @@ def _block(row: dict[str, Any]) -> list[str]:
     lines.append(f"  held       {', '.join(stored)}, {counted(row['windows'], 'window')}")
     for reason, counts in row["rejected"].items():
         rejected = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
-        lines.append(f"  rejected   {reason}: {rejected}")
+        lines.append(f"  rejected   {reason}: {rejected if reason != SKIPPED else _skipped(counts['entries'])}")
+    if unread := _unread(row):
+        lines.append(f"             {counted(unread, 'published report')} in such entries: never read, and not folded")
     if row["reissued"]:
         lines.append(f"  repeated   {counted(row['reissued'], 'range')} enqueued again")
     if row["pressure"] is not None:
         lines.append(f"  pressure   {row['pressure']}")
     return lines
+
+
+def _skipped(entries: int) -> str:
+    return f"{counted(entries, 'entry', 'entries')} given up by `survey skip`"
+
+
+def _unread(row: dict[str, Any]) -> int:
+    """Published reports in entries that were skipped or rejected as a whole; 0 while reports wait: nobody can tell."""
+    if row["waiting_reports"] or not row["rejected"]:
+        return 0
+    read = row["folded_reports"] + sum(counts["reports"] for counts in row["rejected"].values())
+    return max(0, row["published_reports"] - read)
 
 
 def _wrapped(line: str) -> str:

@@ -227,9 +227,10 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
 @click.option("--range", "seq", type=click.IntRange(1), help="Only the quarantined range of this number.")
 @click.option("--backlog", is_flag=True, help="Instead of ranges, give up all entries that are not cut yet.")
 @click.option("--retry", is_flag=True, help="Instead of giving up, let quarantined ranges be tried again.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @uses(*SERVER, "plugins")
-def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, as_json: bool) -> None:
+def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: bool, yes: bool, as_json: bool) -> None:
     """Skip or retry quarantined ranges, or skip the backlog.
 
     A range is quarantined after five failures; the workers' logs say why. Try --retry first: without it the reports of
@@ -239,11 +240,14 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
     if backlog and (retry or seq is not None):
         raise click.UsageError("--backlog goes with neither --range nor --retry")
     registered = open_registry(settings).get(name)
+    if not yes and not retry and (lost := giving_up.would_skip(registered, seq, backlog)):
+        entries = counted(lost, "entry", "entries")
+        click.confirm(f"Give up {entries} of survey {name} for good, with all reports in them?", abort=True, err=True)
     outcome = giving_up.skip_backlog(registered) if backlog else giving_up.skip_quarantined(registered, seq, retry)
     if as_json:
         print_json(outcome)
     else:
-        click.echo(f"survey {name}: {', '.join(f'{count} {what}' for what, count in outcome.items())}")
+        click.echo(f"survey {name}: {', '.join(f'{count:,} {what}' for what, count in outcome.items())}")
 
 
 @command.command()

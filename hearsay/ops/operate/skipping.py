@@ -1,7 +1,16 @@
 """Skips reports that cannot be folded and records their boundaries, or retries them."""
 
+from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.registry import Registered
+from hearsay.collector.store.shard import Shard
 from hearsay.ops.errors import OperationError
+
+
+def would_skip(registered: Registered, seq: int | None, backlog: bool) -> int:
+    """How many entries would be given up: those not cut yet, or those of the quarantined ranges (or of one)."""
+    if backlog:
+        return sum(look.status.backlog_entries for look in registered.look().shards)
+    return sum(stretch.entries for _, stretch in _quarantined(registered, seq))
 
 
 def skip_backlog(registered: Registered) -> dict[str, int]:
@@ -16,12 +25,7 @@ def skip_backlog(registered: Registered) -> dict[str, int]:
 
 def skip_quarantined(registered: Registered, seq: int | None, retry: bool) -> dict[str, int]:
     """Skip (or retry) the quarantined ranges, or one of them."""
-    quarantined = [
-        (shard, stretch)
-        for shard in registered.shards
-        for stretch in shard.ranges()
-        if stretch.quarantined and seq in (None, stretch.seq)
-    ]
+    quarantined = _quarantined(registered, seq)
     if seq is not None and not quarantined:
         raise OperationError(f"survey {registered.survey.name} has no quarantined range {seq}")
     if retry:
@@ -32,3 +36,12 @@ def skip_quarantined(registered: Registered, seq: int | None, retry: bool) -> di
         "ranges skipped": len(quarantined),
         "entries skipped": sum(shard.skip_range(stretch) for shard, stretch in quarantined),
     }
+
+
+def _quarantined(registered: Registered, seq: int | None) -> list[tuple[Shard, Range]]:
+    return [
+        (shard, stretch)
+        for shard in registered.shards
+        for stretch in shard.ranges()
+        if stretch.quarantined and seq in (None, stretch.seq)
+    ]

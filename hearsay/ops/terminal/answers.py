@@ -15,6 +15,10 @@ from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops.terminal.present import console, print_table, show
 
 _MOST = 12  # decimals
+CUT_SHARE = (
+    "a share below 0 or above 1: noise outweighs so few reports. Values are unbiased and not cut; their intervals are "
+    "cut to 0 to 1"
+)
 COEFFICIENTS = {"pearson": "Pearson", "cramers-v": "Cramer's V"}
 
 
@@ -48,8 +52,11 @@ class _Shown:
     def of(cls, answer: Answer, scale: tuple[float, float] | None) -> "_Shown":
         low, high = answer.low, answer.high
         notes: tuple[str, ...] = () if answer.note is None else (answer.note,)
-        if scale is None or answer.of is not None or not is_mean(answer.query) or answer.value is None:
+        if answer.value is None or answer.of is not None:
             return cls(answer, low, high, notes)
+        if scale is None or not is_mean(answer.query):
+            outside = _outside_interval(answer)
+            return cls(answer, low, high, (*notes, CUT_SHARE) if outside else notes)
         least, most = scale
         cut_low = None if low is None else min(max(low, least), most)
         cut_high = None if high is None else min(max(high, least), most)
@@ -113,6 +120,14 @@ def subject(each: Answer, many: bool) -> str:
     if each.item is None or each.band is not None or (many and _named(each)):
         return ""
     return show(each.item)
+
+
+def _outside_interval(answer: Answer) -> bool:
+    """Whether a share is below 0 or above 1 beside an interval that is cut to 0..1, as that of a conditional share."""
+    value, low, high = answer.unbiased, answer.low, answer.high
+    if value is None or low is None or high is None or not (value < 0 <= low or high <= 1 < value):
+        return False
+    return answer.interval is not None and answer.coefficient is None
 
 
 def is_mean(query: str) -> bool:

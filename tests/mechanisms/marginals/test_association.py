@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Floats
+from hearsay.mechanisms.estimates.estimate import Z95, Floats
 from hearsay.mechanisms.marginals.analyses.association import Association, associate
 from hearsay.mechanisms.marginals.analyses.correlation import coefficient, correlation, cramers_v
 from hearsay.mechanisms.marginals.analyses.dependence import inward_distance, project_rows
@@ -167,6 +167,17 @@ def test_a_coefficient_stays_where_coefficients_are() -> None:
     for _ in range(50):
         found = correlation(few.estimate(60).table((0, 1)))
         assert np.isnan(found.value) or -1 <= found.low <= found.high <= 1
+
+
+def test_the_standard_error_of_cramers_v_is_at_most_what_its_interval_says() -> None:
+    rare = np.array([0.3, 0.3, -0.01, 0.2, 0.2, 0.01])  # hardly anybody has the last value: V divides by its share
+    value, stderr, low, high = correlation(Table((0, 1), (2, 3), 10_000, rare, 0.0004 * np.eye(6)))
+    assert (low, high) == (0.0, pytest.approx(0.2505, abs=0.001))
+    assert Z95 * stderr <= max(value - low, high - value)
+    common = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.2])  # first order says less, and is kept
+    value, stderr, low, high = correlation(Table((0, 1), (2, 3), 10_000, common, 0.0004 * np.eye(6)))
+    assert stderr == pytest.approx((high - low) / (2 * Z95), rel=0.2)
+    assert stderr < max(value - low, high - value) / Z95
 
 
 def test_cramers_v_of_known_tables() -> None:

@@ -64,6 +64,15 @@ def test_a_mean_outside_its_domain_says_why(capsys: pytest.CaptureFixture[str]) 
     assert len(inside) == 2
 
 
+def test_a_share_outside_0_to_1_beside_a_cut_interval_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    inside = Answer("conditional a given b", 0.4, 0.1, cell={"a": 0, "b": 0}, interval=(0.2, 0.61))
+    below = Answer("conditional a given b", -0.05, 0.1, cell={"a": 1, "b": 0}, interval=(0.0, 0.15))
+    assert "-0.05" in printed(capsys, inside, below)[4]
+    assert "their intervals are cut to 0 to 1" in printed(capsys, inside, below)[-1]
+    assert not any("note" in line for line in printed(capsys, inside, inside))
+    assert not any("note" in line for line in printed(capsys, Answer("point 3", -0.01, 0.1, 3)))  # nothing is cut
+
+
 def test_differences_are_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, Answer("mean", -0.4, 0.1, of=(2.0, 2.4), p_value=0.0001), scale=(1.0, 5.0))
     assert lines[0] == "mean: -0.40 (-0.60 to -0.20), 95%; 2.00 less 2.40; p 0.0001"

@@ -4,7 +4,8 @@ phi = (P11 - p q)/sqrt(p(1-p) q(1-q)), between -1 and 1 (Kulkarni figure 4.2); f
 V = sqrt(sum (P - p q')^2/(p q')/min(r-1, c-1)), between 0 and 1. The standard error is of first order, from the cells'
 covariance, and so is phi's interval; where a value's share cannot be told from 0 that is everything. V cannot be
 negative and overstates weak association: its interval is that of module `dependence`, and 0 belongs to it where the
-test of independence accepts.
+test of independence accepts. First order fails where V divides by shares near 0: it says 100 of a coefficient below 1.
+So wherever the interval is not of first order, 1.96 standard errors are at most its longer side.
 """
 
 from collections.abc import Sequence
@@ -41,13 +42,18 @@ def correlation(table: Table) -> Correlation:
         return Correlation(np.nan, np.nan, np.nan, np.nan)
     stderr = _first_order(shares, table)
     if binary and not _divides(table):
-        return Correlation(value, stderr, -1.0, 1.0)
+        return _bounded(value, stderr, -1.0, 1.0)
     if binary:
         return Correlation(value, stderr, *np.clip((value - Z95 * stderr, value + Z95 * stderr), -1.0, 1.0))
     if not np.isfinite(table.covariance).all():  # a model
         return Correlation(value, stderr, np.nan, np.nan)
     low, high = interval(table, cramers_v, value, associate(table))
-    return Correlation(value, stderr, low, min(high, 1.0))
+    return _bounded(value, stderr, low, min(high, 1.0))
+
+
+def _bounded(value: float, stderr: float, low: float, high: float) -> Correlation:
+    """With a standard error that is at most what its interval says."""
+    return Correlation(value, min(stderr, max(high - value, value - low) / Z95), low, high)
 
 
 def _divides(table: Table) -> bool:
