@@ -67,13 +67,13 @@ class Bound(NamedTuple):
 BOUNDS = {
     "Device.report": Bound(12, 20, 0),
     "publish": Bound(4, 0, 1),
-    "dispatch: cut and enqueue": Bound(13, 2, 3),
+    "dispatch: cut and enqueue": Bound(11, 2, 3),
     "worker job": Bound(25, 50, 5),
-    "estimator pass, changed survey": Bound(32, 100, 8),
-    "estimator pass, idle survey": Bound(9, 16, 2),
-    "live query": Bound(24, 22, 3),
-    "open_survey().ask": Bound(25, 22, 3),
-    "HTTP query while reports flow": Bound(27, 30, 4),
+    "estimator pass, changed survey": Bound(30, 100, 8),
+    "estimator pass, idle survey": Bound(9, 10, 2),
+    "live query": Bound(23, 22, 3),
+    "open_survey().ask": Bound(24, 22, 3),
+    "HTTP query while reports flow": Bound(26, 30, 4),
     "HTTP query, nothing new": Bound(20, 24, 2),
 }
 

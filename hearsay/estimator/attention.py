@@ -51,7 +51,7 @@ class Attention:
             elif known.probed_at + PROBE_S <= now:
                 known.probed_at = now
                 asleep.append(registered)
-        return [*due, *self._changed(asleep)]
+        return [*due, *self._changed(asleep)] if asleep else due
 
     def _changed(self, surveys: Sequence[Registered]) -> list[Registered]:
         """Those of which the number of published entries is another, or that do not answer."""

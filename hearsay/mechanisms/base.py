@@ -2,7 +2,12 @@
 
 `perturb` runs on a device, `fold` in a worker, `estimate` in the estimator; they share their constants because they
 share an object, and `roles` says what each role sees of it. The state is a fixed set of named int64 arrays that add:
-folding is free of order, and merging is `+`.
+folding is free of order, and merging is `+`. The arrays are named for what they hold, alone or as `level/name`:
+
+sum, observation   sums of signs, -1 or 1 for each report that counts. With `count` of the same shape beside it a sum is
+                   at most so far from 0, and even where the count is even. Sums of other numbers stand beside `n`.
+ones               reports with a bit set: at most the reports beside it, in `n`, `reports` or `count`
+all others         how many reports: never below 0
 """
 
 from abc import ABC, abstractmethod
@@ -20,14 +25,16 @@ from hearsay.mechanisms.errors import ImpossibleCounts, NotPortable, Specificati
 from hearsay.mechanisms.estimates.cells import CellEstimate, ExactCells
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.estimates.postprocess import NEEDED_FOR_SMOOTH, SMOOTH
-from hearsay.mechanisms.exact.possible_counts import impossible
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
 from hearsay.mechanisms.layout import Layout, Reports
 from hearsay.mechanisms.options import Option, complete
 from hearsay.mechanisms.portable import Node
 
-State = dict[str, NDArray[np.int64]]
+Counters = NDArray[np.int64]
+State = dict[str, Counters]
+SIGNED = ("sum", "observation")
+TOTALS = ("n", "reports", "count")
 Streams = Callable[[str], Random]
 PUBLIC, ANSWER = "public", "answer"  # texts of the streams; the bucket's number follows the answer
 Values = Any  # what the domain's `check` takes: an array of cells, rows, sets of pairs
@@ -205,7 +212,7 @@ class Mechanism(ABC):
 
     def check_state(self, state: State) -> None:
         """Refuse counts that no set of reports produces: damaged, or made up. ImpossibleCounts says which."""
-        reason = impossible(state, self.reports(state))
+        reason = _impossible(state, self.reports(state))
         if reason is not None:
             raise ImpossibleCounts(f"the counts are impossible, no set of reports produces them: {reason}")
 
@@ -286,3 +293,32 @@ def merge(into: State, other: State) -> State:
     for name, array in other.items():
         into[name] += array
     return into
+
+
+def _impossible(state: State, reports: int) -> str | None:
+    """Why no set of so many reports produces these counts; None: some may."""
+    levels: dict[str, dict[str, Counters]] = {}
+    for path, array in state.items():
+        level, _, name = path.rpartition("/")
+        levels.setdefault(level, {})[name] = array
+        if name not in SIGNED and array.size and int(array.min()) < 0:
+            return f"array {path} has counts below 0"
+    if reports < 0:
+        return "there are fewer than 0 reports"
+    for level, arrays in levels.items():
+        where = f" of level {level}" if level else ""
+        count = arrays.get("count")
+        if "sum" in arrays and count is not None and count.shape == arrays["sum"].shape:
+            if (np.abs(arrays["sum"]) > count).any():
+                return f"sums{where} are further from 0 than reports were counted"
+            if ((arrays["sum"] ^ count) & 1).any():
+                return f"sums{where} do not fit the number of reports counted"
+        total = next((arrays[name] for name in TOTALS if name in arrays), np.array(reports))
+        for name in ("ones", "observation"):
+            if name in arrays and _exceeds(arrays[name], total):
+                return f"array {name}{where} has more than there are reports"
+    return None
+
+
+def _exceeds(array: Counters, total: Counters) -> Any:
+    return (np.abs(array) > (total if total.shape == array.shape else total.sum())).any()

@@ -1,13 +1,19 @@
-"""Reading a window at one version: accumulator plus deltas, as exact integers.
+"""What the estimator asks of a shard: a window at one version, accumulator plus deltas, as exact integers; its merge;
+and its newest snapshot.
 
 Deltas and chunks are immutable and their names are never used twice, so a reader that remembers what it has seen
 fetches new deltas only. When a merge comes in between, or a server lost its last second, something that was seen is
 missing and the reader starts again.
+
+A survey's first shard keeps the JSON of each window's newest snapshot, which the interface, the metrics and other
+estimators read. It decides which of two estimators was later: a snapshot replaces only an older one.
 """
 
+import json
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +86,7 @@ class Reading:
 
 
 class ShardReading(ShardLook):
-    """Reading and compacting the windows of a shard."""
+    """Reading and compacting the windows of a shard, and storing their snapshots."""
 
     def read(self, window: str, cached: Reading | None = None, seen: WindowLook | None = None) -> Reading:
         """The window as `seen` or, without it, as it is now; `cached` is reused and must not be used afterwards."""
@@ -213,3 +219,19 @@ class ShardReading(ShardLook):
             return False
         reading.merged(list(reading.deltas), nonce, layout)
         return True
+
+    def put_snapshot(self, window: str, version: int, document: bytes, directory: str = "") -> bool:
+        """Store a snapshot's JSON over an older one only; `directory` is where its files are written."""
+        keys = self.keys
+        names = [keys.snapshot(window), keys.meta, keys.places]
+        return bool(self.node.run("show", names, [version, document, directory]))
+
+    def snapshot_version(self, window: str) -> int | None:
+        """Ask for the version of the snapshot stored."""
+        version = self.node.do("HGET", self.keys.snapshot(window), "version")
+        return None if version is None else int(version)
+
+    def snapshot(self, window: str) -> dict[str, Any] | None:
+        """Ask for the document stored, which is without its definition; None: there is none."""
+        document = self.node.do("HGET", self.keys.snapshot(window), "json")
+        return None if document is None else json.loads(document)

@@ -18,7 +18,6 @@ from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.reading import ShardReading
 from hearsay.collector.store.rounds import ShardRounds
-from hearsay.collector.store.snapshots import ShardSnapshots
 from hearsay.collector.store.state import Delta
 from hearsay.collector.wire.rejections import Rejections
 
@@ -62,7 +61,7 @@ class Commit:
     dead_letters: Sequence[DeadLetter] = ()
 
 
-class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardSnapshots, ShardDurability):
+class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
     """One stream of one survey with its ledger and accumulators."""
 
     def open(self) -> None:

@@ -138,7 +138,7 @@ class Survey:
             "definition": self.canonical(),
         }
 
-    @property
+    @cached_property
     def tag8(self) -> str:
         """The tag's first eight digits, as Redis keys have them."""
         return self.tag[:8]

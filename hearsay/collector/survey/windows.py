@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Protocol
 
 ALL = "all"
@@ -69,7 +70,7 @@ class Windows(ABC):
     def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
         """Whether no further entry can be of the window; those that wait are another matter."""
 
-    @property
+    @cached_property
     def every_ms(self) -> int:
         """The length of a window in time; 0 where time makes none."""
         return 0
@@ -157,7 +158,7 @@ class Every(Windows):
     def is_over(self, window: Window, now_ms: int, seen: Seen) -> bool:
         return window.end_ms is not None and now_ms >= window.end_ms
 
-    @property
+    @cached_property
     def every_ms(self) -> int:
         return 1_000 * self.every_s
 
