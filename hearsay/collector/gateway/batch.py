@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hearsay.collector.gateway.bodies import Numbers, shuffled
+from hearsay.collector.gateway.bodies import Numbers
 from hearsay.collector.limits import FRAME_BYTES
 from hearsay.collector.wire.codec import Codec
 from hearsay.mechanisms import Reports
@@ -63,7 +63,7 @@ class Batch:
         """All reports in frames, shuffled over the whole batch."""
         if not self.count:
             return
-        mixed = shuffled(self.reports, random.words(self.count))
+        mixed = select(self.reports, random.order(self.count))
         widest = max(1, *(variant.row_bytes for variant in codec.variants))
         size = max(1, min(FRAME_REPORTS, FRAME_BYTES // 2 // widest))
         for start in range(0, length_of(mixed), size):

@@ -8,11 +8,12 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from hearsay.collector.gateway import arrays
 from hearsay.collector.gateway.refusals import Refusal
 from hearsay.collector.limits import MIB
 from hearsay.collector.wire.codec import Codec
 from hearsay.mechanisms import Reports
-from hearsay.mechanisms.layout import length_of, select
+from hearsay.mechanisms.layout import select
 from hearsay.mechanisms.roles import WorkerSide
 
 MOST_REPORTS = 1_000
@@ -47,8 +48,6 @@ def claimed(body: bytes) -> int:
 
 def payloads(body: bytes) -> list[bytes] | None:
     """The reports of a body as bytes; None where it is no array of bins."""
-    if body[0] == 0x91 and body[1:2] == b"\xc4" and len(body) == 3 + (body[2] if len(body) > 2 else 0):
-        return [body[3:]]  # one short report, as most bodies are
     try:
         array = msgpack.unpackb(
             body, max_array_len=MOST_REPORTS, max_bin_len=MOST_BYTES, max_str_len=0, max_map_len=0, max_ext_len=0
@@ -77,23 +76,36 @@ class Decoded:
 
 def decode(bodies: Sequence[bytes], mechanism: WorkerSide, codec: Codec) -> Decoded:
     """All valid reports of these bodies."""
-    strings: list[bytes] = []
+    reasons: Counter[str] = Counter()
+    parts: list[tuple[Numbers, Reports]] = []  # with the positions of the bodies that they came in
     counts = np.zeros(len(bodies), dtype=np.intp)
+    if codec.single_integer:
+        numbers, counts = arrays.read(bodies, [claimed(body) for body in bodies])
+        owners = np.repeat(np.arange(len(bodies)), counts)
+        inside = codec.has(numbers)
+        if not inside.all():
+            reasons["outside-domain"] += int((~inside).sum())
+            owners, numbers = owners[inside], numbers[inside]
+        parts += codec.decode_numbers(owners, numbers)
+
+    strings: list[bytes] = []
+    of: list[int] = []
     malformed = []
-    for position, body in enumerate(bodies):
-        mine = payloads(body)
+    for position in np.flatnonzero(counts == 0).tolist():
+        mine = payloads(bodies[position])
         if mine is None:
             malformed.append(position)
         else:
             strings += mine
+            of += [position] * len(mine)
             counts[position] = len(mine)
-    of = np.repeat(np.arange(len(bodies)), counts)
-    reasons: Counter[str] = Counter()
 
     def refuse(position: int, reason: str) -> None:
         reasons[reason] += 1
 
-    parts = [(of[rows], part) for rows, part in codec.decode_singles(strings, refuse) if rows.size] if strings else []
+    if strings:
+        owner = np.array(of)
+        parts += [(owner[rows], part) for rows, part in codec.decode_singles(strings, refuse) if rows.size]
     reports: Reports = {}
     owners = np.zeros(0, dtype=np.intp)
     if parts:
@@ -105,9 +117,3 @@ def decode(bodies: Sequence[bytes], mechanism: WorkerSide, codec: Codec) -> Deco
             reports, owners = select(reports, possible), owners[possible]
     accepted = np.bincount(owners, minlength=len(bodies))
     return Decoded(reports, owners, accepted, counts - accepted, reasons, frozenset(malformed))
-
-
-def shuffled(reports: Reports, words: NDArray[np.uint64]) -> Reports:
-    """The reports in the order of as many random words: each order is as likely, but for equal words (n^2 in 2^65)."""
-    assert len(words) == length_of(reports)
-    return select(reports, np.argsort(words))

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from hearsay.collector.errors import Rejected
 from hearsay.collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
 from hearsay.collector.survey.survey import WIRE_VERSION
-from hearsay.collector.wire.variant import VariantCodec, from_big_endian
+from hearsay.collector.wire import integers
+from hearsay.collector.wire.variant import VariantCodec
 from hearsay.mechanisms import Reports
 from hearsay.mechanisms.errors import NotPortable
 from hearsay.mechanisms.layout import Layout, Symbols, length_of, select
@@ -83,7 +84,7 @@ class Codec:
     def _integer(self, number: int) -> bytes:
         """A single report as a msgpack integer: the shortest form, or for all reports that of the largest."""
         width = len(msgpack.packb(int(self.offsets[-1]) - 1)) if self.layout.same_length else 1
-        return msgpack.packb(number) if width == 1 else bytes([_INTEGER_HEADERS[width]]) + number.to_bytes(width - 1)
+        return msgpack.packb(number) if width == 1 else bytes([integers.HEADERS[width]]) + number.to_bytes(width - 1)
 
     def portable(self) -> dict[str, Any]:
         """How a symbol of each variant becomes the bytes of a single report, for devices in any language."""
@@ -170,18 +171,12 @@ class Codec:
         self, payloads: list[bytes], reject: Callable[[int, str], None]
     ) -> list[tuple[Positions, Reports]]:
         """The valid reports among single ones, with their positions; `reject` is called with each other's and why."""
-        parts: list[tuple[Positions, Reports]] = []
         if self.single_integer:
-            numbers, good = _integers(payloads)
-            inside = good & (numbers < self.offsets[-1])
+            numbers, good = integers.read(payloads)
+            inside = good & self.has(numbers)
             for position in np.flatnonzero(~inside).tolist():
                 reject(position, "outside-domain" if good[position] else _why_not_an_integer(payloads[position]))
-            places, chosen = np.flatnonzero(inside), numbers[inside]
-            which = np.searchsorted(self.offsets, chosen, side="right") - 1
-            for index in np.unique(which).tolist():
-                mine = which == index
-                parts.append((places[mine], self.variants[index].columns(chosen[mine] - self.offsets[index])))
-            return parts
+            return self.decode_numbers(np.flatnonzero(inside), numbers[inside])
         rows: dict[int, list[bytes]] = {}
         positions: dict[int, list[int]] = {}
         for position, payload in enumerate(payloads):
@@ -192,6 +187,7 @@ class Codec:
                 continue
             rows.setdefault(index, []).append(row)
             positions.setdefault(index, []).append(position)
+        parts: list[tuple[Positions, Reports]] = []
         for index, strings in rows.items():
             variant, places = self.variants[index], np.array(positions[index], dtype=np.intp)
             matrix = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), variant.row_bytes)
@@ -199,6 +195,21 @@ class Codec:
             for position in places[~inside].tolist():
                 reject(position, "outside-domain")
             parts.append((places[inside], select(columns, inside)))
+        return parts
+
+    def has(self, numbers: Symbols) -> NDArray[np.bool_]:
+        """Which integers are reports, where single reports are integers."""
+        return numbers < self.offsets[-1]
+
+    def decode_numbers(self, positions: Positions, numbers: Symbols) -> list[tuple[Positions, Reports]]:
+        """The reports that are these integers, with the positions given for them."""
+        if len(self.variants) == 1:
+            return [(positions, self.variants[0].columns(numbers))] if numbers.size else []
+        which = np.searchsorted(self.offsets, numbers, side="right") - 1
+        parts = []
+        for index in np.flatnonzero(np.bincount(which)).tolist():
+            mine = which == index
+            parts.append((positions[mine], self.variants[index].columns(numbers[mine] - self.offsets[index])))
         return parts
 
     def _single_row(self, payload: bytes) -> tuple[int, bytes]:
@@ -252,30 +263,6 @@ def _unpack(payload: bytes, limit: int) -> Any:
         )
     except (ValueError, msgpack.exceptions.UnpackException, RecursionError):
         raise Rejected("not-msgpack") from None
-
-
-_INTEGER_HEADERS = {2: 0xCC, 3: 0xCD, 5: 0xCE, 9: 0xCF}
-
-
-def _integers(payloads: list[bytes]) -> tuple[Symbols, NDArray[np.bool_]]:
-    """msgpack unsigned integers, read by their length without a loop over reports; and which of them are such."""
-    lengths = np.fromiter(map(len, payloads), dtype=np.int64, count=len(payloads))
-    numbers = np.zeros(len(payloads), dtype=np.uint64)
-    good = np.zeros(len(payloads), dtype=bool)
-    joined = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-    starts = np.cumsum(lengths) - lengths
-    for length in (1, *_INTEGER_HEADERS):
-        rows = np.flatnonzero(lengths == length)
-        if not rows.size:
-            continue
-        matrix = joined[starts[rows][:, None] + np.arange(length)]
-        if length == 1:
-            good[rows] = matrix[:, 0] < 0x80
-            numbers[rows] = matrix[:, 0]
-        else:
-            good[rows] = matrix[:, 0] == _INTEGER_HEADERS[length]
-            numbers[rows] = from_big_endian(matrix[:, 1:])
-    return numbers, good
 
 
 def _why_not_an_integer(payload: bytes) -> str:

@@ -87,6 +87,23 @@ class Random(ABC):
         """
         return np.searchsorted(thresholds, self.words(count), side="right")
 
+    def order(self, count: int) -> NDArray[np.intp]:
+        """A random order of `count` things; all are equally likely, but for a chance below count^2 / 2^97 of a tie.
+
+        The things are sorted by 32 random bits each, in two passes of a linear sort of 16 bits. The few with equal bits
+        are sorted among themselves by a whole word each.
+        """
+        drawn = self.lanes(16, 2 * count)
+        low, high = drawn[:count], drawn[count:]
+        order = np.argsort(low, kind="stable")
+        order = order[np.argsort(high[order], kind="stable")]
+        low, high = low[order], high[order]
+        tied = np.flatnonzero((high[1:] == high[:-1]) & (low[1:] == low[:-1]))
+        if tied.size:
+            tied = np.union1d(tied, tied + 1)
+            order[tied] = order[tied[np.lexsort((self.words(tied.size), low[tied], high[tied]))]]
+        return order
+
     def bits(self, threshold: int, rows: int, width: int) -> NDArray[np.uint8]:
         """Packed coins: `rows` x `width` bits, little-endian in each byte, each set with probability threshold / 2^64.
 

@@ -1,7 +1,4 @@
-"""Bodies: what can be read of them, one by one and together, and how reports are shuffled."""
-
-from itertools import permutations
-from math import factorial
+"""Bodies: what can be read of them, one by one and together, and how they become frames."""
 
 import msgpack
 import numpy as np
@@ -109,16 +106,6 @@ def test_nothing_to_read_is_nothing() -> None:
     decoded = bodies.decode([b"\x91"], survey().mechanism, codec(survey().mechanism))
     assert decoded.owners.size == 0
     assert decoded.malformed == {0}
-
-
-def test_every_order_is_as_likely() -> None:
-    """A chi-square of the 24 orders of four reports; 23 degrees of freedom, above 80 less than once in 10^7 runs."""
-    reports, random, draws = {"value": np.arange(4)}, seeded(3), 24_000
-    counts = dict.fromkeys(permutations(range(4)), 0)
-    for _ in range(draws):
-        counts[tuple(bodies.shuffled(reports, random.words(4))["value"].tolist())] += 1
-    expected = draws / factorial(4)
-    assert sum((count - expected) ** 2 / expected for count in counts.values()) < 80
 
 
 def test_a_batch_is_shuffled_as_a_whole_and_cut_into_frames() -> None:
