@@ -91,11 +91,11 @@ def test_every_step_may_be_repeated_and_is_fenced_by_the_round(client: redis.Red
     assert store.close_round(2) == "stale"
     publish(registered, VALUES, 1)
     assert (store.close_round(1), store.close_round(1)) == ("ok", "known")
-    boundary = store.rounds().newest.closed
+    boundary = store.rounds().newest.last_entry
     assert store.open_round(3, {}) == "stale"
     assert (store.open_round(2, {"a": 1}), store.open_round(2, {"a": 2})) == ("ok", "known")
     held = store.rounds()
-    assert (held.number, held.open, held.newest.parameters, held.rounds[0].closed) == (2, True, {"a": 1}, boundary)
+    assert (held.number, held.open, held.newest.parameters, held.rounds[0].last_entry) == (2, True, {"a": 1}, boundary)
     assert held.history(1) == ()
     assert held.history(2) == ({"a": 1},)
     assert store.close_round(1) == "stale"

@@ -11,7 +11,7 @@ from typing import Any
 from hearsay.collector import limits
 from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.rounds import NO_ROUNDS, RoundsHeld
+from hearsay.collector.store.rounds import NO_ROUNDS, StoredRounds
 from hearsay.collector.store.shard_base import ShardBase
 from hearsay.collector.store.status import Status
 from hearsay.collector.survey.windows import Window, Windows
@@ -65,7 +65,7 @@ class Look:
     dead_letters: int
     ranges: tuple[Range, ...]
     delta_names: tuple[str, ...]
-    rounds: RoundsHeld
+    rounds: StoredRounds
     mark: str  # of the oldest batch that is not cut; '': none
     stray: str  # the id of an entry after the cursor that stands in no batch; '': none
     oldest_mark_ms: int | None
@@ -118,8 +118,8 @@ class Look:
         first = self.stray or self.mark.partition(" ")[0]  # ids only rise: the first entry stands for all
         if not first:
             return False
-        closed = self.rounds.closed(window.number)
-        return closed is None or _id(first) <= _id(closed)
+        last_entry = self.rounds.last_entry(window.number)
+        return last_entry is None or _id(first) <= _id(last_entry)
 
     @cached_property
     def totals(self) -> Totals:
@@ -228,7 +228,7 @@ class ShardLook(ShardBase):
             dead_letters=int(dead),
             ranges=tuple(sorted((Range.parse(seq, each) for seq, each in _pairs(ranges)), key=lambda one: one.seq)),
             delta_names=tuple(names),
-            rounds=RoundsHeld.parse({name.decode(): value.decode() for name, value in _pairs(rounds)})
+            rounds=StoredRounds.parse({name.decode(): value.decode() for name, value in _pairs(rounds)})
             if rounds
             else NO_ROUNDS,
             mark=mark.decode(),

@@ -1,6 +1,7 @@
 """Rounds of a shard: which one takes reports, where each began and ended, and what was made public for it.
 
-A round is closed once and opened once, fenced by its number, so that any process may repeat any step.
+A round is opened once and closed once. Every step names the round's number, and one for another round changes nothing:
+so any process may repeat any step.
 """
 
 import json
@@ -17,20 +18,21 @@ from hearsay.collector.store.shard_base import ShardBase
 
 @dataclass(frozen=True)
 class Round:
-    """One round. `closed` is the id of its last entry; `reports_before` counts what was published before it.
+    """One round.
 
-    `observed_ms` is the time that the collector had watched go by when it was opened.
+    `observed_ms` is the observed time (docs/reference/data-model.md, TRIM) at which it was opened, `reports_before` the
+    number of reports published until then. `last_entry` is the id of its last stream entry; None: it is open.
     """
 
     number: int
     parameters: Mapping[str, Any]
     observed_ms: int
     reports_before: int
-    closed: str | None
+    last_entry: str | None
 
 
 @dataclass(frozen=True)
-class RoundsHeld:
+class StoredRounds:
     """All rounds of a shard, the first one first."""
 
     rounds: tuple[Round, ...] = ()
@@ -38,7 +40,7 @@ class RoundsHeld:
 
     @property
     def number(self) -> int:
-        """The newest round; 0: none yet."""
+        """The number of the newest round; 0: there is none yet."""
         return len(self.rounds)
 
     @property
@@ -49,13 +51,13 @@ class RoundsHeld:
         """What `Mechanism.in_round` needs for this round: the parameters of all rounds from the second up to it."""
         return tuple(each.parameters for each in self.rounds[1:number])
 
-    def closed(self, number: int) -> str | None:
-        """The id of the last entry of a round; None: it is open, or not there."""
-        return self.rounds[number - 1].closed if 1 <= number <= self.number else None
+    def last_entry(self, number: int) -> str | None:
+        """The id of the last entry of a round; None: it is open, or was never opened."""
+        return self.rounds[number - 1].last_entry if 1 <= number <= self.number else None
 
     @classmethod
     def parse(cls, fields: Mapping[str, str]) -> Self:
-        """As the shard stores them."""
+        """From the fields of the shard's hash `rounds`."""
         rounds = tuple(
             Round(
                 number,
@@ -69,34 +71,38 @@ class RoundsHeld:
         return cls(rounds, fields.get("open") == "1")
 
 
-NO_ROUNDS = RoundsHeld()
+NO_ROUNDS = StoredRounds()
 
 
 class ShardRounds(ShardBase):
-    """What may be done to the rounds of a shard."""
+    """The steps of a shard that concern its rounds.
 
-    def rounds(self) -> RoundsHeld:
-        """Ask what the shard knows of its rounds."""
+    A step answers `ok`; `known` if it was done before; `stale` if it is not this round's turn; `gone` if the survey was
+    deleted. Only `ok` changes something.
+    """
+
+    def rounds(self) -> StoredRounds:
+        """Read all rounds of the shard."""
         fields = self.node.do("HGETALL", self.keys.rounds)
-        return RoundsHeld.parse({name.decode(): value.decode() for name, value in fields.items()})
+        return StoredRounds.parse({name.decode(): value.decode() for name, value in fields.items()})
 
     def open_round(self, number: int, parameters: Mapping[str, Any]) -> str:
-        """Let reports of round `number` in: ok, known where it was opened before, stale where another one is due."""
+        """Accept reports of round `number`; `stale` unless the round before it is the newest one, and closed."""
         return self._step("open", number, json.dumps(dict(parameters), sort_keys=True, allow_nan=False))
 
     def close_round(self, number: int) -> str:
-        """Take no more reports of round `number`: ok, known where it is closed, stale where it is not the newest."""
+        """Accept no more reports of round `number`; `stale` unless it is the newest one."""
         return self._step("close", number, "")
 
-    def _step(self, what: str, number: int, parameters: str) -> str:
+    def _step(self, action: str, number: int, parameters: str) -> str:
         keys = self.keys
         names = [keys.rounds, keys.meta, keys.stream, keys.cursor, keys.published]
-        return str(self.node.run("round", names, [what, number, parameters]).decode())
+        return str(self.node.run("round", names, [action, number, parameters]).decode())
 
     def is_on_disk(self) -> bool:
-        """Wait for a moment until all that the server holds is on its disk; False: it is not yet, ask again.
+        """Wait a moment until the server has written all that it holds to its disk; False: not yet, ask again.
 
-        True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
+        A round ends for good only then. True also if the server keeps no log, or is too old for WAITAOF.
         """
         node = self.node
         # WAITAOF waits for what was written on the same connection.
@@ -105,7 +111,7 @@ class ShardRounds(ShardBase):
         if isinstance(written, redis.exceptions.RedisError):
             raise written
         if self.node is not node:
-            return False  # the shard has moved, and another one's log was waited for
+            return False  # the shard has moved to another node, and this was the log of the old one
         if isinstance(flushed, redis.exceptions.ResponseError):
             return True
         if isinstance(flushed, redis.exceptions.RedisError):

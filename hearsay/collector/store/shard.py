@@ -85,7 +85,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         self.open()
         for each in first.rounds().rounds:
             self.open_round(each.number, each.parameters)
-            if each.closed is not None:
+            if each.last_entry is not None:
                 self.close_round(each.number)
         if not first.look().open:
             self.close()

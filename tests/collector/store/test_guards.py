@@ -69,10 +69,10 @@ def test_rounds_of_a_deleted_survey_stay_as_they_are(client: redis.Redis, prefix
 def test_a_round_is_closed_where_it_was_closed_first(client: redis.Redis, prefix: str) -> None:
     store = Registry(client, prefix).add(parse(rounds_table(4))).shards[0]
     assert store.close_round(1) == "ok"
-    boundary = store.rounds().newest.closed
+    boundary = store.rounds().newest.last_entry
     client.xadd(store.keys.stream, {"r": b"\x01", "k": "1"})
     assert store.close_round(1) == "known"
-    assert store.rounds().newest.closed == boundary
+    assert store.rounds().newest.last_entry == boundary
 
 
 def test_two_rounds_within_a_millisecond_stay_apart(client: redis.Redis, prefix: str) -> None:

@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError, RedisError, TimeoutError
 from hearsay.collector.errors import ShardsAway
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.node import Node, NodeAway
-from hearsay.collector.store.rounds import RoundsHeld
+from hearsay.collector.store.rounds import StoredRounds
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.registration import Registration
 from hearsay.collector.survey.survey import Survey
@@ -71,7 +71,7 @@ class SurveyLook:
     run_ids: tuple[str, ...]
     now_ms: int
     closed: bool
-    rounds: RoundsHeld
+    rounds: StoredRounds
     windows: list[Window]
     counted: Mapping[Window, tuple[Mapping[str, int], ...]]
     published_reports: int
