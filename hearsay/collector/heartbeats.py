@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hearsay.collector.limits import HEARTBEAT_TTL_S
-from hearsay.collector.store.processes.versions import this_release
+from hearsay.collector.store.processes.versions import this_process
 from hearsay.collector.store.registry import Registry
 
 BEAT_S = HEARTBEAT_TTL_S / 3  # so that two may get lost
@@ -26,12 +26,12 @@ class Heartbeat:
     role: str
     process: str = field(default_factory=_this_process)
     started: float = field(default_factory=time.monotonic)
-    held: bool = False  # the setting `hold_layouts`
+    hold_layouts: bool = False  # the setting
     queue: str = ""  # of jobs, where it puts or takes some
 
     def beat(self) -> None:
-        says = this_release(time.monotonic() - self.started, self.held)._replace(queue=self.queue)
-        self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S, says)
+        info = this_process(time.monotonic() - self.started, self.hold_layouts)._replace(queue=self.queue)
+        self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S, info)
 
     def stop(self) -> None:
         """The process ends in good order."""
@@ -50,7 +50,7 @@ class Alive(NamedTuple):
 def alive(registry: Registry) -> list[Alive]:
     """Every process that was seen lately, and how long ago."""
     return [
-        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0), mark.release.version)
+        Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0), mark.info.version)
         for mark in registry.heartbeats.marks()
     ]
 

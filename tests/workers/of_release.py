@@ -33,7 +33,7 @@ _APPLY = state._apply
 
 
 def be_of_before() -> None:
-    versions.Release.text = lambda _: "1"  # type: ignore[method-assign]
+    versions.ProcessInfo.text = lambda _: "1"  # type: ignore[method-assign]
     agreement.Agreement.refresh = lambda each: each.forms  # type: ignore[method-assign]
     worker.check_stored = lambda _: None  # type: ignore[attr-defined]
     job.ALLOWED.pop(job.MANY_JOB)

@@ -60,9 +60,9 @@ class Dispatcher:
         self.registry = Registry(servers, prefix)
         self.queue = fold_queue(queue_connection, prefix, queue)
         self.heartbeat = Heartbeat(
-            self.registry, COLLECTOR.name, held=settings.hold_layouts, queue=queue_address(self.queue)
+            self.registry, COLLECTOR.name, hold_layouts=settings.hold_layouts, queue=queue_address(self.queue)
         )
-        self.agreement = Agreement(self.registry, held=settings.hold_layouts)
+        self.agreement = Agreement(self.registry, hold_layouts=settings.hold_layouts)
         self.share = Share(self.heartbeat)
         self._lanes: dict[Node, Lane] = {}
         self._surveys: list[Registered] = []

@@ -15,7 +15,7 @@ from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
 from hearsay.collector.store.condition import KEEPS, Condition
 from hearsay.collector.store.looks.survey_look import AWAY
-from hearsay.collector.store.processes.heartbeats import Mark
+from hearsay.collector.store.processes.heartbeats import ProcessMark
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
 
 # Entries are cut after a quarter of a second, and a job takes two: far above both, and below an operator's patience.
@@ -42,7 +42,7 @@ def troubles(
     `surveys`: a look at all of them, where there is one, and those that `failed`.
     """
     every = _of_servers(registry)
-    marks: list[Mark] = []
+    marks: list[ProcessMark] = []
     with _unless_away(registry):
         marks = registry.heartbeats.marks()
         every += _complaints(registry)
@@ -71,11 +71,10 @@ def troubles(
     return sorted(every, key=lambda trouble: not trouble.holds_up)
 
 
-def queues_differ(marks: Sequence[Mark]) -> str | None:
+def queues_differ(marks: Sequence[ProcessMark]) -> str | None:
     """That a collector's jobs are taken by no worker, though there are workers: they take them from another queue."""
     queues = {
-        role.name: {mark.release.queue for mark in marks if mark.role == role.name} - {""}
-        for role in (COLLECTOR, WORKER)
+        role.name: {mark.info.queue for mark in marks if mark.role == role.name} - {""} for role in (COLLECTOR, WORKER)
     }
     taken = queues[WORKER.name]
     unread = sorted(queues[COLLECTOR.name] - taken)

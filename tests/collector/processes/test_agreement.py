@@ -12,15 +12,18 @@ from hearsay.collector.errors import TooOld
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import Heartbeat, alive
 from hearsay.collector.store import keys
-from hearsay.collector.store.processes.heartbeats import Mark
-from hearsay.collector.store.processes.versions import BEFORE, KNOWN, OLDEST, Forms, Release, this_release
+from hearsay.collector.store.processes.heartbeats import ProcessMark
+from hearsay.collector.store.processes.versions import KNOWN, OLDEST, PREVIOUS, Forms, ProcessInfo, this_process
 from hearsay.collector.store.registry import Registry
 from hearsay.release import UNKNOWN, release
 from tests.pipeline import queue_of
 
 
-def everybody(**forms: Forms) -> list[Mark]:
-    return [Mark(role, "one", 1, Release("9", forms.get(role, KNOWN))) for role in ("collector", "worker", "estimator")]
+def everybody(**forms: Forms) -> list[ProcessMark]:
+    return [
+        ProcessMark(role, "one", 1, ProcessInfo("9", forms.get(role, KNOWN)))
+        for role in ("collector", "worker", "estimator")
+    ]
 
 
 def test_what_all_know_is_written() -> None:
@@ -32,8 +35,9 @@ def test_what_all_know_is_written() -> None:
 def test_one_old_reader_holds_back_what_it_reads() -> None:
     assert agreed(everybody(estimator=OLDEST)) == OLDEST._replace(jobs=KNOWN.jobs)  # it reads no jobs
     assert agreed(everybody(worker=OLDEST)) == OLDEST
-    assert agreed([*everybody(), Mark("worker", "two", 1, Release("0.2.0", OLDEST))]) == OLDEST
-    assert agreed([*everybody(), Mark("gateway", "two", 1, Release("0.2.0", OLDEST))]) == KNOWN  # it reads neither
+    old = ProcessInfo("0.2.0", OLDEST)
+    assert agreed([*everybody(), ProcessMark("worker", "two", 1, old)]) == OLDEST
+    assert agreed([*everybody(), ProcessMark("gateway", "two", 1, old)]) == KNOWN  # it reads neither
 
 
 def test_where_a_role_has_no_process_its_next_one_may_be_old() -> None:
@@ -46,7 +50,7 @@ def test_heartbeats_of_releases_that_say_nothing_are_the_oldest(client: redis.Re
     Heartbeat(registry, "worker", "new").beat()
     client.set(keys.old_heartbeat(prefix, "worker:old"), "1", ex=30)
     assert [(each.process, each.version) for each in alive(registry)] == [("new", release())]
-    assert [(each.process, each.release.version) for each in registry.heartbeats.old_marks()] == [("old", UNKNOWN)]
+    assert [(each.process, each.info.version) for each in registry.heartbeats.old_marks()] == [("old", UNKNOWN)]
     now = 0.0
     agreement = Agreement(registry, lambda: now)
     assert agreement.refresh().jobs == OLDEST.jobs
@@ -60,15 +64,15 @@ def test_heartbeats_of_releases_that_say_nothing_are_the_oldest(client: redis.Re
     "text", [b"1", b"", b"[]", b'{"version": 1}', b'{"version": "3", "forms": {"jobs": "x"}}', b"\xff"]
 )
 def test_a_heartbeat_that_cannot_be_read_promises_nothing(text: bytes) -> None:
-    assert Release.parse(text) == Release(UNKNOWN, OLDEST, math.inf)
+    assert ProcessInfo.parse(text) == ProcessInfo(UNKNOWN, OLDEST, math.inf)
 
 
 def test_a_newer_release_may_say_more() -> None:
-    table = json.loads(this_release(3.0).text())
+    table = json.loads(this_process(3.0).text())
     table["forms"]["snapshots"] = 4
-    assert Release.parse(json.dumps({**table, "place": "elsewhere"}).encode()) == this_release(3.0)
+    assert ProcessInfo.parse(json.dumps({**table, "place": "elsewhere"}).encode()) == this_process(3.0)
     del table["forms"]["deltas"]
-    assert Release.parse(json.dumps(table).encode()).forms == KNOWN._replace(deltas=OLDEST.deltas)
+    assert ProcessInfo.parse(json.dumps(table).encode()).forms == KNOWN._replace(deltas=OLDEST.deltas)
 
 
 def test_what_is_written_is_noted_before(client: redis.Redis, prefix: str) -> None:
@@ -100,14 +104,14 @@ def test_a_collector_that_holds_layouts_holds_everybody_back(client: redis.Redis
     dispatcher.heartbeat.beat()
     for role in ("worker", "estimator"):
         Heartbeat(registry, role).beat()
-    assert Agreement(registry).refresh() == BEFORE._replace(jobs=KNOWN.jobs)
-    assert dispatcher.agreement.refresh() == BEFORE  # it writes the jobs itself
-    assert registry.stored_forms.get() == BEFORE._replace(jobs=OLDEST.jobs)
+    assert Agreement(registry).refresh() == PREVIOUS._replace(jobs=KNOWN.jobs)
+    assert dispatcher.agreement.refresh() == PREVIOUS  # it writes the jobs itself
+    assert registry.stored_forms.get() == PREVIOUS._replace(jobs=OLDEST.jobs)
 
 
 def test_releases_that_differ_for_ten_minutes_are_a_trouble(client: redis.Redis, prefix: str) -> None:
     def beat(process: str, version: str, up_s: float) -> None:
-        registry.heartbeats.mark("worker", process, 30, Release(version, KNOWN, up_s))
+        registry.heartbeats.mark("worker", process, 30, ProcessInfo(version, KNOWN, up_s))
 
     registry = Registry(client, prefix)
     beat("one", "1.0", UPGRADE_S + 50)

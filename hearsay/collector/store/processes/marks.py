@@ -1,6 +1,7 @@
-"""Marks: fields of a hash that count until their time is up, when nobody renews them.
+"""Marks: fields of one Redis hash, each with an expiry time of its own.
 
-They are together in one key, so that nobody has to look through all keys of a server for them.
+All are in one key, so that nobody has to look through all keys of a server for them. Heartbeats and complaints are
+marks.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,10 @@ from hearsay.collector.store.servers.servers import Servers, place_of
 
 
 class Mark(NamedTuple):
-    """A role's process, or what it complains about; how long that still counts, and what it says."""
+    """The field `role:name`, which expires in `left_ms`, and its text.
+
+    `name` is a process in a heartbeat, and what a complaint is about in a complaint.
+    """
 
     role: str
     name: str
@@ -18,27 +22,27 @@ class Mark(NamedTuple):
 
 
 class Marks:
-    """The marks of one key."""
+    """All marks in one key."""
 
     def __init__(self, servers: Servers, key: str) -> None:
         self._key = key
         self._place = place_of(servers, key)
 
     def put(self, role: str, name: str, words: str, ttl_s: int) -> None:
-        """Let a mark count for so long; on a full server too."""
+        """Set or renew a mark for `ttl_s` seconds, also on a server whose memory is full."""
         self._place.node.run("mark", [self._key], [f"{role}:{name}", ttl_s * 1_000, words])
 
     def remove(self, role: str, name: str) -> None:
-        """Take a mark away."""
+        """Delete a mark before it expires."""
         self._place.node.do("HDEL", self._key, f"{role}:{name}")
 
     def all(self) -> list[Mark]:
-        """Every mark that counts, by role and name."""
-        now, *flat = self._place.node.run("marks", [self._key])
-        listed = []
-        for field, value in sorted(zip(flat[::2], flat[1::2], strict=True)):
-            until, _, words = value.decode().partition(" ")
+        """The marks that have not expired, sorted by role and name."""
+        now_ms, *fields_and_values = self._place.node.run("marks", [self._key])
+        marks = []
+        for field, value in sorted(zip(fields_and_values[::2], fields_and_values[1::2], strict=True)):
+            until_ms, _, words = value.decode().partition(" ")
             role, _, name = field.decode().partition(":")
-            if (left_ms := int(until) - int(now)) > 0:
-                listed.append(Mark(role, name, left_ms, words))
-        return listed
+            if (left_ms := int(until_ms) - int(now_ms)) > 0:
+                marks.append(Mark(role, name, left_ms, words))
+        return marks

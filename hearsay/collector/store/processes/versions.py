@@ -1,7 +1,7 @@
-"""Which release a process runs, and which forms of jobs and layouts of states it can read.
+"""What a process says of itself in its heartbeat: its release, and which forms of jobs and states it can read.
 
-Every process says so in its heartbeat. A new form is written only once every live process that reads it knows it, so
-that the processes of a deployment can be replaced one by one, in any order.
+A new form is written only when every live process that has to read it can do so. So the processes of a deployment can
+be replaced one by one, in any order.
 """
 
 import json
@@ -13,26 +13,30 @@ from hearsay.release import UNKNOWN, release
 
 
 class Forms(NamedTuple):
-    """The newest form of each kind; whoever knows one also knows those before it."""
+    """The newest form of each kind that a process can read; it can also read those before it."""
 
     jobs: int
     deltas: int
     accumulators: int
 
-    def newest(self, other: "Forms") -> "Forms":
-        """The newer form of each kind."""
-        return Forms(*map(max, self, other))
+
+OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # what releases up to 0.2.0 read, whose heartbeats do not say it
+PREVIOUS = OLDEST  # what the release before this one reads: to go back to it, nothing newer may be stored
+KNOWN = Forms(jobs=2, deltas=3, accumulators=2)  # what this release reads
+_STATE_READERS = frozenset((COLLECTOR.name, WORKER.name, ESTIMATOR.name))
+READERS = {  # the roles that read each kind
+    "jobs": frozenset((WORKER.name,)),
+    "deltas": _STATE_READERS,
+    "accumulators": _STATE_READERS,
+}
 
 
-OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # of processes that say nothing: releases up to 0.2.0
-BEFORE = OLDEST  # what the release before this one reads: to go back to it, nothing newer may be stored
-KNOWN = Forms(jobs=2, deltas=3, accumulators=2)
-_STATES = frozenset((COLLECTOR.name, WORKER.name, ESTIMATOR.name))
-READERS = {"jobs": frozenset((WORKER.name,)), "deltas": _STATES, "accumulators": _STATES}  # roles
+class ProcessInfo(NamedTuple):
+    """What a process says of itself.
 
-
-class Release(NamedTuple):
-    """What a process says of itself; `up_s` is for how long it runs, `queue` where its jobs go to or come from."""
+    `version` is its release, `up_s` for how many seconds it has been running, `queue` where it puts jobs or takes them
+    from.
+    """
 
     version: str
     forms: Forms
@@ -40,22 +44,22 @@ class Release(NamedTuple):
     queue: str = ""
 
     def text(self) -> str:
-        """As a heartbeat carries it."""
-        says = {"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)}
-        return json.dumps({**says, **({"queue": self.queue} if self.queue else {})})
+        """JSON, as the heartbeat has it."""
+        table = {"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)}
+        return json.dumps({**table, **({"queue": self.queue} if self.queue else {})})
 
     @classmethod
     def parse(cls, text: str | bytes) -> Self:
-        """What a heartbeat carries; a process of an older release says nothing that can be read."""
+        """The inverse of `text`; the oldest forms if a heartbeat cannot be read, as those of releases up to 0.2.0."""
         try:
             table: dict[str, Any] = json.loads(text)
             forms = {**OLDEST._asdict(), **table["forms"]}
             known = Forms(*(int(forms[kind]) for kind in Forms._fields))  # a newer release may name further kinds
             return cls(str(table["version"]), known, float(table.get("up_s", 0.0)), str(table.get("queue", "")))
         except (ValueError, KeyError, TypeError):
-            return cls(UNKNOWN, OLDEST, math.inf)  # it is no upgrade under way that it says nothing
+            return cls(UNKNOWN, OLDEST, math.inf)  # never counts as just started, as in an upgrade
 
 
-def this_release(up_s: float = 0.0, held: bool = False) -> Release:
-    """What this process says of itself. `held`: it only owns up to what the release before could read."""
-    return Release(release(), BEFORE if held else KNOWN, up_s)
+def this_process(up_s: float = 0.0, hold_layouts: bool = False) -> ProcessInfo:
+    """What this process says of itself. With the setting `hold_layouts` it claims to read only `PREVIOUS`."""
+    return ProcessInfo(release(), PREVIOUS if hold_layouts else KNOWN, up_s)
