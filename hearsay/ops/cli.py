@@ -1,5 +1,6 @@
 """The command `hearsay`: runs a command and turns its end into an exit code (`exits`)."""
 
+import gc
 import logging
 import sys
 from collections.abc import Callable, Sequence
@@ -58,8 +59,14 @@ def cli() -> None:
     """
 
 
+# After so many new objects Python looks for unreachable ones. After 700, its default, it does so again and again while
+# the surveys of a registry are read, of which everything stays: a quarter of the time that takes.
+_NEW_OBJECTS = 20_000
+
+
 def main() -> None:
     """The console script."""
+    gc.set_threshold(_NEW_OBJECTS)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -11,6 +11,15 @@ from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
 from hearsay.collector.survey.survey import Survey
 
+_ShardName = tuple[str, int]  # survey and number
+
+
+class _Reports(NamedTuple):
+    """Of one shard, for its rates."""
+
+    published: int
+    folded: int
+
 
 class Overview(NamedTuple):
     """A row for every shard, and what keeps reports from becoming answers."""
@@ -29,31 +38,36 @@ def overview(registry: Registry, interval_s: float) -> Overview:
         surveys = []  # the registry's node is away, which is among the troubles
     failed: dict[str, Exception] = {}
     seen = look_at_parts(surveys, failed)
-    earlier = list(_rows(seen)) if interval_s else []
-    started = time.monotonic()
-    if surveys and interval_s:
-        time.sleep(interval_s)
+    before: dict[_ShardName, _Reports] = {}
+    if seen and interval_s:
+        before = {name: _reports(look) for name, look in _shards(seen)}
+        began = seen[0].asked_at
+        time.sleep(max(0.0, began + interval_s - time.monotonic()))
         failed.clear()
         seen = look_at_parts(surveys, failed)
+        interval_s = seen[0].asked_at - began if seen else interval_s
     documents = newest_snapshots(seen, failed)
-    before = {(row["survey"], row["shard"]): row for row in earlier}
     rows = []
-    for row in _rows(seen):
-        row["warnings"] = list(documents.get(row["survey"], {}).get("warnings", []))
-        for name in ("published", "folded"):
-            rate = None
-            if (known := before.get((row["survey"], row["shard"]))) is not None:
-                rate = (row[f"{name}_reports"] - known[f"{name}_reports"]) / (time.monotonic() - started)
-            row[f"{name}_per_s"] = rate
-        row["shards"] = row.pop("shards")  # last, as it always was
-        rows.append(row)
+    for survey in seen:
+        for name, look in _shards([survey]):
+            row = _row(survey.survey, name[1], look)
+            row["warnings"] = list(documents.get(row["survey"], {}).get("warnings", []))
+            earlier, now = before.get(name), _reports(look)
+            row["published_per_s"] = None if earlier is None else (now.published - earlier.published) / interval_s
+            row["folded_per_s"] = None if earlier is None else (now.folded - earlier.folded) / interval_s
+            row["shards"] = len(survey.shards)
+            rows.append(row)
     return Overview(rows, troubles(registry, seen, failed))
 
 
-def _rows(surveys: Iterable[SurveyLook]) -> Iterator[dict[str, Any]]:
+def _shards(surveys: Iterable[SurveyLook]) -> Iterator[tuple[_ShardName, Look]]:
     for survey in surveys:
         for shard, look in zip(survey.registered.shards, survey.shards, strict=True):
-            yield {**_row(survey.survey, shard.shard, look), "shards": len(survey.shards)}
+            yield (survey.survey.name, shard.shard), look
+
+
+def _reports(look: Look) -> _Reports:
+    return _Reports(look.published_reports, look.totals.folded)
 
 
 def _row(survey: Survey, number: int, look: Look) -> dict[str, Any]:

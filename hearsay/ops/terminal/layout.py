@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich.cells import cell_len
 
@@ -34,12 +35,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Column:
-    """A heading and its cells."""
+    """A heading and its cells. What follows from the cells is found out once: every row of a table asks for it."""
 
     heading: str
     cells: tuple[str, ...]
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         return bool(self.cells) and all(cell in _EMPTY or is_number(cell) for cell in self.cells)
 
@@ -52,7 +53,7 @@ class _Column:
     def constant(self) -> bool:
         return len(self.cells) > 1 and len(set(self.cells)) == 1
 
-    @property
+    @cached_property
     def widest(self) -> int:
         return max(map(cell_len, self.cells), default=0)
 

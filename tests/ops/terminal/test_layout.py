@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from hearsay.ops.terminal import layout as laying
 from hearsay.ops.terminal.layout import layout
 from hearsay.ops.terminal.present import print_table
 
@@ -90,3 +91,16 @@ def test_tables_are_as_wide_as_columns_says(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(cell_len, lines)) <= width
     assert any("17,832,069" in line for line in lines)
+
+
+def test_a_long_table_looks_at_each_cell_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def is_number(cell: str) -> bool:
+        looked.append(cell)
+        return cell.isdecimal()
+
+    monkeypatch.setattr(laying, "is_number", is_number)
+    laid = layout(("survey", "reports"), [["one", str(number)] for number in range(300)], 80)
+    assert len(laid.lines) == 302
+    assert len(looked) <= 2 * 300

@@ -1,0 +1,1 @@
+"""What the pipeline costs and takes, measured over the real processes: commands, and short forms as slow tests."""
