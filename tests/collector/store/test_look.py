@@ -37,6 +37,14 @@ def test_one_round_trip_tells_what_was_counted_what_waits_and_what_was_merged(cl
     assert not look.is_final(ALL)
 
 
+def test_reports_of_simulated_devices_are_counted_apart(client: redis.Redis, prefix: str) -> None:
+    store = buckets(client, prefix, 10).shards[0]
+    Writer(store).publish(singles(store, range(5)), 5)
+    assert store.publish("simulated-fleet", 1, singles(store, range(3)), 3).status == "ok"
+    look = store.look()
+    assert (look.published_reports, look.simulated_reports) == (8, 3)
+
+
 def test_windows_that_are_known_are_named_only(client: redis.Redis, prefix: str) -> None:
     store = buckets(client, prefix, 10).shards[0]
     Writer(store).publish(singles(store, range(5)), 5)

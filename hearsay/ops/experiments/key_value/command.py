@@ -53,4 +53,4 @@ def _parts(quick: bool, generator: np.random.Generator) -> Iterator[Result]:
     yield figure_11(runs, generator)
     yield figure_12(runs, generator)
     yield table_4()
-    yield rare(2 if quick else 20, generator)
+    yield rare(2 if quick else 60, generator)
