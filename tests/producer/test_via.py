@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import redis
 
+from hearsay.collector.gateway.simulated import FRESH_S
 from hearsay.collector.http.server import listen
 from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registered, Registry
@@ -22,7 +23,7 @@ from hearsay.producer.request_id import new_request_id
 from hearsay.producer.values import Rows
 from hearsay.producer.via import fleet
 from hearsay.producer.via.fleet import GatewayFleet, fetch_survey
-from tests.collector.gateway.running import Sender, gateway
+from tests.collector.gateway.running import Sender, gateway, reports_of
 from tests.identity import known_to_this_process
 from tests.pipeline import buckets, fold_all, state_of
 from tests.rounds import rounds_table, two_rounds_known
@@ -105,6 +106,26 @@ def test_final_refusals_are_counted(sender: Sender, asked: Registered) -> None:
     assert (sent.accepted, dict(sent.refused)) == (0, {"closed": 2})
 
 
+def test_simulated_reports_are_marked_and_not_mixed_unasked(
+    sender: Sender, asked: Registered, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = str(sender.base_url)
+    words = ["produce", "buckets", "--via", url, "--devices", "30", "--frame", "10"]
+    assert run(words) == 0
+    seen = asked.look()
+    assert (seen.published_reports, seen.simulated_reports) == (30, 30)
+    assert sender.send_reports(reports_of(asked.survey, [1])).status_code == 202  # as a device sends
+    time.sleep(FRESH_S)
+    assert run(words) == 2
+    refusal = capsys.readouterr().err
+    assert "survey buckets has 1 report not simulated" in refusal
+    assert "use another survey, or --into-real" in refusal
+    assert run([*words, "--into-real"]) == 0
+    seen = asked.look()
+    assert (seen.published_reports, seen.simulated_reports) == (61, 60)
+    assert sender.code(reports_of(asked.survey, [1]), hearsay_simulated="perhaps") == "malformed"
+
+
 def test_what_cannot_be_sent_is_said(sender: Sender) -> None:
     url = str(sender.base_url)
     with pytest.raises(GatewayError, match="does not describe survey nobody: no survey of this name"):
@@ -176,9 +197,7 @@ def test_by_command(
     with gateway(client, prefix, keys=True) as sender:
         line = ["produce", "likes", "--via", str(sender.base_url), "--devices", "500", "--frame", "20", "--json"]
         assert run(line) == 1
-        said = capsys.readouterr().err
-        assert "refused 25 requests: key 25; give a key with --key or HEARSAY_KEY" in said
-        assert "likes will not be shown as simulated" in said
+        assert "refused 25 requests: key 25; give a key with --key or HEARSAY_KEY" in capsys.readouterr().err
         monkeypatch.setenv("HEARSAY_KEY", key)
         assert run(line) == 0
         answer = json.loads(capsys.readouterr().out)
@@ -186,6 +205,7 @@ def test_by_command(
         assert run(["produce", "likes", "--via", str(sender.base_url), "--devices", "3", "--single"]) == 0
         assert "3 reports taken by the gateway" in capsys.readouterr().out
         assert run([*line, "--frame", "1001"]) == 2
+        assert registry.get("likes").look().simulated_reports == 503
     assert run(line) == 2
     assert "does not answer" in capsys.readouterr().err
 

@@ -18,6 +18,7 @@ from hearsay.collector.gateway.counts import Counts
 from hearsay.collector.gateway.keys import Keys
 from hearsay.collector.gateway.rates import Rates
 from hearsay.collector.gateway.refusals import Refusal
+from hearsay.collector.gateway.simulated import ALONE, SIMULATED_HEADER, read_mode
 from hearsay.collector.gateway.surveys import Surveys
 from hearsay.collector.http.problems import BUG, problem
 from hearsay.collector.store.condition import why
@@ -32,6 +33,7 @@ Headers = list[tuple[bytes, bytes]]
 _LOG = logging.getLogger("hearsay.gateway")
 START, END = "/v1/surveys/", "/reports"
 CONTENT_TYPE = b"application/vnd.hearsay.v1+msgpack"
+_SIMULATED = SIMULATED_HEADER.lower().encode()
 _JSON = (b"content-type", b"application/json")
 
 
@@ -90,20 +92,25 @@ class Gateway:
         kind = headers.get(b"content-type", b"")
         if kind != CONTENT_TYPE and kind.partition(b";")[0].strip().lower() != CONTENT_TYPE:
             raise Refusal("content-type", f"the header Content-Type must be {CONTENT_TYPE.decode()}")
+        mode = read_mode(headers.get(_SIMULATED))
         identity = ids.parse(headers.get(b"idempotency-key"), time.time() * 1_000)
         await self.surveys.get(name)  # before the body: nobody reads that of a survey that there is not
         body = await _body(headers.get(b"content-length"), receive)
         count = bodies.claimed(body)
-        answer = await self._hold(name, scope["query_string"], identity, body, count)
+        answer = await self._hold(name, scope["query_string"], identity, body, count, mode)
         if isinstance(answer, Refusal) and answer.code == "unknown-survey":
             self.surveys.forget(name)  # it may be registered anew, with another definition
-            answer = await self._hold(name, scope["query_string"], identity, body, count)
+            answer = await self._hold(name, scope["query_string"], identity, body, count, mode)
         return answer
 
-    async def _hold(self, name: str, query: bytes, identity: ids.RequestId, body: bytes, count: int) -> Answer:
+    async def _hold(
+        self, name: str, query: bytes, identity: ids.RequestId, body: bytes, count: int, mode: str | None
+    ) -> Answer:
         registered = await self.surveys.get(name)
         round_number = _round(query, registered.survey.windows.in_rounds)
-        lane = await self.surveys.lane(registered, identity.shard(registered), round_number)
+        if mode == ALONE:
+            await self.surveys.mixtures.refuse(registered)
+        lane = await self.surveys.lane(registered, identity.shard(registered), round_number, simulated=mode is not None)
         return await lane.add(identity, body, count)
 
     async def _refuse(self, refusal: Refusal, shared: Headers, scope: Message, receive: Receive, send: Send) -> None:

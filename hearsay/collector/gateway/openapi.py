@@ -5,6 +5,7 @@ from typing import Any
 
 from hearsay.collector.gateway import bodies
 from hearsay.collector.gateway.refusals import AGAIN, STATUS
+from hearsay.collector.gateway.simulated import SIMULATED_HEADER, SIMULATED_MODES
 from hearsay.collector.survey.participation import REPEATS
 from hearsay.release import release
 
@@ -23,6 +24,7 @@ MEANING = {
     "not-for-key": "The key is for another survey.",
     "unknown-survey": "No survey of this name is registered.",
     "id-reused": "The same `Idempotency-Key` came with another body.",
+    "real-reports": "Simulated reports, for a survey that has others.",
     "expired": "`Idempotency-Key` is over a day old.",
     "closed": "The survey takes no more reports.",
     "round-over": "The round takes no more reports.",
@@ -86,6 +88,14 @@ _PARAMETERS = {
         "required": False,
         "description": "The round that the reports answer; needed where the survey has rounds, else left out or 1.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
+    },
+    "simulated": {
+        "name": SIMULATED_HEADER,
+        "in": "header",
+        "required": False,
+        "description": "Of simulated devices, whose reports are counted apart. `alone`: refused where the survey has "
+        "other reports; `mixed`: taken all the same.",
+        "schema": {"enum": list(SIMULATED_MODES)},
     },
     "id": {
         "name": "Idempotency-Key",
@@ -169,7 +179,7 @@ def _reports() -> dict[str, Any]:
         "summary": "Send 1 to 1,000 reports of one survey and round.",
         "description": "The body is a msgpack array of bins, each one report as `Device.report` gives it.",
         "security": [{}, {"key": []}],
-        "parameters": [{"$ref": f"#/components/parameters/{each}"} for each in ("id", "round")],
+        "parameters": [{"$ref": f"#/components/parameters/{each}"} for each in ("id", "round", "simulated")],
         "requestBody": {
             "required": True,
             "content": {CONTENT_TYPE: {"schema": {"type": "string", "contentMediaType": CONTENT_TYPE}}},

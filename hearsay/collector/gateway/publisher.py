@@ -24,6 +24,7 @@ from hearsay.collector.store.condition import is_disk_trouble, why
 from hearsay.collector.store.durability import MEMORY, safest
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.wire.codec import Codec
+from hearsay.collector.writer import SIMULATED
 from hearsay.mechanisms.exact.randomness import Random, secure
 
 _LOG = logging.getLogger("hearsay.gateway")
@@ -43,11 +44,13 @@ class Publisher:
         shard: Shard,
         *,
         durable: str = MEMORY,
+        simulated: bool = False,
         deadline_s: float = DEADLINE_S,
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.shard, self._deadline_s, self._clock = shard, deadline_s, clock
+        self._kind = SIMULATED if simulated else ""  # PUBLISH counts simulated reports apart, by the writer's name
         self._durable = safest(durable, shard.survey.durable)
         self._checked = self._durable == MEMORY  # whether the server can keep what is promised
         self._random = random or secure()
@@ -59,7 +62,7 @@ class Publisher:
 
     def _begin_anew(self) -> None:
         """Take a new name: what was sent under the old one may be stored or not."""
-        self._name, self._number = secrets.token_hex(8), 0
+        self._name, self._number = self._kind + secrets.token_hex(8), 0
         self._seen_ms: int | None = None
         self._in_doubt = bool(self._stored)
 

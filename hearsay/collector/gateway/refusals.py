@@ -11,6 +11,7 @@ STATUS = {
     "not-for-key": 403,
     "unknown-survey": 404,
     "id-reused": 409,
+    "real-reports": 409,
     "expired": 410,
     "closed": 410,
     "round-over": 410,

@@ -11,6 +11,7 @@ from hearsay.collector.gateway.buffer import Held, Lane
 from hearsay.collector.gateway.counts import Counts
 from hearsay.collector.gateway.publisher import Publisher
 from hearsay.collector.gateway.refusals import Refusal
+from hearsay.collector.gateway.simulated import Mixtures
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 
@@ -20,7 +21,7 @@ MOST_NAMES = 10_000
 MOST_LANES = 1_000
 
 _NAME = re.compile("[a-z0-9-]{1,64}")  # no other is ever asked for in Redis
-LaneKey = tuple[str, str, int, int | None]  # name, tag, shard, round
+LaneKey = tuple[str, str, int, int | None, bool]  # name, tag, shard, round, whether its reports are simulated
 
 
 class Surveys:
@@ -31,9 +32,10 @@ class Surveys:
         self._hold_s, self._durable = hold_s, durable
         self._known: dict[str, tuple[Registered | None, float]] = {}
         self._refreshing: dict[str, asyncio.Task[Registered | None]] = {}
-        self._publishers: dict[tuple[str, str, int], Publisher] = {}
+        self._publishers: dict[tuple[str, str, int, bool], Publisher] = {}
         self._lanes: dict[LaneKey, Lane] = {}
         self._held = Held(counts)
+        self.mixtures = Mixtures(executor)
 
     async def get(self, name: str) -> Registered:
         """The survey of this name; Refusal where there is none."""
@@ -74,10 +76,12 @@ class Surveys:
             return self._registry.get(name)
         return None
 
-    async def lane(self, registered: Registered, shard: Shard, round_number: int | None) -> Lane:
-        """Where requests of this shard and round wait."""
+    async def lane(
+        self, registered: Registered, shard: Shard, round_number: int | None, simulated: bool = False
+    ) -> Lane:
+        """Where requests of this shard and round wait; those of simulated devices apart from the others."""
         survey = registered.survey
-        key = (survey.name, survey.tag, shard.shard, round_number)
+        key = (survey.name, survey.tag, shard.shard, round_number, simulated)
         lane = self._lanes.get(key)
         if lane is None:
             if round_number is not None:
@@ -85,15 +89,15 @@ class Surveys:
                 if not 1 <= round_number <= rounds.number:
                     raise Refusal("malformed", f"round must be in 1..{rounds.number}, got another")
                 survey = survey.in_round(rounds.history(round_number))
-            publisher = self._publisher(shard)
+            publisher = self._publisher(shard, simulated)
             lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._held)
             lane = self._lanes.setdefault(key, lane)
         return lane
 
-    def _publisher(self, shard: Shard) -> Publisher:
-        key = (shard.survey.name, shard.survey.tag, shard.shard)
+    def _publisher(self, shard: Shard, simulated: bool) -> Publisher:
+        key = (shard.survey.name, shard.survey.tag, shard.shard, simulated)
         if key not in self._publishers:
-            self._publishers[key] = Publisher(shard, durable=self._durable)
+            self._publishers[key] = Publisher(shard, durable=self._durable, simulated=simulated)
         return self._publishers[key]
 
     def check(self) -> int:

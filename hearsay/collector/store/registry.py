@@ -114,7 +114,7 @@ class Registry:
             if record is None:
                 raise
         if record is None:
-            raise self._unknown(name)
+            raise self.unknown(name)
         self._last[name] = record
         return self.registered(record)
 
@@ -140,7 +140,7 @@ class Registry:
                     found[name] = self.registered(record)
         return found
 
-    def _unknown(self, name: str) -> UnknownSurvey:
+    def unknown(self, name: str) -> UnknownSurvey:
         """The error for a name that nobody registered here. It lists no others: devices read it too."""
         prefix = "" if self.prefix == keys.PREFIX else f" --prefix {self.prefix}"
         return UnknownSurvey(
@@ -187,7 +187,7 @@ class Registry:
     def delete(self, name: str) -> int:
         """Forget a survey with all it holds in Redis; answers how many keys went."""
         if not self.node.do("HEXISTS", self._surveys, name):
-            raise self._unknown(name)
+            raise self.unknown(name)
         deleted = self._unlink(name)
         deleted += self._unlink(name)  # what a script was adding meanwhile stands by now, and nothing can follow it
         self._change("HDEL", name)

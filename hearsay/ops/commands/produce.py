@@ -82,8 +82,8 @@ def command(
 
     With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
     answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
-    sent again with the same id. --frame is then the number of reports in a request. A gateway cannot tell simulated
-    reports from others: use a survey of its own.
+    sent again with the same id. --frame is then the number of reports in a request. The gateway counts them as
+    simulated, and refuses them without --into-real where other reports came in.
 
     With --rate, --ramp, --replay, --processes, --report or --p99 it is a load test (docs/how-to/load-test.md): reports
     are due at the rate whatever the pipeline does, and their times to acknowledgement, commit and snapshot run from the
@@ -104,7 +104,8 @@ def command(
     if via is not None:
         if is_test:
             raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
-        _send(via, settings.key, name, devices, rate, values_file, distribution, seed, 1 if single else frame, as_json)
+        size = 1 if single else frame
+        _send(via, settings.key, name, devices, rate, values_file, distribution, seed, size, into_real, as_json)
         return
     registered = open_registry(settings).get(name)
     if not into_real:
@@ -152,6 +153,7 @@ def _send(
     distribution: str | None,
     seed: int | None,
     size: int | None,
+    into_real: bool,
     as_json: bool,
 ) -> None:
     """To a gateway, over HTTP."""
@@ -160,7 +162,6 @@ def _send(
     if size is not None and size > MOST_IN_REQUEST:
         raise click.UsageError(f"with --via, --frame must be in 1..{MOST_IN_REQUEST}, got {size}")
     survey = fetch_survey(via, name)
-    click.echo(f"{name} will not be shown as simulated: a gateway cannot tell. Use a survey of its own.", err=True)
     people, rows = _people(survey.mechanism.domain, values_file, distribution, seed)
     total = devices if devices is not None else rows
     random = secure() if seed is None else seeded(seed)
@@ -168,9 +169,12 @@ def _send(
     with stopping() as stop:
         with reports_bar(f"devices of {name}", total) as bar:
             fleet = GatewayFleet(
-                via, survey, random, size=size or REQUEST, rate=rate, key=key, stop=stop, on_wait=bar.waiting
-            )
+                via, survey, random, size=size or REQUEST, rate=rate, key=key, mixed=into_real, stop=stop,
+                on_wait=bar.waiting,
+            )  # fmt: skip
             sent = fleet.run(people, total, bar.advance)
+        if sent.mixture is not None and not sent.accepted:
+            raise _mixture(sent.mixture.partition("; ")[0])
         seconds = time.monotonic() - started
         if as_json:
             print_json({"survey": name, "seconds": seconds, "reports_per_s": sent.accepted / seconds, **sent.table()})
@@ -193,10 +197,14 @@ def _refuse_mixture(registered: Registered) -> None:
     seen = registered.look()
     real = seen.published_reports - seen.simulated_reports
     if real > 0:
-        raise OperationError(
-            f"survey {seen.survey.name} has {counted(real, 'report')} that were not simulated, and simulated ones "
-            "cannot be taken out again; use another survey, or --into-real"
+        raise _mixture(
+            f"survey {seen.survey.name} has {counted(real, 'report')} not simulated, and simulated ones cannot be "
+            "taken out again"
         )
+
+
+def _mixture(why: str) -> OperationError:
+    return OperationError(f"{why}; use another survey, or --into-real")
 
 
 def _people(domain: Domain, file: ValuesFile | None, distribution: str | None, seed: int | None) -> tuple[People, int]:

@@ -158,19 +158,14 @@ def in_words(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _named(registry: Registry, name: str, words: tuple[str, ...]) -> Registered:
-    """The survey of this name; where there is none, what may have been meant."""
+    """The survey of this name; where a question stands in its place, how to ask it."""
     try:
         return registry.get(name)
-    except UnknownSurvey as unknown:
-        names = registry.names()
-        if in_words((name,))[0] in (*catalogue.QUERIES, TREND):
-            asked = shlex.join([*(nearest(name, names) or ["NAME"])[:1], *in_words((name,)), *words])
-            raise UnknownSurvey(f"name the survey before the question: hearsay query {asked}") from None
-        if not names:
-            raise UnknownSurvey(f"survey {name!r} is not registered, no survey is; hearsay survey add FILE") from None
-        if near := nearest(name, names, cutoff=0.5):
-            raise UnknownSurvey(f"survey {name!r} is not registered; the nearest: {', '.join(near)}") from None
-        raise unknown
+    except UnknownSurvey:
+        if in_words((name,))[0] not in (*catalogue.QUERIES, TREND):
+            raise
+        asked = shlex.join([*(nearest(name, registry.names()) or ["NAME"])[:1], *in_words((name,)), *words])
+        raise UnknownSurvey(f"name the survey before the question: hearsay query {asked}") from None
 
 
 def _show(as_json: bool, title: str, answers: list[Answer], scale: tuple[float, float] | None = None) -> None:

@@ -20,7 +20,7 @@ from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.stopping import stopping
 
-COLUMNS = ("survey", "state", "published", "folded", "per s", "waiting", "rejected", "remarks")
+COLUMNS = ("survey", "state", "published", "folded", "folded/s", "waiting", "rejected", "remarks")
 REMARKS = {"simulated_reports": "{1:,} simulated", "quarantined": "{0} put aside", "reissued": "{0} enqueued again"}
 SKIPPED = "skipped"  # the reason under which CLOSE counts entries that were given up
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead

@@ -27,6 +27,11 @@ from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, counted, print_json, print_table
 
+ONE = {  # what `survey skip` did, to one of them
+    "entries skipped": "entry skipped",
+    "ranges skipped": "range skipped",
+    "ranges to be tried again": "range to be tried again",
+}
 _TITLES = {"protected": "Protected", "not_protected": "NOT protected"}
 
 
@@ -247,7 +252,8 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
     if as_json:
         print_json(outcome)
     else:
-        click.echo(f"survey {name}: {', '.join(f'{count:,} {what}' for what, count in outcome.items())}")
+        words = [counted(count, ONE[what], what) for what, count in outcome.items()]
+        click.echo(f"survey {name}: {', '.join(words)}")
 
 
 @command.command()

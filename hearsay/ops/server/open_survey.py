@@ -3,6 +3,7 @@
 import os
 
 from hearsay.collector.errors import UnknownSurvey
+from hearsay.collector.store.registry import Registry
 from hearsay.estimator.open_survey import OpenSurvey
 from hearsay.ops.config import Settings, without_password
 from hearsay.ops.server.connection import open_registry
@@ -26,7 +27,7 @@ def open_survey(name: str, url: str | None = None, prefix: str | None = None) ->
     if "://" in name and url is not None and "://" not in url:
         name, url = url, name
     settings = Settings.resolve({"redis_url": url, "prefix": prefix}, os.environ)
-    registry = open_registry(settings)
+    registry = open_registry(settings, Registry)
     try:
         return OpenSurvey(registry.get(name), registry)
     except UnknownSurvey as unknown:

@@ -77,7 +77,9 @@ def command(
         }
     )
     file.write_text(survey_file(survey), encoding="utf-8")
-    click.echo(f"{file} is written; see its promise with: hearsay survey show {file}")
+    click.echo(f"{file} is written. Its promise: hearsay survey show {file}")
+    click.echo(f"try it on a file of values: hearsay simulate {file} --values people.csv --out {name}")
+    click.echo(f"collect with it: hearsay survey add {file}")
     for remark in remarks_on(survey):
         click.echo(f"remark: {remark}", err=True)
 

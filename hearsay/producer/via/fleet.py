@@ -31,6 +31,8 @@ from hearsay.producer.via.connection import Answer, Connections
 from hearsay.producer.via.rounds import Rounds
 
 CONTENT_TYPE = "application/vnd.hearsay.v1+msgpack"
+SIMULATED_HEADER, ALONE, MIXED = "Hearsay-Simulated", "alone", "mixed"  # docs/how-to/gateway.md
+REAL = "real-reports"  # a gateway's word for a survey that has reports of others
 CONNECTIONS = 256
 REQUEST = 100  # reports in a request, unless asked otherwise
 MOST_IN_REQUEST = 1_000
@@ -52,6 +54,7 @@ class Sent:
     repeats: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     late_s: list[float] = field(default_factory=list)
+    mixture: str | None = None  # why the gateway takes no simulated reports for this survey
 
     def table(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -105,7 +108,9 @@ def _why_silent(error: Exception) -> str:
 
 
 class GatewayFleet:
-    """Simulated devices of one survey behind one gateway: `size` reports in a request, `rate` reports per second."""
+    """Simulated devices of one survey behind one gateway: `size` reports in a request, `rate` reports per second.
+
+    `mixed`: they are sent also where the survey has reports that were not simulated."""
 
     def __init__(
         self,
@@ -116,11 +121,15 @@ class GatewayFleet:
         size: int = REQUEST,
         rate: float | None = None,
         key: str | None = None,
+        mixed: bool = False,
         stop: threading.Event | None = None,
         on_wait: Callable[[str], None] = lambda cause: None,
     ) -> None:
         self._url, self._survey, self._random = url, survey, random
-        self._size, self._rate, self._key = size, rate, key
+        self._size, self._rate = size, rate
+        self._headers = {"Content-Type": CONTENT_TYPE, SIMULATED_HEADER: MIXED if mixed else ALONE}
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
         self._stop, self._on_wait = stop or threading.Event(), on_wait
         self._sent = Sent()
 
@@ -157,7 +166,7 @@ class GatewayFleet:
             due_at = started + due / self._rate if self._rate else time.monotonic()
             await asyncio.sleep(max(0.0, due_at - time.monotonic()))
             await room.acquire()
-            if self._stop.is_set():
+            if self._stop.is_set() or self._sent.mixture is not None:
                 break
             task = asyncio.create_task(self._send(connections, request, due_at))
             tasks.add(task)
@@ -204,9 +213,7 @@ class GatewayFleet:
             return
         body, query = made
         path = f"/v1/surveys/{self._survey.name}/reports{query}"
-        headers = {"Content-Type": CONTENT_TYPE, "Idempotency-Key": new_request_id()}
-        if self._key is not None:
-            headers["Authorization"] = f"Bearer {self._key}"
+        headers = {**self._headers, "Idempotency-Key": new_request_id()}
         pause_s = FIRST_PAUSE_S
         while True:
             try:
@@ -224,6 +231,8 @@ class GatewayFleet:
                 if query and cause in OVER:
                     sent.missed += request.reports
                     return
+                if cause == REAL:
+                    sent.mixture = table["error"]
                 if "retry-after" not in answer.headers:
                     sent.refused[cause] += 1
                     return

@@ -88,7 +88,12 @@ def test_a_question_without_its_survey_says_where_the_name_goes(hearsay: Hearsay
     assert hearsay("survey", "add", str(tmp_path / "cities.toml"))[0] == 0
     assert "name the survey before the question: hearsay query cities top 3" in hearsay("query", "top", "3")[2]
     assert "hearsay query cities top 3" in hearsay("query", "top 3")[2]
-    assert "survey 'citys' is not registered; the nearest: cities" in hearsay("query", "citys", "top", "3")[2]
+    for words in ("query citys top 3", "status citys", "produce citys --devices 3", "survey show citys",
+                  "survey close citys", "survey delete citys --yes", "survey skip citys",
+                  "survey rejects citys", "survey windows citys",
+                  "survey shards citys 2", "survey next-round citys", "snapshot citys --out out",
+                  "key add phone --survey citys"):  # fmt: skip
+        assert "survey 'citys' is not registered; the nearest: cities" in hearsay(*words.split())[2], words
 
 
 @pytest.mark.parametrize("group", ["survey", "key", "experiment"])
