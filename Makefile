@@ -35,8 +35,8 @@ check: setup  ## Lint, formatting, types, and who may import whom
 verify: setup  ## Run the slow tests: long statistics, chaos, Prometheus (under 45 minutes)
 	@$(PYTEST) -m slow
 
-chaos: setup  ## Everything that can go wrong, for MINUTES=5 or more: what was lost or doubled
-	@$(BIN)/python -m tests.chaos.storm
+chaos: setup  ## Everything that can go wrong, for MINUTES=5 or more: what was lost or doubled; CLUSTER=1: on a cluster
+	@$(BIN)/python -m tests.chaos.$(if $(CLUSTER),cluster.)storm
 
 bench: setup  ## Measure speed, each figure against a ceiling in the same run
 	@$(BIN)/hearsay bench

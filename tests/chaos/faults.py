@@ -13,6 +13,7 @@ from pathlib import Path
 
 import redis
 
+from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.registry import Registered
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.chaos.processes import LEASE_S, Pipeline, children
@@ -21,6 +22,7 @@ from tests.clock import Clock, turn_scripts
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 LOST_TAIL_S = 0.5
 DAY_S = 86_400
+Fault = Callable[[], str | None]  # answers what happened; None: nothing did
 ENDS_WITHIN_S = 15.0  # a supervisor gives its workers four seconds; the machine is busy
 
 
@@ -31,10 +33,11 @@ def is_worker(pid: int) -> bool:
     return False
 
 
-class Storm(Pipeline):
-    """The pipeline with two of everything."""
+class ProcessFaults(Pipeline):
+    """The pipeline with two of everything, and what may happen to its processes."""
 
     rounds: Registered  # a survey with rounds, whose ends are worth waiting for
+    durable = "disk"  # what gateways ask for: what a server loses together with others nobody can send again
 
     def __init__(self, server: EmbeddedServer, directory: Path, choice: random.Random) -> None:
         super().__init__(server, directory)
@@ -42,19 +45,15 @@ class Storm(Pipeline):
         self.choice, self.faults = choice, Counter[str]()
         self.ports, self.senders = [free_port(), free_port()], dict[str, tuple[str, ...]]()
         self.orphans, self.stubborn, self.taken_back = set[int](), list[str](), 0
-        self.offset = directory / "clock"
-        self.offset.write_text("+0\n")
-        if not FAKETIME.exists():
-            turn_scripts()  # this process asks the same clock as the others
-            self.plugins += ",tests.chaos.injected"
-        often: list[tuple[Callable[[], str | None], int]] = [
-            (self.kill_process, 14), (self.kill_server, 3), (self.lose_tail, 2), (self.freeze, 2),
-            (self.flush_queue, 2), (self.turn_clock, 2), (self.fill_memory, 1), (self.kill_between_rounds, 1),
-            (self.kill_supervisor, 1), (self.terminate, 3), (self.restart_server, 1),
-            (self.kill_sender, 2),
-        ]  # fmt: skip
-        self._kinds, self._weights = zip(*often, strict=True)
+        self._kinds, self._weights = zip(*self.often(), strict=True)
         self._first = self.choice.sample(self._kinds, len(self._kinds))  # each at least once
+
+    def often(self) -> list[tuple[Fault, int]]:
+        """Every fault, with how often it happens beside the others."""
+        return [
+            (self.kill_process, 14), (self.freeze, 2), (self.flush_queue, 2), (self.kill_between_rounds, 1),
+            (self.kill_supervisor, 1), (self.terminate, 3), (self.kill_sender, 2),
+        ]  # fmt: skip
 
     def start_all(self) -> None:
         self.services = {
@@ -64,9 +63,8 @@ class Storm(Pipeline):
             "workers-2": ("work", "--workers", "1"),
             "estimator": ("estimate", "--port", str(free_port())),
             "estimator-2": ("estimate", "--port", str(free_port())),
-            # What a server loses together with a gateway that is not durable, nobody can send again.
-            "gateway": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05", "--durable", "disk"),
-            "gateway-2": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable", "disk"),
+            "gateway": ("gateway", "--port", str(self.ports[0]), "--hold-s", "0.05", "--durable", self.durable),
+            "gateway-2": ("gateway", "--port", str(self.ports[1]), "--hold-s", "0", "--durable", self.durable),
         }
         for role, words in self.services.items():
             self.start(role, *words)
@@ -98,32 +96,20 @@ class Storm(Pipeline):
         deadline = time.monotonic() + seconds
         return [self.processes.pop(name).wait(timeout=max(deadline - time.monotonic(), 1)) for name in self.senders]
 
-    def start_server(self) -> None:
-        """With a clock that can be turned, where there is one."""
-        faked = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1",
-                 "FAKETIME_DONT_FAKE_MONOTONIC": "1"}  # fmt: skip
-        if FAKETIME.exists():
-            os.environ.update(faked)
-        try:
-            self.server.start()
-        finally:
-            for name in faked:
-                os.environ.pop(name, None)
-
     def strike(self) -> None:
         """One fault."""
         fault = self._first.pop() if self._first else self.choice.choices(self._kinds, self._weights)[0]
-        with suppress(redis.exceptions.RedisError):  # the fault itself met a server that another one had hit
+        with suppress(redis.exceptions.RedisError, CollectorError):  # it met a server that another fault had hit
             if (name := fault()) is not None:
                 self.faults[name] += 1
 
     def take_back(self) -> None:
         """What an operator does with ranges that were put aside: nothing is wrong with them, only with the rest."""
         for name in ("buckets", "road", self.rounds.survey.name):
-            store = self.store(name)
-            for found in store.ranges():
-                if found.quarantined and store.reissue(found, LEASE_S, retry=True)[0] == "reissued":
-                    self.taken_back += 1
+            for shard in self.registered(name).shards:
+                for found in shard.ranges():
+                    if found.quarantined and shard.reissue(found, LEASE_S, retry=True)[0] == "reissued":
+                        self.taken_back += 1
 
     def kill_process(self) -> str | None:
         role = self.choice.choice(list(self.services))
@@ -163,11 +149,6 @@ class Storm(Pipeline):
         self._kill(role)
         return "SIGTERM of a process"
 
-    def restart_server(self) -> str | None:
-        self.server.stop()
-        self.start_server()
-        return "the server restarted in good order"
-
     def left_behind(self) -> list[int]:
         """Workers that outlived their supervisors."""
         deadline = time.monotonic() + ENDS_WITHIN_S
@@ -187,6 +168,58 @@ class Storm(Pipeline):
         between = not self.rounds.look().rounds.open
         self._kill("estimator", "estimator-2")
         return "kill -9 of both estimators between two rounds" if between else "kill -9 of both estimators"
+
+    def freeze(self) -> str | None:
+        """Longer than the lease: others take over, and then it wakes up."""
+        role = self.choice.choice(list(self.services))
+        victims = children(self.processes[role].pid) if role.startswith("workers") else [self.processes[role].pid]
+        for signalled, pause_s in ((signal.SIGSTOP, LEASE_S + 1.0), (signal.SIGCONT, 0.0)):
+            for pid in victims:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signalled)
+            time.sleep(pause_s)
+        return "a process frozen for longer than the lease"
+
+    def flush_queue(self) -> str | None:
+        with redis.Redis.from_url(self.server.url) as client:
+            if keys := client.keys("rq:queue:*") + client.keys("rq:job:*"):
+                client.delete(*keys)
+        return "the queue flushed"
+
+
+class Storm(ProcessFaults):
+    """All of it on one server, to which things happen too."""
+
+    def __init__(self, server: EmbeddedServer, directory: Path, choice: random.Random) -> None:
+        super().__init__(server, directory, choice)
+        self.offset = directory / "clock"
+        self.offset.write_text("+0\n")
+        if not FAKETIME.exists():
+            turn_scripts()  # this process asks the same clock as the others
+            self.plugins += ",tests.chaos.injected"
+
+    def often(self) -> list[tuple[Fault, int]]:
+        return [
+            *super().often(), (self.kill_server, 3), (self.lose_tail, 2), (self.turn_clock, 2), (self.fill_memory, 1),
+            (self.restart_server, 1),
+        ]  # fmt: skip
+
+    def start_server(self) -> None:
+        """With a clock that can be turned, where there is one."""
+        faked = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1",
+                 "FAKETIME_DONT_FAKE_MONOTONIC": "1"}  # fmt: skip
+        if FAKETIME.exists():
+            os.environ.update(faked)
+        try:
+            self.server.start()
+        finally:
+            for name in faked:
+                os.environ.pop(name, None)
+
+    def restart_server(self) -> str | None:
+        self.server.stop()
+        self.start_server()
+        return "the server restarted in good order"
 
     def kill_server(self) -> str | None:
         self.server.kill()
@@ -209,23 +242,6 @@ class Storm(Pipeline):
                 os.truncate(log, min(size, log.stat().st_size))
         self.start_server()
         return "kill -9 of the server, which loses its last half second"
-
-    def freeze(self) -> str | None:
-        """Longer than the lease: others take over, and then it wakes up."""
-        role = self.choice.choice(list(self.services))
-        victims = children(self.processes[role].pid) if role.startswith("workers") else [self.processes[role].pid]
-        for signalled, pause_s in ((signal.SIGSTOP, LEASE_S + 1.0), (signal.SIGCONT, 0.0)):
-            for pid in victims:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signalled)
-            time.sleep(pause_s)
-        return "a process frozen for longer than the lease"
-
-    def flush_queue(self) -> str | None:
-        with redis.Redis.from_url(self.server.url) as client:
-            if keys := client.keys("rq:queue:*") + client.keys("rq:job:*"):
-                client.delete(*keys)
-        return "the queue flushed"
 
     def turn_clock(self) -> str | None:
         """By hours or weeks, forward or back, for a second or for good."""

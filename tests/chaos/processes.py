@@ -6,15 +6,18 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import redis
 
-from hearsay.collector.store.connect import connect
-from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.connect import open_servers
+from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status
+from hearsay.estimator.readings import live
 from hearsay.mechanisms import State
 from hearsay.ops.server.embedded import EmbeddedServer
 
@@ -33,11 +36,16 @@ class Pipeline:
     registry: Registry | None = None
     plugins: str = "tests.identity"
 
+    @property
+    def url(self) -> str:
+        """Where the reports are."""
+        return self.server.url
+
     def environment(self) -> dict[str, str]:
         return {
             **os.environ,
             "PYTHONPATH": str(ROOT),
-            "HEARSAY_REDIS_URL": self.server.url,
+            "HEARSAY_REDIS_URL": self.url,
             "HEARSAY_DATA_DIR": str(self.directory / "var"),
             "HEARSAY_PLUGINS": self.plugins,
             "HEARSAY_LEASE_S": str(LEASE_S),
@@ -95,32 +103,33 @@ class Pipeline:
                 process.kill()
                 process.wait()
 
-    def wait_until_drained(self, name: str, seconds: float) -> Status:
-        """Until every published entry is committed."""
-        store = self.store(name)
-        deadline = time.monotonic() + seconds
-        while True:
-            seen = store.status()
-            if seen.backlog_entries == 0 and seen.outstanding == 0:
-                return seen
+    def wait_until_drained(self, name: str, seconds: float) -> None:
+        """Until every published entry is committed, in every shard."""
+        deadline, seen = time.monotonic() + seconds, list[Status]()
+        while not seen or any(each.backlog_entries or each.outstanding for each in seen):
             assert time.monotonic() < deadline, f"not drained: {seen}"
             time.sleep(0.1)
+            with suppress(redis.exceptions.RedisError):
+                seen = [shard.status() for shard in self.registered(name).shards]
 
     def wait_for_writers(self, name: str, count: int) -> None:
         """Until so many producers have published something."""
         store = self.store(name)
         deadline = time.monotonic() + 60
-        while store.node.client.hlen(store.keys.writers) < count:
+        while store.node.do("HLEN", store.keys.writers) < count:
             assert time.monotonic() < deadline, "the producers did not start"
             time.sleep(0.05)
 
     def state(self, name: str) -> State:
-        return self.store(name).read("all").state
+        return dict(live(self.registered(name)).state)
 
     def store(self, name: str) -> Shard:
+        return self.registered(name).shards[0]
+
+    def registered(self, name: str) -> Registered:
         if self.registry is None:
-            self.registry = Registry(connect(self.server.url))
-        return self.registry.get(name).shards[0]
+            self.registry = Registry(open_servers(self.url))
+        return self.registry.get(name)
 
 
 def children(pid: int) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import redis
 
-from hearsay.collector.errors import ReportsLost, RoundClosed
+from hearsay.collector.errors import ReportsLost, RoundClosed, ShardsAway
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import FIELD_FRAME
@@ -91,7 +91,7 @@ class Crowd(threading.Thread):
         while self.left and not self.enough.wait(self.frame / self.rate):
             try:
                 held = self.registered.look().rounds
-            except redis.exceptions.RedisError:
+            except (redis.exceptions.RedisError, ShardsAway):
                 continue
             if not held.open:
                 continue

@@ -1,0 +1,125 @@
+"""What a storm is about: three surveys in which every value is reported once, and the processes that report.
+
+One survey without rounds, one whose reports come through two gateways, and one with many short rounds. 0 reports of a
+value are a loss, 2 a double count.
+"""
+
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import redis
+
+from hearsay.collector.errors import CollectorError
+from hearsay.collector.store.connect import open_servers
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms import catalogue
+from tests.chaos import turns
+from tests.chaos.faults import ProcessFaults
+from tests.chaos.processes import write_values
+from tests.identity import make_known, survey_table
+
+RATE = 2_000  # reports a second, of all producers together
+TURNS_RATE, REPORTS_A_ROUND = 200, 500
+ROAD_RATE = 500  # reports a second through the gateways
+SURVEYS = ("buckets", "road", turns.NAME)
+
+
+def make_all_known(patch: pytest.MonkeyPatch) -> None:
+    """The mechanisms of these surveys, which no release has."""
+    make_known(patch)
+    ((name, forms),) = turns.MECHANISMS.items()
+    patch.setitem(catalogue.MECHANISMS, name, tuple(catalogue.Listed(turns.__name__, form) for form in forms))
+
+
+class Load:
+    """Surveys with so many shards each, and who reports to them for so many seconds."""
+
+    def __init__(self, storm: ProcessFaults, seconds: float, shards: int = 1, slower: float = 1.0) -> None:
+        self._storm, self._seconds, self._pace = storm, seconds, 1 / slower
+        self._reports, self._sent, devices = (
+            2 * int(seconds * rate * self._pace / 2) for rate in (RATE, ROAD_RATE, TURNS_RATE)
+        )
+        registry = Registry(open_servers(storm.url))
+        registry.add(parse(survey_table("identity", self._reports)), shards)
+        registry.add(parse(survey_table("identity", self._sent, "road")), shards)
+        storm.rounds = registry.add(parse(turns.survey_table(devices, REPORTS_A_ROUND)), shards)
+        self._crowd = turns.Crowd(storm.rounds, devices, TURNS_RATE * self._pace)
+        self._devices = devices
+
+    def start(self) -> None:
+        """Services and those who report."""
+        storm, directory, half = self._storm, self._storm.directory, self._reports // 2
+        storm.start_all()
+        for number, (start, kind) in enumerate([(0, "--frame=100"), (half, "--single")]):
+            write_values(directory / f"{number}.csv", start, start + half)
+            storm.start(f"producer-{number}", "produce", "buckets", "--values", str(directory / f"{number}.csv"),
+                        f"--rate={RATE * self._pace / 2}", kind)  # fmt: skip
+        storm.wait_for_writers("buckets", 2)
+        self._crowd.start()
+        storm.start_senders("road", 2, self._sent, self._seconds)
+
+    def finish(self) -> dict[str, int]:
+        """What came of it, once all that was reported is counted; names in ** must be 0."""
+        storm, crowd = self._storm, self._crowd
+        codes = [storm.processes.pop(f"producer-{number}").wait(timeout=600) for number in range(2)]
+        codes += storm.wait_for_senders(600)
+        crowd.enough.set()
+        crowd.join(timeout=600)
+        storm.take_back()
+        for name in SURVEYS:
+            storm.wait_until_drained(name, 300)
+            assert not any(shard.status().quarantined for shard in storm.registered(name).shards)
+        hist = np.concatenate([storm.state(name)["hist"] for name in ("buckets", "road")])
+        answered = storm.state(turns.NAME)
+        failed = sum(map(bool, codes)) + (crowd.failure is not None or crowd.is_alive())
+        if crowd.failure is not None:
+            print(f"the devices of {turns.NAME} failed: {crowd.failure!r}")
+        return {
+            "rounds": len(crowd.asked),
+            "ranges put aside after five attempts, and taken back by command": storm.taken_back,
+            "reports too late for their round, and told so": len(crowd.refused),
+            "lost with their round, and told so": crowd.lost * crowd.frame,
+            "**lost**": int((hist == 0).sum()) + _missing(crowd, answered["hist"]),
+            "**doubled**": int((hist > 1).sum()) + int((answered["hist"] > 1).sum()),
+            "**answers to a question that was not asked**": int(answered["misunderstood"][0]),
+            "**producers that failed**": failed,
+            "**workers that outlived their supervisor**": len(storm.left_behind()),
+            "**processes that did not end when told**": len(storm.stubborn),
+        }
+
+    @property
+    def reports(self) -> int:
+        """How many were made in all."""
+        return self._reports + self._sent + self._devices - len(self._crowd.left)
+
+    def stop(self) -> None:
+        self._crowd.stop.set()
+        self._storm.stop()
+
+
+def _missing(crowd: turns.Crowd, hist: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> int:
+    """Reports that are not counted, without anybody having been told; those told lost with their round are as many."""
+    asked = {value for batches in crowd.asked.values() for values in batches for value in values}
+    missing = {value for value in asked - crowd.refused if hist[value] == 0}
+    counted_though_refused = sum(int(hist[value]) for value in crowd.refused)
+    return abs(len(missing) - crowd.lost * crowd.frame) + counted_though_refused
+
+
+def strike_until(storm: ProcessFaults, deadline: float) -> None:
+    """One fault after the other."""
+    while time.monotonic() < deadline:
+        time.sleep(0.2 + storm.choice.random() * 0.5)
+        storm.strike()
+        with suppress(redis.exceptions.RedisError, CollectorError):
+            storm.take_back()
+
+
+def print_table(faults: dict[str, int], outcome: dict[str, int], heading: str) -> bool:
+    """The faults and what came of them; whether something is wrong."""
+    print(f"{heading}\n| fault | times |\n|---|---|")
+    for name, count in [*sorted(faults.items()), *outcome.items()]:
+        print(f"| {name} | {count:,} |")
+    return any(count for name, count in outcome.items() if name.startswith("**"))
