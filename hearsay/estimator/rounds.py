@@ -68,7 +68,7 @@ def _next(seen: SurveyLook, readings: Readings) -> Progress:
         return Progress(rounds.number, "draining")
     # What the next round asks is computed from this one. Were its end lost again, it would get more reports, the next
     # round would ask something else, and devices that have heard the first question would answer that.
-    if not all(shard.is_on_disk() for shard in registered.shards):
+    if not all(shard.is_kept() for shard in registered.shards):
         return Progress(rounds.number, "draining")
     current = readings.live(registered)
     mechanism: EstimatorSide = seen.survey.mechanism.in_round(rounds.history(rounds.number))

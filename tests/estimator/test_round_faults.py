@@ -5,7 +5,7 @@ import pytest
 import redis
 
 from hearsay.collector.errors import ReportsLost, RoundClosed
-from hearsay.collector.store import rounds as stored_rounds
+from hearsay.collector.store import durability
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
@@ -68,7 +68,7 @@ def test_a_clock_that_jumps_neither_ends_a_round_nor_keeps_it_open(
 def test_a_round_is_opened_when_the_end_of_the_last_one_is_on_disk(
     own_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_rounds, "DISK_WAIT_MS", 20)
+    monkeypatch.setattr(durability, "DISK_WAIT_MS", 20)
     client = connect(own_server.url)
     registered = turns(client, "hs", reports=1)
     assert registered.shards[0].node.client.config_set("appendfsync", "no")  # a disk that takes its time
@@ -84,7 +84,7 @@ def test_a_server_without_a_log_is_not_waited_for(own_server: EmbeddedServer) ->
     client = connect(own_server.url)
     store = turns(client, "hs", reports=1).shards[0]
     client.config_set("appendonly", "no")
-    assert store.is_on_disk()
+    assert store.is_kept()
 
 
 class TestLostWithTheirRound:

@@ -9,7 +9,7 @@ import redis
 
 from hearsay.collector.errors import ServerError
 from hearsay.collector.limits import DISK_WAIT_MS
-from hearsay.collector.store.node import Command
+from hearsay.collector.store.node import Command, Node
 from hearsay.collector.store.shard_base import ShardBase
 
 LEVELS = MEMORY, DISK, REPLICA = ("memory", "disk", "replica")  # each safer than the one before
@@ -21,8 +21,35 @@ def safest(*levels: str | None) -> str:
     return max((level for level in levels if level is not None), key=LEVELS.index, default=MEMORY)
 
 
+def is_kept(node: Node, writing: Command) -> bool:
+    """Wait for a moment until all that a server holds is on its disk, and on a replica where it has one.
+
+    False: it is not yet, ask again. `writing` changes nothing that counts: a server waits for what the same connection
+    wrote. True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
+    """
+    flushing = Command(("WAITAOF", 1, 0, DISK_WAIT_MS))
+    replication, written, flushed = node.many([Command(("INFO", "replication")), writing, flushing], raise_errors=False)
+    if isinstance(written, redis.exceptions.RedisError):
+        raise written
+    if not isinstance(flushed, redis.exceptions.ResponseError):
+        if isinstance(flushed, redis.exceptions.RedisError):
+            raise flushed
+        if flushed[0] < 1:
+            return False
+    if not isinstance(replication, dict) or not replication.get("connected_slaves"):
+        return True
+    _, replicas = node.many([writing, Command(("WAIT", 1, _REPLICA_WAIT_MS))])
+    return bool(replicas >= 1)
+
+
 class ShardDurability(ShardBase):
     """What a shard's server can say about it."""
+
+    def is_kept(self) -> bool:
+        """Wait for a moment until all that the shard's server holds outlives it; False: not yet, ask again."""
+        node = self.node
+        kept = is_kept(node, Command(("HSET", self.keys.published, "flushed", 1)))
+        return kept and self.node is node  # else the shard has moved, and another server was waited for
 
     def durable_up_to(self, writer: str, level: str) -> int | None:
         """Wait for a moment; the writer's last batch that is safe at this level. None: it is not yet, ask again."""

@@ -12,6 +12,7 @@ from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError, ServerError, SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.client import Client
+from hearsay.collector.store.durability import is_kept
 from hearsay.collector.store.looks.survey_look import AWAY, Registered, SurveyLook, look_at, look_at_parts
 from hearsay.collector.store.node import Call, Command, Node
 from hearsay.collector.store.processes.complaints import Complaints
@@ -123,6 +124,10 @@ class Registry:
         arguments = [known.survey.name, known.record, changed.record()]
         bind = Call("bind", [self._surveys], arguments)
         return bool(self.node.many([bind, Command(("INCR", self._version_key))])[0])
+
+    def is_kept(self) -> bool:
+        """Wait for a moment until all that the registry's server holds outlives it; False: not yet, ask again."""
+        return is_kept(self.node, Command(("INCR", self._version_key)))
 
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
         """Those of these surveys that are registered and that this version can read, in one call."""

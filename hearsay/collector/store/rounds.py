@@ -9,10 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import redis
-
-from hearsay.collector.limits import DISK_WAIT_MS
-from hearsay.collector.store.node import Command
 from hearsay.collector.store.shard_base import ShardBase
 
 
@@ -98,22 +94,3 @@ class ShardRounds(ShardBase):
         keys = self.keys
         names = [keys.rounds, keys.meta, keys.stream, keys.cursor, keys.published]
         return str(self.node.run("round", names, [action, number, parameters]).decode())
-
-    def is_on_disk(self) -> bool:
-        """Wait a moment until the server has written all that it holds to its disk; False: not yet, ask again.
-
-        A round ends for good only then. True also if the server keeps no log, or is too old for WAITAOF.
-        """
-        node = self.node
-        # WAITAOF waits for what was written on the same connection.
-        writing = Command(("HSET", self.keys.published, "flushed", 1))
-        written, flushed = node.many([writing, Command(("WAITAOF", 1, 0, DISK_WAIT_MS))], raise_errors=False)
-        if isinstance(written, redis.exceptions.RedisError):
-            raise written
-        if self.node is not node:
-            return False  # the shard has moved to another node, and this was the log of the old one
-        if isinstance(flushed, redis.exceptions.ResponseError):
-            return True
-        if isinstance(flushed, redis.exceptions.RedisError):
-            raise flushed
-        return bool(flushed[0] >= 1)

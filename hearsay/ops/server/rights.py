@@ -126,7 +126,7 @@ ALONE = {  # commands without a key
     "gateway": "scan waitaof wait info",
     "collector": "scan",
     "worker": "scan",
-    "estimator": "scan waitaof",
+    "estimator": "scan waitaof wait info",
     "reader": "scan",
 }
 ON_QUEUE = ("collector", "worker")

@@ -83,7 +83,7 @@ def test_every_role_can_do_its_work(
         gateway = Registry(connect(url_of("gateway")), prefix)
         shard, ids = gateway.get("colours").shards[0], {490_000: b"8 random4444"}
         assert shard.publish("g", 1, singles(store, range(3)), 3, ids=ids).status == "ok"
-        assert shard.is_on_disk() in (True, False)
+        assert shard.is_kept() in (True, False)
         assert shard.look().birth is not None
         assert api_keys.every(gateway) == []
         gateway.gateway_counts.add({"requests": 1})
