@@ -44,8 +44,8 @@ class Clock:
 def turned(original: Callable[[str, bool], str]) -> Callable[[str, bool], str]:
     """Scripts that ask a clock of ours."""
 
-    def source(name: str, shebang: bool) -> str:
-        text = original(name, shebang).replace("redis.call('TIME')", "turned_time()")
+    def source(name: str, flags: bool) -> str:
+        text = original(name, flags).replace("redis.call('TIME')", "turned_time()")
         text = text.replace("'XADD', stream, '*'", "'XADD', stream, turned_id(stream)")
         head, newline, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
         return head + newline + _PRELUDE + rest

@@ -10,7 +10,7 @@ class CollectorError(HearsayError):
 
 
 class SurveyError(CollectorError):
-    """A survey file that cannot be used: names the field, what is allowed and what was got.
+    """A survey file that cannot be used; `what` is the field, `expected` what is allowed, `got` what it has.
 
     >>> from hearsay import Survey
     >>> try:
@@ -23,7 +23,7 @@ class SurveyError(CollectorError):
     CODE = "survey"
 
     def within(self, where: str) -> "SurveyError":
-        """The same error, its text beginning with where it was met."""
+        """The same error; its text begins with `where`, such as the name of a file."""
         return SurveyError(f"{where}: {self}", what=self.what, expected=self.expected, got=self.got)
 
 
@@ -34,7 +34,7 @@ class UnknownSurvey(CollectorError):
 
 
 class SurveyConflict(CollectorError):
-    """Another definition already holds the name."""
+    """A survey with this name and another definition is already registered."""
 
     CODE = "survey-conflict"
 
@@ -46,7 +46,7 @@ class SurveyClosed(CollectorError):
 
 
 class RoundClosed(CollectorError):
-    """The round `number` takes no more reports; so many `entries`, the last ones, were not stored and are given up."""
+    """The round `number` takes no more reports: the last `entries` entries were not stored, and never will be."""
 
     CODE = "round-over"
 
@@ -58,9 +58,10 @@ class RoundClosed(CollectorError):
 class PublishRefused(CollectorError):
     """Entries were not stored in time.
 
-    `cause`: backlog, memory, deltas or quarantine (pressure), server, disk, or stopped. The last `entries` ones are not
-    stored: publish them again after `retry_after_s` seconds, or give them up. The `unsure` ones before them were sent
-    without an answer: the writer settles them at its next call, so do not publish them again.
+    `cause` is `backlog`, `memory`, `deltas` or `quarantine` (back-pressure), `server`, `disk` or `stopped`. The last
+    `entries` entries are not stored: publish them again after `retry_after_s` seconds, or give them up. The `unsure`
+    entries before them were sent, but no answer came. Do not publish those again: the writer's next call does, and the
+    server stores them once.
     """
 
     CODE = "pressure"
@@ -74,7 +75,7 @@ class PublishRefused(CollectorError):
 
 
 class OfferRefused(CollectorError):
-    """A device does not answer this round: another survey's, one answered before, one too many, or no round at all."""
+    """A device refuses to answer a round: malformed, of another survey, answered before, or one too many."""
 
     CODE = "offer-refused"
 
@@ -88,7 +89,7 @@ class Rejected(CollectorError):
 
 
 class ServerError(CollectorError):
-    """The Redis server cannot be reached or is not set up as the exactly-once rule needs it."""
+    """The Redis server cannot be reached, or lacks a setting without which reports could be lost or counted twice."""
 
     CODE = "server"
 
@@ -100,11 +101,11 @@ class TooOld(ServerError):
 
 
 class ShardsAway(ServerError):
-    """Some shards of a survey do not answer: what the others hold is not the whole."""
+    """Some shards of a survey do not answer, so that its sums are not complete."""
 
 
 class ReportsLost(CollectorError):
-    """The server forgot reports that the writer no longer holds."""
+    """Reports are missing on the server, or may be, and the writer cannot send them again: no copy, or too late."""
 
     CODE = "reports-lost"
 
@@ -116,6 +117,6 @@ class StateError(CollectorError):
 
 
 class ServeError(CollectorError):
-    """Nothing can be served at the address asked for."""
+    """An HTTP server cannot listen at the address asked for, or did not start."""
 
     CODE = "address"

@@ -162,8 +162,8 @@ def without(mutant: Mutant) -> Iterator[None]:
     """Scripts that are made from now on lack the guard."""
     original, text = scripts.source, mutated(mutant)
 
-    def source(name: str, shebang: bool) -> str:
-        whole = original(name, shebang)
+    def source(name: str, flags: bool) -> str:
+        whole = original(name, flags)
         flags = whole[: whole.index("\n") + 1] if whole.startswith("#!") else ""
         return flags + text if name == mutant.script else whole
 

@@ -1,4 +1,4 @@
-"""Who may send: keys as this process knows them, read anew every few seconds."""
+"""Who may send reports: a copy of all API keys, read from Redis every `REFRESH_S` seconds."""
 
 from collections.abc import Mapping
 
@@ -7,24 +7,27 @@ from hearsay.collector.store import api_keys
 from hearsay.collector.store.api_keys import ApiKey
 from hearsay.collector.store.registry import Registry
 
-REFRESH_S = 2.0  # a revoked key is refused everywhere within 5 s
+REFRESH_S = 2.0  # so that every gateway refuses a revoked key within 5 s, a slow answer of Redis included
 
 
 class Keys:
-    """The keys that there are. Without `needed` every request is let in."""
+    """All API keys. If they are not `required`, every request is let in."""
 
-    def __init__(self, needed: bool) -> None:
-        self.needed = needed
+    def __init__(self, required: bool) -> None:
+        self.required = required
         self._keys: Mapping[str, ApiKey] = {}
 
     def refresh(self, registry: Registry) -> None:
-        """Read all keys; called from a thread."""
-        if self.needed:
+        """Read all keys from Redis; blocks, so it is called from a thread."""
+        if self.required:
             self._keys = {key.id: key for key in api_keys.every(registry)}
 
     def check(self, header: bytes | None, survey: str) -> ApiKey | None:
-        """The key in a header Authorization, if keys are needed; Refusal where it does not open this survey."""
-        if not self.needed:
+        """The key that the header Authorization has; None if keys are not required.
+
+        Raises Refusal if there is no valid key, or if it is for another survey.
+        """
+        if not self.required:
             return None
         scheme, _, text = (header or b"").decode("latin-1").partition(" ")
         identity = api_keys.id_of(text)

@@ -1,7 +1,7 @@
-"""A gateway process: the application on a listening socket, and what it does every second.
+"""A gateway process: it serves HTTP on a listening socket, and does its upkeep every second.
 
-On SIGTERM it takes no new connections, publishes what it holds at once, answers, and ends: nothing acknowledged is
-lost.
+On SIGTERM it takes no new connections, publishes at once the requests that wait, answers them, and ends: nothing
+acknowledged is lost.
 """
 
 import asyncio
@@ -36,15 +36,19 @@ from hearsay.collector.store.registry import Registry
 
 T = TypeVar("T")
 _LOG = logging.getLogger("hearsay.gateway")
-THREADS = 8  # batches on their way at once; each waits for the server, not for the processor
+THREADS = 8  # batches published at once; each thread waits for Redis, not for the processor
 TICK_S = 1.0
 STOP_S = 3.0  # honcho kills what is left five seconds after SIGTERM
-CONNECTIONS = 8_192  # a device's keep-alive is cheap; beyond it those idle for longest are closed
+CONNECTIONS = 8_192  # open at once; an idle one costs little. Beyond that, those idle for longest are closed
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a gateway behaves. `origins` are those whose pages may send; rates are requests per second (0: no limit)."""
+    """How a gateway behaves.
+
+    A request waits `hold_s` seconds to be shuffled with others. `keys`: API keys are required. Web pages of `origins`
+    may send reports. Rates are requests per second (0: no limit), by client address and by key.
+    """
 
     hold_s: float = 1.0
     durable: str = MEMORY
@@ -67,11 +71,11 @@ class Connection(Bounded):
 class GatewayProcess(uvicorn.Server):
     """One process; `serve` runs it in an event loop, `run` makes one.
 
-    `alive` is the reading end of a pipe: when it breaks, the parent process is gone and this one ends too.
+    `parent_pipe` is the reading end of a pipe: when it breaks, the parent process is gone and this one ends too.
     """
 
-    def __init__(self, registry: Registry, options: Options, alive: int | None = None) -> None:
-        self._registry, self._alive = registry, alive
+    def __init__(self, registry: Registry, options: Options, parent_pipe: int | None = None) -> None:
+        self._registry, self._parent_pipe = registry, parent_pipe
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="publish")
         self._keys, self._counts = Keys(options.keys), Counts()
         self._surveys = Surveys(registry, self._executor, self._counts, hold_s=options.hold_s, durable=options.durable)
@@ -101,41 +105,42 @@ class GatewayProcess(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self._in_thread(self._keys.refresh, self._registry)
-        self._chores = asyncio.get_running_loop().create_task(self._every_second())
-        if self._alive is not None:
-            asyncio.get_running_loop().add_reader(self._alive, self._abandoned)
+        self._upkeep = asyncio.get_running_loop().create_task(self._every_second())
+        if self._parent_pipe is not None:
+            asyncio.get_running_loop().add_reader(self._parent_pipe, self._parent_is_gone)
         await super().startup(sockets)
 
-    def _abandoned(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._alive or 0)
+    def _parent_is_gone(self) -> None:
+        """The pipe broke: end as on SIGTERM."""
+        asyncio.get_running_loop().remove_reader(self._parent_pipe or 0)
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        finishing = asyncio.get_running_loop().create_task(self._surveys.finish())
+        publishing_rest = asyncio.get_running_loop().create_task(self._surveys.finish())
         await super().shutdown(sockets)
-        self._chores.cancel()
+        self._upkeep.cancel()
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(finishing, STOP_S)
+            await asyncio.wait_for(publishing_rest, STOP_S)
         with suppress(redis.exceptions.RedisError):
             await self._write_counts()
             await self._in_thread(Heartbeat(self._registry, GATEWAY.name).stop)
         self._executor.shutdown(wait=False)
 
     async def _every_second(self) -> None:
-        """Send heartbeats, refresh keys, count what Redis lost, write counts; if Redis fails, say so and try again."""
-        heartbeat, refreshed, beaten = Heartbeat(self._registry, GATEWAY.name), 0.0, -BEAT_S
+        """Send heartbeats, refresh keys, resend what Redis lost, write counts; if Redis fails, say so and try again."""
+        heartbeat, last_refresh, last_beat = Heartbeat(self._registry, GATEWAY.name), 0.0, -BEAT_S
         while True:
             self._health.turn()
             self._surveys.tidy()
             now = time.monotonic()
             try:
-                if now - beaten >= BEAT_S or self._health.trouble() is not None:
+                if now - last_beat >= BEAT_S or self._health.trouble() is not None:
                     await self._in_thread(heartbeat.beat)
-                    beaten = now
-                if now - refreshed >= REFRESH_S:
+                    last_beat = now
+                if now - last_refresh >= REFRESH_S:
                     await self._in_thread(self._keys.refresh, self._registry)
-                    refreshed = now
-                self._counts[LOST] += await self._in_thread(self._surveys.check)
+                    last_refresh = now
+                self._counts[LOST] += await self._in_thread(self._surveys.resend_lost)
                 await self._write_counts()
                 self._health.passed()
             except redis.exceptions.RedisError as error:
@@ -144,7 +149,7 @@ class GatewayProcess(uvicorn.Server):
             await asyncio.sleep(TICK_S)
 
     async def _write_counts(self) -> None:
-        """Add this process's counts to those of all, then take them off here."""
+        """Add this process's counts to the totals in Redis, then subtract here what was added."""
         fields = {name: count for name, count in self._counts.items() if count}
         if fields:
             await self._in_thread(self._registry.gateway_counts.add, fields)
@@ -154,7 +159,7 @@ class GatewayProcess(uvicorn.Server):
         return await asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
 
 
-def run(registry: Registry, options: Options, listening: socket.socket, alive: int | None = None) -> None:
-    """Serve until SIGTERM, or until the pipe `alive` breaks: the process at its other end is gone."""
-    process = GatewayProcess(registry, options, alive)
+def run(registry: Registry, options: Options, listening: socket.socket, parent_pipe: int | None = None) -> None:
+    """Serve until SIGTERM, or until `parent_pipe` breaks: the process at its other end is gone."""
+    process = GatewayProcess(registry, options, parent_pipe)
     process.run(sockets=[listening])

@@ -100,8 +100,8 @@ class Surveys:
             self._publishers[key] = Publisher(shard, durable=self._durable, simulated=simulated)
         return self._publishers[key]
 
-    def check(self) -> int:
-        """Whether the server still has what was stored lately; called from a thread. Answers how much it lost."""
+    def resend_lost(self) -> int:
+        """Send again what Redis lost; returns how many requests it refused then. Blocks: called from a thread."""
         publishers = list(self._publishers.values())
         before = sum(publisher.lost for publisher in publishers)
         for publisher in publishers:

@@ -1,7 +1,7 @@
-"""What the store asks of a Redis client, with the types of its answers.
+"""The commands of a Redis client that the store calls, with the types of their answers.
 
-`redis.Redis` says of most commands that they answer anything, or something to be awaited. A client without decoding
-answers bytes, and these are the commands that are used.
+The types of `redis.Redis` do not help: most of its commands are declared to return anything, or an awaitable. The
+clients here are synchronous and do not decode, so answers are bytes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ Entry = tuple[bytes, dict[bytes, bytes]]
 
 
 class Pipeline(Protocol):
-    """Commands that are sent together; each answers in the list that `execute` returns."""
+    """Commands that are sent together; `execute` returns their answers in order."""
 
     def execute_command(self, *words: Any) -> Any: ...
     def evalsha(self, sha: str, numkeys: int, *words: Any) -> Any: ...

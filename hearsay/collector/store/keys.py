@@ -1,4 +1,8 @@
-"""Every Redis key and stream field. `docs/reference/data-model.md` says who writes each and for how long."""
+"""The name of every Redis key. `docs/reference/data-model.md` says what each holds, who writes it and for how long.
+
+`observed_ms` is the observed time, which does not jump with the server's clock (there, under TRIM); `time-ms` and
+`expires-at-ms` are by the server's clock.
+"""
 
 from dataclasses import dataclass
 
@@ -27,38 +31,41 @@ def api_keys(prefix: str) -> str:
 
 
 def gateway(prefix: str) -> str:
-    """Hash: what gateways count: requests, reports, and those refused or rejected, by code."""
+    """Hash: totals of all gateways: requests, reports, and how many were refused or rejected, by code."""
     return f"{prefix}:gateway"
 
 
 def heartbeats(prefix: str) -> str:
-    """Hash: `role:process` to until when (ms of the server's clock) the process counts as seen."""
+    """Hash: `role:process` to `expires-at-ms info` of a live process; `info` is JSON (`ProcessInfo`)."""
     return f"{prefix}:heartbeats"
 
 
 def old_heartbeat(prefix: str, role_and_process: str) -> str:
-    """String with a time to live, of releases up to 0.2.0: when a process was last seen."""
+    """String with a time to live: the heartbeat of one process of a release up to 0.2.0."""
     return f"{prefix}:heartbeat:{role_and_process}"
 
 
 def complaints(prefix: str) -> str:
-    """Hash: `role:about` to until when it counts, and what keeps a process of this role from its work, in words."""
+    """Hash: `role:about` to `expires-at-ms text`; the text says what keeps a process of this role from its work."""
     return f"{prefix}:complaints"
 
 
 def forms(prefix: str) -> str:
-    """Hash: the newest layout of deltas and of accumulators that was ever written here."""
+    """Hash: `deltas` and `accumulators` to the newest layout of each that was ever written."""
     return f"{prefix}:forms"
 
 
 def timings(prefix: str) -> str:
-    """Hash: sums and numbers of durations, for the metrics."""
+    """Hash: for the metrics, the sum of each kind of duration and how many were added."""
     return f"{prefix}:timings"
 
 
 @dataclass(frozen=True)
 class ShardKeys:
-    """Keys of one shard; they share a hash tag, so that scripts also run on a cluster."""
+    """Keys of one shard; they share a hash tag, so that scripts also run on a cluster.
+
+    `tag8` is the first 8 digits of the survey's tag.
+    """
 
     prefix: str
     name: str
@@ -75,12 +82,12 @@ class ShardKeys:
 
     @property
     def writers(self) -> str:
-        """Hash: writer to `last-number observed-ms`."""
+        """Hash: writer to the number of its last batch and the `observed_ms` at which that was stored."""
         return self.base + "writers"
 
     @property
     def hours(self) -> str:
-        """Hash: hour of request ids to the observed ms of its last id; `floor`: the last hour that was forgotten."""
+        """Hash: hour of request ids to the `observed_ms` of its last id; `floor`: the newest hour that was deleted."""
         return self.base + "hours"
 
     def ids(self, hour: int | str) -> str:
@@ -89,12 +96,12 @@ class ShardKeys:
 
     @property
     def marks(self) -> str:
-        """List: `first last frames singles bytes time-ms` of every batch that is not cut yet."""
+        """List: `first last frames singles bytes time-ms` of every batch that is not in a range yet (CUT)."""
         return self.base + "marks"
 
     @property
     def cursor(self) -> str:
-        """Hash: `id` of the last entry cut, `seq` of the last range, totals cut."""
+        """Hash: `id` of the last entry that is in a range, `seq` of the last range, totals of all ranges."""
         return self.base + "cursor"
 
     @property
@@ -109,12 +116,12 @@ class ShardKeys:
 
     @property
     def meta(self) -> str:
-        """Hash: closed, pressure, totals committed and re-enqueued."""
+        """Hash: whether the survey is open, causes of back-pressure, limits for PUBLISH, totals, `observed_ms`."""
         return self.base + "meta"
 
     @property
     def published(self) -> str:
-        """Hash: totals of what writers published. Apart from `meta`, so that a writer needs no right to write that."""
+        """Hash: totals of what writers published. Not in `meta`, so that a writer needs no right to write there."""
         return self.base + "published"
 
     @property
@@ -124,22 +131,22 @@ class ShardKeys:
 
     @property
     def skipped(self) -> str:
-        """List of id boundaries that were skipped by command, so that a reference fold can leave them out."""
+        """List: `first last entries what time-ms` of the entries that were given up by command."""
         return self.base + "skipped"
 
     @property
     def windows(self) -> str:
-        """Set of windows that hold something."""
+        """Set: the windows that have data."""
         return self.base + "windows"
 
     @property
     def places(self) -> str:
-        """Set: `host:directory` of every place where an estimator has written snapshots."""
+        """Set: `host:directory` of every directory that an estimator has written snapshots to."""
         return self.base + "places"
 
     @property
     def rounds(self) -> str:
-        """Hash: number of the newest round, whether it is open, and of each its parameters and boundaries."""
+        """Hash: the number of the newest round, whether it is open, and each round's parameters and boundaries."""
         return self.base + "rounds"
 
     def accumulator(self, window: str) -> str:

@@ -1,4 +1,4 @@
-"""The Lua scripts that make every step of the pipeline one indivisible act of the server."""
+"""The Lua scripts: each step of the pipeline is one script, which the server runs atomically."""
 
 from functools import cache
 from importlib.resources import files
@@ -25,33 +25,29 @@ NAMES = (
     "look",
     "bind",
 )
-# At maxmemory all of these must still run: they drain the server and free memory, or, like SHOW, put a little in the
-# place of as much. Only what takes more in must not.
+# At maxmemory all other scripts must still run: they free memory or, like SHOW, replace a value by one as large.
 _NOT_WHEN_FULL = ("publish",)
-_READS_ONLY = (
-    "now",
-    "look",
-    "marks",
-)  # also runs on a server that cannot write its log: somebody must be able to say so
-_SHEBANG_SINCE = (7, 0)
+# These also run on a server that refuses writes because it cannot write its log: the status must be able to say so.
+_READS_ONLY = ("now", "look", "marks")
+_FLAGS_SINCE = (7, 0)  # the first Redis version that reads flags from a script's first line (#!lua flags=...)
 
 
 @cache
-def source(name: str, shebang: bool) -> str:
-    """A script's text, with the flag that lets it run at maxmemory where the server knows such flags."""
+def source(name: str, flags: bool) -> str:
+    """A script's text; with `flags` its first line says that it may run at maxmemory, or that it only reads."""
     text = files("hearsay.collector.store").joinpath("lua", f"{name}.lua").read_text(encoding="utf-8")
-    if not shebang or name in _NOT_WHEN_FULL:
+    if not flags or name in _NOT_WHEN_FULL:
         return text
     return f"#!lua flags={'no-writes' if name in _READS_ONLY else 'allow-oom'}\n{text}"
 
 
 def load(client: Client) -> dict[str, str]:
-    """Hand all scripts to a server; answers by which hash it knows each."""
+    """Load all scripts into a server; returns the hash by which EVALSHA calls each."""
     version = client.info("server").get("redis_version", "6.2")
-    shebang = tuple(int(part) for part in str(version).split(".")[:2]) >= _SHEBANG_SINCE
+    flags = tuple(int(part) for part in str(version).split(".")[:2]) >= _FLAGS_SINCE
     pipeline = client.pipeline(transaction=False)
     for name in NAMES:
-        pipeline.execute_command("SCRIPT LOAD", source(name, shebang))
+        pipeline.execute_command("SCRIPT LOAD", source(name, flags))
     return {name: _text(sha) for name, sha in zip(NAMES, pipeline.execute(), strict=True)}
 
 

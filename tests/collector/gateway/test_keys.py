@@ -106,14 +106,14 @@ def test_keys_are_read_often_enough() -> None:
 
 
 def test_without_keys_every_request_is_let_in() -> None:
-    assert Keys(needed=False).check(None, "any") is None
+    assert Keys(required=False).check(None, "any") is None
 
 
 def test_the_comparison_takes_as_long_wherever_they_differ(monkeypatch: pytest.MonkeyPatch, registry: Registry) -> None:
     compared: list[Any] = []
     monkeypatch.setattr("hmac.compare_digest", lambda mine, theirs: compared.append((mine, theirs)) or mine == theirs)
     key, text = api_keys.add(registry, "phones")
-    keys = Keys(needed=True)
+    keys = Keys(required=True)
     keys.refresh(registry)
     assert keys.check(b"Bearer " + text.encode(), "any") == key
     assert len(compared) == 1
