@@ -4,6 +4,9 @@ INSTALLED := .venv/.installed
 # Two processes: the machine that must stay below ten minutes has two cores.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
+# Every command below starts processes: each reads compiled modules instead of compiling them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run test check verify chaos bench wheel docs site clean
 

@@ -13,6 +13,7 @@ sample of the same law where devices came to take the same steps whatever they h
 import hashlib
 import json
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,19 +61,19 @@ def golden(survey: Survey) -> dict[str, Any]:
     }
 
 
-def examples() -> dict[str, Survey]:
-    """Every example of every mechanism that ships, as a survey."""
+def examples() -> dict[str, dict[str, Any]]:
+    """Every example of every mechanism that ships, as the table of a survey."""
     return {
-        f"{name}-{number}": parse({"name": f"{name}-{number}".replace("+", "-plus"), "mechanism": name, **table})
+        f"{name}-{number}": {"name": f"{name}-{number}".replace("+", "-plus"), "mechanism": name, **table}
         for name in catalogue.shipped()
         for number, table in enumerate(catalogue.examples(name), start=1)
     }
 
 
-def example(survey: Survey) -> dict[str, Any]:
+def example(table: dict[str, Any]) -> dict[str, Any]:
     """The exact part as it is, and the snapshot's answers to ten digits."""
-    found = golden(survey)
-    return {**found, "state": hashed(*(digest.encode() for digest in found["state"].values()))}
+    whole = golden(parse(table))
+    return {**whole, "state": hashed(*(digest.encode() for digest in whole["state"].values()))}
 
 
 def rounded(value: Any) -> Any:
@@ -83,25 +84,25 @@ def rounded(value: Any) -> Any:
     return [rounded(part) for part in value] if isinstance(value, list) else value
 
 
-def held(name: str) -> dict[str, Any]:
+@cache
+def stored(name: str) -> dict[str, Any]:
     path = GOLDEN / name
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 @pytest.mark.parametrize("path", SURVEYS, ids=lambda path: path.stem)
 def test_an_example_survey_is_what_it_was(path: Path) -> None:
-    assert rounded(golden(load(path))) == rounded(held("surveys.json")[path.stem])
+    assert rounded(golden(load(path))) == rounded(stored("surveys.json")[path.stem])
 
 
 @pytest.mark.parametrize("name", sorted(examples()))
 def test_an_example_of_a_mechanism_is_what_it_was(name: str) -> None:
-    assert rounded(example(examples()[name])) == rounded(held("examples.json")[name])
+    assert rounded(example(examples()[name])) == rounded(stored("examples.json")[name])
 
 
 def test_no_example_was_dropped() -> None:
-    assert set(held("surveys.json")) <= {path.stem for path in SURVEYS}
-    assert set(held("examples.json")) <= set(examples())
+    assert set(stored("surveys.json")) <= {path.stem for path in SURVEYS}
+    assert set(stored("examples.json")) <= set(examples())
 
 
 def main() -> None:
@@ -109,10 +110,10 @@ def main() -> None:
     GOLDEN.mkdir(exist_ok=True)
     made = {
         "surveys.json": {path.stem: golden(load(path)) for path in SURVEYS},
-        "examples.json": {name: example(survey) for name, survey in examples().items()},
+        "examples.json": {name: example(table) for name, table in examples().items()},
     }
-    for name, found in made.items():
-        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted({**found, **held(name)}.items())]
+    for name, new in made.items():
+        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted({**new, **stored(name)}.items())]
         (GOLDEN / name).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -62,7 +62,6 @@ def test_the_public_names_are_there_and_no_others() -> None:
         _ = hearsay.Gadget  # type: ignore[attr-defined]
 
 
-@pytest.mark.xdist_group("mypy")  # one after the other: they share its cache
 def test_the_public_names_have_types(tmp_path: Path) -> None:
     program = (
         "from hearsay import Device, Survey, Writer, load_snapshot, open_survey, simulate\n"

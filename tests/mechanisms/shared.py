@@ -1,6 +1,7 @@
 """What the shared suite runs on: every example of every registered mechanism."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from hearsay.mechanisms import Mechanism, build, catalogue
@@ -16,6 +17,11 @@ class Case:
     table: dict[str, Any]
 
     def build(self) -> Mechanism:
+        """The mechanism, which nothing changes: made once, however many tests are about it."""
+        return self._built
+
+    @cached_property
+    def _built(self) -> Mechanism:
         return build(self.table)
 
 

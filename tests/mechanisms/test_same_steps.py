@@ -16,7 +16,7 @@ from hearsay.mechanisms.oracles.subset_selection import SubsetSelection
 from hearsay.mechanisms.ranges.level_mechanism import LevelMechanism
 from tests.mechanisms.shared import ALL_CASES, CASES, skewed_cells
 
-LISTED = [case for case in ALL_CASES if build(case.table).listed_values() is not None]
+LISTED = [case for case in ALL_CASES if case.build().listed_values() is not None]
 
 
 class Logged(SeededRandom):
