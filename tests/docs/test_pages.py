@@ -14,6 +14,8 @@ FIRST = [*START, DOCS / "start" / "python.md", DOCS / "concepts" / "rounds.md", 
 OTHERS = [
     *sorted({*(DOCS / "start").glob("*.md"), *(DOCS / "concepts").glob("*.md")} - {*FIRST}),
     *sorted((DOCS / "how-to").glob("*.md")),
+    *(DOCS / "explanation" / f"{name}.md" for name in ("counts", "key-value")),
+    DOCS / "reference" / "values.md",
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 # What takes minutes, or would run these tests again: by whom it is run.
@@ -71,16 +73,26 @@ def test_every_block_works_as_printed(page: Path, tmp_path: Path) -> None:
     assert not failures, "\n\n".join(failures)
 
 
-def test_what_is_run_elsewhere_is_on_a_page_and_the_place_exists() -> None:
-    shown = {
-        command.partition("  #")[0].strip()
-        for page in [*FIRST, *OTHERS]
-        for block in blocks(page)
-        if block.language == "sh"
-        for command in commands(block.text)
+def test_every_other_page_shows_only_commands_that_are_run() -> None:
+    """Pages that are written from code, and those that explain."""
+    pages = {*DOCS.rglob("*.md")} - {*FIRST, *OTHERS}
+    unknown = {
+        name_of(page): left for page in pages if (left := _shown([page]) - _shown([*FIRST, *OTHERS]) - {*ELSEWHERE})
     }
-    assert set(ELSEWHERE) - shown == set()
+    assert unknown == {}
+
+
+def test_what_is_run_elsewhere_is_on_a_page_and_the_place_exists() -> None:
+    assert set(ELSEWHERE) - _shown([*FIRST, *OTHERS]) == set()
     assert [place for place in ELSEWHERE.values() if not (ROOT / place).exists()] == []
+
+
+def _shown(pages: list[Path]) -> set[str]:
+    """The commands and programs of some pages."""
+    every = [block for page in pages for block in blocks(page) if block.file is None]
+    shown = {command for block in every if block.language == "sh" for command in commands(block.text)}
+    programs = {block.text for block in every if block.language in ("python", "console")}
+    return {command.partition("  #")[0].strip() for command in shown} | programs
 
 
 def run(page: Path, folder: Path) -> list[str]:

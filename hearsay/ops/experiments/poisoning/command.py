@@ -1,4 +1,4 @@
-"""`hearsay experiment poisoning`: false senders against the bound that is stated."""
+"""`hearsay experiment poisoning`: false senders against the stated bound and the one of the worst state."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ def command(out: Path, users: int, liars: float, seed: int) -> None:
     """How far false senders move answers, beside the bound of `hearsay survey show --attackers`.
 
     Liars send the reports, of many tried, that raise one answer most: the share of a rare cell, of half the domain, or
-    the mean. Exits with 1 where an answer moves further than stated.
+    the mean. The stated bound is for the counts that honest reports give on average; in the worst state liars also
+    raise the counts that answers are divided by. Exits with 1 where an answer moves further than in that worst state.
     """
     publish_all([poisoning(users, round(users * liars), seed)], out)
 
