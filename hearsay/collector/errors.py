@@ -65,8 +65,8 @@ class PublishRefused(CollectorError):
     """
 
     CODE = "pressure"
-    STOPPED = "stopped"
-    _CODES = {"server": "server", "disk": "server", STOPPED: STOPPED}
+    STOPPED, AWAY = "stopped", "server"
+    _CODES = {AWAY: "server", "disk": "server", STOPPED: STOPPED}
 
     def __init__(self, message: str, cause: str, retry_after_s: float | None = None) -> None:
         super().__init__(message, code=self._CODES.get(cause, self.CODE))

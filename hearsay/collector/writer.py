@@ -61,15 +61,16 @@ class Writer:
         on_wait: Callable[[str], None] | None = None,
         simulated: bool = False,
         durable: str = MEMORY,
+        may_leave: Callable[[], bool] = lambda: False,
     ) -> None:
         """`simulated`: its reports are those of simulated devices, which the server counts apart.
 
         `durable`: `publish` returns when a batch is in the server's memory, on its disk or on a replica, or where the
-        survey asks for more."""
+        survey asks for more. `may_leave`: asked where the server is away, whether to refuse rather than to wait."""
         self._durable = safest(durable, shard.survey.durable)
         self._checked = self._durable == MEMORY  # whether the server can keep what is promised
         self.shard, self._clock, self._name = shard, clock, SIMULATED if simulated else ""
-        self._stop, self._on_wait = stop or threading.Event(), on_wait or (lambda cause: None)
+        self._stop, self._may_leave, self._on_wait = stop or threading.Event(), may_leave, on_wait or (lambda _: None)
         self._batches: deque[_Batch] = deque()
         self._lost_with_round = 0  # entries that a server lost, and that came too late when they were sent again
         self._begin_anew()
@@ -134,7 +135,7 @@ class Writer:
             try:
                 safe = self.shard.durable_up_to(self.identity, self._durable)
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
-                pause = self._wait("server", pause, until)
+                pause = self._wait(PublishRefused.AWAY, pause, until)
                 continue
             if safe is None:
                 pause = self._wait(self._durable, pause, until)
@@ -147,8 +148,7 @@ class Writer:
 
     def _append(self, entries: Sequence[Entry], reports: int, round_number: int | None, until: float | None) -> None:
         """Store entries in the server's memory."""
-        remaining = reports
-        chunks = list(_chunks(entries))
+        remaining, chunks = reports, _chunks(entries)
         for position, chunk in enumerate(chunks):
             share = remaining if position == len(chunks) - 1 else reports * len(chunk) // len(entries)
             remaining -= share
@@ -187,7 +187,7 @@ class Writer:
                 answer = self._send(batch)
             except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError):
                 batch.unanswered |= batch.unsure
-                pause = self._wait("server", pause, until)
+                pause = self._wait(PublishRefused.AWAY, pause, until)
                 continue
             except redis.exceptions.OutOfMemoryError:
                 pause = self._wait("memory", pause, until)
@@ -327,7 +327,7 @@ class Writer:
         left = math.inf if until is None else until - self._clock()
         longer = min(2 * pause, LONGEST_PAUSE_S)
         name = self.shard.survey.name
-        if left <= 0:
+        if left <= 0 or (cause == PublishRefused.AWAY and self._may_leave()):
             raise PublishRefused(
                 f"survey {name} takes no reports now because of {cause}; try again in {longer:g} s", cause, longer
             )

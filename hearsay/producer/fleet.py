@@ -38,7 +38,7 @@ class People(Protocol):
 
 
 class Fleet:
-    """Simulated devices that publish to a survey, spread over its shards; waits on back-pressure.
+    """Simulated devices that publish to a survey, spread over its shards that answer; waits on back-pressure.
 
     `frame` is the number of reports in a frame, None publishes every report as an entry of its own. `rate` is in
     reports per second, None as fast as possible.
@@ -66,7 +66,9 @@ class Fleet:
         self._on_wait = on_wait or (lambda cause: None)
         self._writers = Writers(
             registered,
-            lambda shard: Writer(shard, stop=self._stop, on_wait=on_wait, simulated=True, durable=durable),
+            lambda shard, may_leave: Writer(
+                shard, stop=self._stop, on_wait=on_wait, simulated=True, durable=durable, may_leave=may_leave
+            ),
         )
 
     def take_part(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -106,18 +108,17 @@ class Fleet:
                 count.add(self._publish_in_round(writer, mine))
             asked += len(values)
             self._keep_pace(started, asked)
-        for writer in self._writers.every:
-            writer.check()
+        self._writers.check()
 
     def _publish_in_round(self, writer: "Writer", values: Values) -> int:
         """How many of the reports the open round took; fewer where it was closed meanwhile."""
         entries, counts = self._made(values)
         try:
-            writer.publish(entries, len(values), self._round)
+            self._writers.send(writer, entries, counts, lambda to, some, each: to.publish(some, sum(each), self._round))
         except RoundClosed as over:
             self._is_over = True
             kept = len(entries) - min(over.entries, len(entries))
-            return kept if counts is None else sum(counts[:kept])
+            return sum(counts[:kept])
         return len(values)
 
     def run(self, people: People, devices: int, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -131,8 +132,7 @@ class Fleet:
                 self._publish(people.take(number))
                 count.add(number)
                 self._keep_pace(started, count.sent)
-            for writer in self._writers.every:
-                writer.close()
+            self._writers.close()
         return count.sent
 
     def _step(self) -> int:
@@ -147,7 +147,7 @@ class Fleet:
 
     def _dealt(self, values: Values) -> Iterator[tuple["Writer", Values]]:
         """The values for each shard's writer, without empty parts."""
-        writers = self._writers.follow()
+        writers = self._writers.answering()
         for number, writer in enumerate(writers):
             mine = values[number :: len(writers)]
             if len(mine):
@@ -174,20 +174,23 @@ class Fleet:
             while len(mine):
                 entries, counts = self._made(mine)
                 try:
-                    writer.send(entries, len(mine), self._round)
+                    self._writers.send(
+                        writer, entries, counts, lambda to, some, each: to.send(some, sum(each), self._round)
+                    )
                     break
                 except RoundClosed as over:
                     # Simulated devices that were too late take part in the next round instead.
                     late = min(over.entries, len(entries))
-                    mine = mine[len(mine) - (late if counts is None else sum(counts[len(counts) - late :])) :]
+                    mine = mine[len(mine) - sum(counts[len(counts) - late :]) :]
                     self._take_part_in(over.number)
 
-    def _made(self, values: Values) -> tuple[list["Entry"], list[int] | None]:
-        """Entries, and how many reports each has; None: one each."""
+    def _made(self, values: Values) -> tuple[list["Entry"], list[int]]:
+        """Entries, and how many reports each has."""
         if self._frame is None:
-            return [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, values, self._random)], None
-        made = list(frames(self._mechanism, self._codec, values, self._random, self._frame))
-        return [(FIELD_FRAME, frame) for frame, _ in made], [count for _, count in made]
+            made = [(FIELD_SINGLE, one) for one in singles(self._mechanism, self._codec, values, self._random)]
+            return made, [1] * len(made)
+        framed = list(frames(self._mechanism, self._codec, values, self._random, self._frame))
+        return [(FIELD_FRAME, frame) for frame, _ in framed], [count for _, count in framed]
 
 
 class _Count:

@@ -6,11 +6,12 @@ goes out, and counts from when it was due. Without a rate, reports go out as fas
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
 from hearsay.collector.errors import PublishRefused
+from hearsay.collector.following import Writers
 from hearsay.collector.store.durability import MEMORY
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.wire.codec import codec
@@ -63,10 +64,10 @@ class Reports:
         if replay:
             self._prepared = cycle(self._make(max(REPLAYED if rate is None else min(REPLAYED, int(rate)), 1)))
 
-    def take(self, count: int) -> tuple[list[Entry], int]:
-        """Entries of about so many reports, and of how many."""
+    def take(self, count: int) -> tuple[list[Entry], list[int]]:
+        """Entries of about so many reports, and of how many each."""
         made = self._make(count) if self._prepared is None else self._next(count)
-        return [entry for entry, _ in made], sum(reports for _, reports in made)
+        return [entry for entry, _ in made], [reports for _, reports in made]
 
     def _next(self, count: int) -> list[tuple[Entry, int]]:
         assert self._prepared is not None
@@ -94,78 +95,85 @@ class Sender:
         self._registered, self._reports, self._rate, self._total = registered, reports, rate, total
         self._durable = durable
         self._waits_since: tuple[str, float] | None = None
-        self._sent = Sent()
+        self._sent, self._done = Sent(), 0
+        self._unsafe: dict[Writer, list[Done]] = {}  # sent, and not acknowledged yet
 
     def run(self, started: float, stop: threading.Event, progress: Callable[[int], None]) -> Sent:
         """Publish from `started` (a moment of the monotonic clock) on, until all are stored or `stop` is set."""
-        sent, done = self._sent, 0
-        writers = [
-            Writer(shard, stop=stop, on_wait=self._on_wait, simulated=True, durable=self._durable)
-            for shard in self._registered.shards
-        ]
-        turns = cycle(writers)
-        unsafe: dict[Writer, list[Done]] = {writer: [] for writer in writers}  # sent, and not acknowledged yet
+        self._started = started
+        writers = Writers(
+            self._registered,
+            lambda shard, may_leave: Writer(
+                shard, stop=stop, on_wait=self._on_wait, simulated=True, durable=self._durable, may_leave=may_leave
+            ),
+        )
         stop.wait(max(0.0, started - time.monotonic()))
         try:
-            while done < self._total and not stop.is_set():
-                due = self._due(started, done, stop)
-                if due <= done:
-                    continue
-                making = time.monotonic()
-                entries, count = self._reports.take(min(due - done, BATCH_REPORTS))
-                publishing = time.monotonic()
-                sent.making_s += publishing - making
-                writer = next(turns)
-                is_safe = self._publish(writer, entries, count)
-                at = time.monotonic()
-                sent.publishing_s += at - publishing
-                unsafe[writer].append(self._batch(at - started, making - started, done, count))
-                if is_safe:
-                    self._acknowledge(unsafe[writer], at - started)
-                done += count
-                progress(count)
-            for writer in writers:
-                writer.close()
-                self._acknowledge(unsafe[writer], time.monotonic() - started)
+            while self._done < self._total and not stop.is_set():
+                due = self._due(stop)
+                if due > self._done:
+                    before = self._done
+                    self._send(writers, min(due - self._done, BATCH_REPORTS))
+                    progress(self._done - before)
+            writers.close()
+            for batches in self._unsafe.values():
+                self._acknowledge(batches)
         except PublishRefused as refusal:
             if refusal.cause != PublishRefused.STOPPED:
                 raise
-        return sent
+        return self._sent
 
-    def _due(self, started: float, done: int, stop: threading.Event) -> int:
+    def _due(self, stop: threading.Event) -> int:
         """How many reports are due by now; waits for the next step where none is."""
         if self._rate is None:
             return self._total
-        due = min(self._total, int((time.monotonic() - started) * self._rate))
-        least = min(max(1, int(self._rate / STEPS_PER_S)), self._total - done)
-        if due - done < least:
-            stop.wait(max(0.0, started + (done + least) / self._rate - time.monotonic()))
-        return due if due - done >= least else done
+        due = min(self._total, int((time.monotonic() - self._started) * self._rate))
+        least = min(max(1, int(self._rate / STEPS_PER_S)), self._total - self._done)
+        if due - self._done < least:
+            stop.wait(max(0.0, self._started + (self._done + least) / self._rate - time.monotonic()))
+        return due if due - self._done >= least else self._done
 
-    def _batch(self, at_s: float, making_s: float, done: int, count: int) -> Done:
-        if self._rate is None:
-            return Done(at_s, count, making_s, making_s)
-        return Done(at_s, count, (done + 1) / self._rate, (done + count) / self._rate)
+    def _send(self, writers: Writers, count: int) -> None:
+        """Make about so many reports, and publish them."""
+        self._making = time.monotonic()
+        entries, counts = self._reports.take(count)
+        publishing = time.monotonic()
+        self._sent.making_s += publishing - self._making
+        writers.send(writers.next(), entries, counts, self._publish)
+        self._sent.publishing_s += time.monotonic() - publishing
 
-    def _acknowledge(self, batches: list[Done], at_s: float) -> None:
-        """All of them are as safe as promised."""
-        if self._durable != MEMORY:
-            batches[:] = [batch._replace(at_s=at_s) for batch in batches]
-        self._sent.batches += batches
-        batches.clear()
-
-    def _publish(self, writer: Writer, entries: list[Entry], count: int) -> bool:
-        """Whether all that the writer sent is acknowledged."""
+    def _publish(self, writer: Writer, entries: Sequence[Entry], counts: Sequence[int]) -> None:
         began = time.monotonic()
         before = sum(self._sent.waits.values())
+        batches = self._unsafe.setdefault(writer, [])
         try:
-            is_safe = writer.send(entries, count)
+            is_safe = writer.send(entries, sum(counts))
+        except PublishRefused as refusal:  # what is not refused is on its way, and waits there
+            batches.append(self._batch(sum(counts[: len(entries) - refusal.entries])))
+            raise
         finally:
             self._settle()
+        batches.append(self._batch(sum(counts)))
+        if is_safe:
+            self._acknowledge(batches)
         elapsed = time.monotonic() - began - (sum(self._sent.waits.values()) - before)
         if elapsed > REPLY_S:
             self._sent.waited("reply", elapsed)
-        return is_safe
+
+    def _batch(self, count: int) -> Done:
+        """The next so many reports, sent now."""
+        done, self._done = self._done, self._done + count
+        at_s = time.monotonic() - self._started
+        if self._rate is None:
+            making_s = self._making - self._started
+            return Done(at_s, count, making_s, making_s)
+        return Done(at_s, count, (done + 1) / self._rate, (done + count) / self._rate)
+
+    def _acknowledge(self, batches: list[Done]) -> None:
+        """All of them are as safe as promised, by now."""
+        at_s = time.monotonic() - self._started
+        self._sent.batches += [batch._replace(at_s=at_s) for batch in batches if batch.reports]
+        batches.clear()
 
     def _on_wait(self, cause: str) -> None:
         self._settle()

@@ -2,28 +2,34 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import redis
+from numpy.typing import NDArray
 
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import PublishRefused, ShardsAway
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.store.connect import open_servers
-from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.registry import Registered, Registry, look_at_parts
+from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.serving.exporter import PipelineMetrics
+from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.producer.fleet import Fleet
 from hearsay.workers.context import Context, set_current
 from tests.cluster import EmbeddedCluster, frozen, killed, until
 from tests.identity import survey_table
-from tests.pipeline import fold_all, singles
+from tests.pipeline import fold_all, singles, state_of
 
 SHARDS = 6
 
@@ -163,3 +169,39 @@ def test_status_and_list_say_what_is_away(
             assert cli.run(["survey", "list", *at]) == 0
             assert cli.run(["query", "buckets", "top", "3", *at]) == 2
             assert "do not answer" in capsys.readouterr().err
+
+
+class Everybody:
+    """One device for each value, in order."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def take(self, count: int) -> NDArray[np.int64]:
+        self.taken += count
+        return np.arange(self.taken - count, self.taken)
+
+
+def test_a_fleet_deals_to_the_shards_that_answer(cluster: EmbeddedCluster, registry: Registry) -> None:
+    """What was on its way to the lost node waits for it; all others go on, and everybody is counted once."""
+    devices, registered = 400, registry.add(parse(survey_table("identity", 400)), SHARDS)
+    sending = threading.Thread(
+        target=Fleet(registered, seeded(1), frame=2, rate=400.0).run, args=(Everybody(), devices)
+    )
+
+    def published(shards: Sequence[Shard]) -> int:
+        return sum(seen.published_reports for seen in look_at_parts([replace(registered, shards=tuple(shards))], {}))
+
+    sending.start()
+    until(lambda: published(registered.shards) >= devices // 4)
+    lost = other_than(registry, registered)
+    others = [shard for shard in registered.shards if shard.node.address != lost]
+    with without(cluster, registry, lost, "killed"):
+        until(lambda: published(others) >= 0.8 * devices)
+        time.sleep(0.3)
+        assert sending.is_alive()  # it waits for what was on its way, and for whether the node still has the rest
+    sending.join(30)
+    assert not sending.is_alive()
+    for shard in registered.shards:
+        fold_all(shard)
+    assert sum(state_of(shard)["hist"] for shard in registered.shards).tolist() == [1] * devices

@@ -112,7 +112,7 @@ def test_writers_follow(client: redis.Redis, prefix: str) -> None:
     registry = Registry(client, prefix)
     registered = registry.add(parse(survey_table("identity", 10)), 2)
     now = 0.0
-    writers = Writers(registered, Writer, lambda: now)
+    writers = Writers(registered, lambda shard, _: Writer(shard), lambda: now)
     assert [writer.shard.shard for writer in writers.follow()] == list(registered.registration.active)
     grown = set_shards(registry, "buckets", 4)
     assert len(writers.follow()) == 2
