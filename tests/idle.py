@@ -56,13 +56,13 @@ def measure(surveys: int, directory: Path, link_s: float = 0.0) -> Idle:
             url = url.replace(f":{server.port}/", f":{stack.enter_context(slow_link(server.port, link_s))}/")
         pipeline = stack.enter_context(Pipeline(directory, estimator=True, workers=2, redis_url=url))
         registry = pipeline.registry()
-        added = [_add(registry, number) for number in range(surveys)]
+        added = [add(registry, number) for number in range(surveys)]
         time.sleep(REST_S + surveys / 200)
         client = stack.enter_context(redis.Redis.from_url(server.url))
-        before, spent, started = client.info(), _processor_s(pipeline, server), time.monotonic()
+        before, spent, started = client.info(), sum(processor_s(pipeline, server).values()), time.monotonic()
         time.sleep(OVER_S)
         after, elapsed = client.info(), time.monotonic() - started
-        spent = _processor_s(pipeline, server) - spent
+        spent = sum(processor_s(pipeline, server).values()) - spent
         commit_s = max(_commit(added[number * surveys // TRIES]) for number in range(TRIES))
         with httpx.Client(base_url=pipeline.address, timeout=60) as http:
             readyz_s, scrape_s = _time(http, "/readyz"), _time(http, "/metrics")
@@ -91,7 +91,7 @@ def _status(pipeline: Pipeline) -> float:
     return max(took[1:])
 
 
-def _add(registry: Registry, number: int) -> Registered:
+def add(registry: Registry, number: int) -> Registered:
     domain = {"kind": "categorical", "size": 8}
     return registry.add(parse({"name": f"idle-{number}", "mechanism": "hrr", "epsilon": 1.0, "domain": domain}))
 
@@ -116,13 +116,17 @@ def _time(http: httpx.Client, path: str) -> float:
     return max(took)
 
 
-def _processor_s(pipeline: Pipeline, server: EmbeddedServer) -> float:
-    """Processor time of the server and of all processes with their children."""
-    parents = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
-    ours = {process.pid for process in pipeline._processes.values()} | {server.pid}
-    while more := {pid for pid, stat in parents.items() if stat and stat[0] in ours and pid not in ours}:
-        ours |= more
-    return sum(stat[1] for pid, stat in parents.items() if stat and pid in ours)
+def processor_s(pipeline: Pipeline, server: EmbeddedServer) -> dict[str, float]:
+    """Processor time of the server, and of each command's process with its children."""
+    stats = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
+    used = {}
+    roots = {name: process.pid for name, process in pipeline._processes.items()} | {"server": server.pid}
+    for command, pid in roots.items():
+        family = {pid}
+        while more := {child for child, stat in stats.items() if stat and stat[0] in family and child not in family}:
+            family |= more
+        used[command] = sum(stat[1] for child, stat in stats.items() if stat and child in family)
+    return used
 
 
 def _stat(path: Path) -> tuple[int, float] | None:

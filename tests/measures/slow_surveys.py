@@ -19,7 +19,7 @@ from hearsay.collector.store.shard import Shard
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.server.processes import Pipeline
-from tests.idle import _add, _processor_s
+from tests.idle import add, processor_s
 
 REPORTS_PER_S, BATCH = 10, 5
 STEPS_PER_S = 20  # a second's batches go out in so many pipelines
@@ -34,7 +34,7 @@ class Slow(NamedTuple):
     oldest_s: float  # the oldest entry that was not committed
     behind_s: float  # how late the schedule was: the producer's own fault
     commits_per_s: float
-    cores: float  # of all processes and the server, not of the producer
+    cores: dict[str, float]  # of the server, and of each command's processes; not of the producer
     drained_s: float
 
 
@@ -58,19 +58,19 @@ def measure(surveys: int, seconds: float, directory: Path) -> Slow:
     """A pipeline of its own, with so many surveys and ten reports a second for each."""
     with Pipeline(directory, estimator=True, workers=2) as pipeline:
         registry = pipeline.registry()
-        added = [_add(registry, number) for number in range(surveys)]
+        added = [add(registry, number) for number in range(surveys)]
         sources = [_Source(registered.shards[0], number) for number, registered in enumerate(added)]
         node, ages = added[0].shards[0].node, [0.0]
         pace = surveys * REPORTS_PER_S / BATCH  # batches a second
         step = max(1, int(pace / STEPS_PER_S))
         started = time.monotonic()
         sent, behind_s, next_look, warm = 0, 0.0, started + WARM_S, started + WARM_S
-        before, commits = 0.0, 0
+        before, commits = dict[str, float](), 0
         while (now := time.monotonic()) < started + WARM_S + seconds:
             if now >= next_look:
                 next_look = now + LOOK_S
                 if now >= warm and not before:
-                    before, commits, began = _processor_s(pipeline, pipeline.server), _count(added, "commits"), now
+                    before, commits, began = processor_s(pipeline, pipeline.server), _count(added, "commits"), now
                 ages.append(_oldest_s(added))
             due = int((now - started) * pace)
             if due - sent < step:
@@ -82,7 +82,8 @@ def measure(surveys: int, seconds: float, directory: Path) -> Slow:
                 assert status == b"ok", status
             sent += step
         elapsed = time.monotonic() - began
-        cores = (_processor_s(pipeline, pipeline.server) - before) / elapsed
+        after = processor_s(pipeline, pipeline.server)
+        cores = {name: (used - before[name]) / elapsed for name, used in after.items()}
         commits = _count(added, "commits") - commits
         ages.append(_oldest_s(added))
         ended = time.monotonic()
@@ -110,8 +111,10 @@ def main() -> None:
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 30.0
     with tempfile.TemporaryDirectory() as folder:
         seen = measure(surveys, seconds, Path(folder) / "slow")
-    for name, value in seen._asdict().items():
+    cores = seen.cores
+    for name, value in {**seen._asdict(), "cores": sum(cores.values())}.items():
         print(f"{name:16} {value:10.3f}{f'   at most {OLDEST_S:g}' if name == 'oldest_s' else ''}")
+    print("of these cores ", ", ".join(f"{name} {used:.3f}" for name, used in cores.items()))
 
 
 if __name__ == "__main__":
