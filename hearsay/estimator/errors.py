@@ -1,4 +1,4 @@
-"""Errors of the estimator. One line each; a question that cannot be answered is the mechanisms' `QueryError`."""
+"""Errors of the estimator; each message is one line. A query that cannot be answered raises `QueryError` instead."""
 
 from hearsay.errors import HearsayError
 
@@ -10,7 +10,7 @@ class EstimatorError(HearsayError):
 
 
 class SnapshotError(EstimatorError):
-    """A directory is missing, is not a snapshot, or was written by a newer version.
+    """A snapshot cannot be used: missing, damaged, withheld (too few reports), or written by a newer version.
 
     >>> from hearsay import load_snapshot
     >>> try:

@@ -1,4 +1,4 @@
-"""Reading a snapshot directory back, and asking it."""
+"""Load a snapshot directory, check it, and answer queries from it."""
 
 import json
 import zipfile
@@ -27,25 +27,26 @@ from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import ImpossibleCounts, MechanismError
 from hearsay.mechanisms.estimates.estimate import Estimate
 
-_NPY_HEAD = 1_024  # what an array's own description takes at most
-_JSON_BYTES = 64 << 20
-# What a damaged file makes json, zipfile and numpy raise; RuntimeError: a flag says encrypted, or packed in some way.
+_NPY_HEADER_BYTES = 1_024  # what numpy writes before an array's numbers, at most
+_CELL_BYTES = 8  # int64
+_JSON_BYTES = 64 << 20  # the largest snapshot.json that is read
+# What json, zipfile and numpy raise for a damaged file; RuntimeError: a member is marked as encrypted.
 _DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A directory read back: the exact state, from which every query is estimated anew."""
+    """A loaded snapshot: the exact state, from which every answer is estimated."""
 
     survey: Survey
     state: State
     metadata: dict[str, Any]
 
-    _made: Estimate | None = None
+    _given_estimate: Estimate | None = None
 
     @classmethod
     def of(cls, content: Content) -> Self:
-        """What reading it back would give, without writing it."""
+        """The snapshot that writing this content and loading it would give; takes over its estimate."""
         return cls(content.survey, content.state, content.document(), content.estimate)
 
     @property
@@ -54,10 +55,10 @@ class Snapshot:
 
     @cached_property
     def _estimate(self) -> Estimate:
-        return self.survey.mechanism.estimate(self.state) if self._made is None else self._made
+        return self.survey.mechanism.estimate(self.state) if self._given_estimate is None else self._given_estimate
 
     def estimate(self) -> Estimate:
-        """What the state says; made once."""
+        """The mechanism's estimate from the state; computed once."""
         return self._estimate
 
     def ask(
@@ -73,12 +74,18 @@ class Snapshot:
 
         With `against` each is a difference, this snapshot less that one (docs/how-to/changes.md).
         """
-        how = {"count": count, "simultaneous": simultaneous}
         if against is not None:
             check_apart(self.metadata, against.metadata)
         with refusing_impossible_counts():
             answers = ask(
-                self.survey, self.reports, self.estimate, question, postprocess=postprocess, against=against, **how
+                self.survey,
+                self.reports,
+                self.estimate,
+                question,
+                postprocess=postprocess,
+                against=against,
+                count=count,
+                simultaneous=simultaneous,
             )
         return Answers(answers)
 
@@ -87,7 +94,7 @@ class Snapshot:
 
 
 def load(directory: str | Path) -> Snapshot:
-    """Read a snapshot back, checking that it is one and that its state fits its survey.
+    """Load a snapshot, and check that its files belong together and that its state fits its survey.
 
     >>> snapshot = load(directory)
     >>> snapshot.survey.name, snapshot.reports
@@ -97,19 +104,21 @@ def load(directory: str | Path) -> Snapshot:
     """
     if not Path(directory).is_dir():
         raise SnapshotError(f"snapshot directory {directory} does not exist")
-    generation = Path(directory).resolve()  # once, so that both files come from the same generation
+    # The directory is a link to the newest generation. Resolved once, so that both files are of the same one.
+    generation = Path(directory).resolve()
     metadata = _read_json(generation / JSON, directory)
     try:
         survey = parse(metadata["definition"])
         survey = survey.in_round(history(metadata, survey))
         _check_metadata(metadata, survey)
         if metadata["withheld"]:
-            least, reports = survey.minimum_reports, metadata["reports"]
-            raise SnapshotError(f"{directory} is withheld: answers need at least {least} reports, it has {reports}")
+            minimum, reports = survey.minimum_reports, metadata["reports"]
+            raise SnapshotError(f"{directory} is withheld: answers need at least {minimum} reports, it has {reports}")
         shapes = survey.mechanism.arrays
-        _check_sizes(generation / ARRAYS, {f"state/{name}": 8 * prod(shape) for name, shape in shapes.items()})
+        sizes = {f"state/{name}": _CELL_BYTES * prod(shape) for name, shape in shapes.items()}
+        _check_sizes(generation / ARRAYS, sizes)
         if checksum(metadata, generation / ARRAYS) != metadata[CHECKSUM]:
-            raise ValueError("its checksum is another one: a file was changed, or is damaged")
+            raise ValueError("its checksum does not match: a file was changed, or is damaged")
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
     except (*_DAMAGED, CollectorError, MechanismError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
@@ -125,7 +134,7 @@ def load(directory: str | Path) -> Snapshot:
 
 
 def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
-    """Compare what is said twice: what was changed in one place only is not believed."""
+    """Refuse metadata that differs from the survey's definition beside it, or lacks a field."""
     stated = {name: metadata[name] for name in ("survey", "tag", "mechanism", "epsilon", "minimum_reports")}
     defined = {
         "survey": survey.name,
@@ -136,7 +145,7 @@ def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
     }
     for name, value in stated.items():
         if value != defined[name]:
-            raise ValueError(f"{name} is {value!r}, and {defined[name]!r} by its definition")
+            raise ValueError(f"{name} is {value!r}, but {defined[name]!r} in its definition")
     if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
         raise ValueError("its window or its checksum is missing")
     if type(metadata["reports"]) is not int or metadata["reports"] < 0 or type(metadata["withheld"]) is not bool:
@@ -144,13 +153,13 @@ def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
 
 
 def _check_sizes(path: Path, expected: dict[str, int]) -> None:
-    """Refuse an archive that would unpack to more than its file holds, or than its survey needs, before it is read."""
+    """Before anything is read, refuse an archive that is compressed, or larger than the survey's state."""
     with zipfile.ZipFile(path) as archive:
         for name, size in expected.items():
             member = archive.getinfo(f"{name}.npy")
             if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
                 raise ValueError(f"array {name} is compressed; snapshots are not")
-            if not size <= member.file_size <= size + _NPY_HEAD:
+            if not size <= member.file_size <= size + _NPY_HEADER_BYTES:
                 raise ValueError(f"array {name} must have {size} bytes, got {member.file_size}")
 
 
@@ -172,7 +181,7 @@ def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
 
 
 def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]:
-    """The named members only, never by way of pickle."""
+    """Arrays by name, each from the named member of the archive; other members and pickles are not read."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
         for name, member in members.items():
@@ -182,5 +191,6 @@ def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]
 
 
 def _short(error: Exception) -> str:
+    """The first line of an error's text, without control characters; its type if it has no text."""
     first, *_ = str(error).splitlines() or [type(error).__name__]
     return printable(first)

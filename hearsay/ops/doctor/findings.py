@@ -1,10 +1,10 @@
-"""One thing that was looked at."""
+"""What `hearsay doctor` found out, one check each."""
 
 from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """What was looked at, whether it is well, and what was seen or what to do."""
+    """The result of one check: `what` was checked, whether it is `ok`, and in `words` what was seen or what to do."""
 
     what: str
     ok: bool

@@ -235,13 +235,13 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("name", "value", "says"),
         [
-            ("epsilon", 0.1, "epsilon is 0.1, and 2.0 by its definition"),
+            ("epsilon", 0.1, "epsilon is 0.1, but 2.0 in its definition"),
             ("tag", "0" * 64, "tag is '0000"),
-            ("mechanism", "grr", "mechanism is 'grr', and 'hrr' by its definition"),
-            ("minimum_reports", 0, "minimum_reports is 0, and 1"),
-            ("reports", 5_000, "its checksum is another one"),
-            ("answers", [], "its checksum is another one"),
-            ("checksum", "sha256:0", "its checksum is another one"),
+            ("mechanism", "grr", "mechanism is 'grr', but 'hrr' in its definition"),
+            ("minimum_reports", 0, "minimum_reports is 0, but 1"),
+            ("reports", 5_000, "its checksum does not match"),
+            ("answers", [], "its checksum does not match"),
+            ("checksum", "sha256:0", "its checksum does not match"),
         ],
     )
     def test_what_was_changed_is_not_believed(self, tmp_path: Path, name: str, value: object, says: str) -> None:
@@ -267,4 +267,4 @@ class TestRefusals:
     def test_a_changed_state(self, tmp_path: Path) -> None:
         write(tmp_path, content())
         self.repack(tmp_path, {name: array + 1 for name, array in content().arrays().items()})
-        self.refuse(tmp_path, "its checksum is another one")
+        self.refuse(tmp_path, "its checksum does not match")
