@@ -153,7 +153,10 @@ class Mechanism(ABC):
         return []
 
     def asks_the_same(self, other: "Mechanism") -> bool:
-        """Whether a survey that asks for this one is content with another: with its equal, or with its own choices."""
+        """Whether a survey file with this mechanism may stand for a registered survey with `other`.
+
+        True if they are equal, or if `other` differs only in what the file leaves open.
+        """
         return self == other
 
     @property

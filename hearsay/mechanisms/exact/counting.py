@@ -13,8 +13,8 @@ Counters = NDArray[np.int64]
 _SCATTER_RATIO = 16
 # A level is worth a histogram where the whole batch has so many reports for each of its symbols.
 _REPORTS_PER_SYMBOL = 8
-# Symbols are few, and best added one by one, where so many times their number is still below that of the counters.
-FEW = 4
+# Symbols are best added one by one, without a histogram, if there are more than so many counters for each.
+COUNTERS_PER_SYMBOL = 4
 
 
 def count_into(counts: Counters, indices: NDArray[Any]) -> None:

@@ -92,7 +92,7 @@ class PrivKV(SampledOnce):
         return self.coin.spent_epsilon
 
     def disguise(self, symbols: Symbols, random: Random) -> Symbols:
-        return self.coin.tell(symbols, random)
+        return self.coin.randomise(symbols, random)
 
     @property
     def memoised_buckets(self) -> int:

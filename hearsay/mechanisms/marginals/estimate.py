@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
-from hearsay.mechanisms.marginals.analyses.maxent import Known, parts_of
+from hearsay.mechanisms.marginals.analyses.maxent import MeasuredCharacters, parts_of
 from hearsay.mechanisms.marginals.characters.code import Attributes, check_attributes
 from hearsay.mechanisms.marginals.characters.coefficients import level_sizes
 from hearsay.mechanisms.marginals.characters.reading import from_characters, spread_of_each
@@ -81,9 +81,9 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
         """Several marginals; a method may override this to share work between them."""
         return [self.table(attributes) for attributes in several]
 
-    def known(self, attributes: Attributes) -> list[Known]:
+    def known(self, attributes: Attributes) -> list[MeasuredCharacters]:
         """The measured characters of all parts of up to k of these attributes."""
-        return [Known.of(self.code, self.table(part)) for part in parts_of(attributes, self.order)]
+        return [MeasuredCharacters.of(self.code, self.table(part)) for part in parts_of(attributes, self.order)]
 
     @cached_property
     def measured_coefficients(self) -> Measured:

@@ -1,4 +1,4 @@
-"""Randomised response over g = 2^t buckets: what devices do that hash their value and tell the bucket.
+"""Randomised response over g = 2^t buckets: what devices do that hash their value and report the bucket.
 
 Privacy   The bucket has probability p or q = (1-p)/(g-1), with ratio at most e^eps.
 Estimate  A character that the bucket shows has its sign with mean c = p - q.
@@ -47,8 +47,8 @@ class BucketCoin(Mechanism):
     def spent_epsilon(self) -> float:
         return log_ratio(*bucket_chances(self.keep, self.buckets))
 
-    def tell(self, bucket: NDArray[np.uint8], random: Random) -> NDArray[np.uint8]:
-        """Each bucket itself, or one of the others."""
+    def randomise(self, bucket: NDArray[np.uint8], random: Random) -> NDArray[np.uint8]:
+        """Randomised response: each bucket itself with probability p, or any other one with q."""
         lie = ~random.bernoulli(self.keep, bucket.size)
         shift = random.narrow_below(self.buckets - 1, bucket.size) + np.uint8(1) if self.buckets > 2 else np.uint8(1)
         return np.where(lie, (bucket + shift) & np.uint8(self.buckets - 1), bucket).astype(np.uint8, copy=False)

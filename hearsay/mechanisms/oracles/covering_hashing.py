@@ -175,7 +175,7 @@ class CoveringOLH(OLH):
     def raised_norms(self) -> float:
         return 1.0 if self.counts_values else 1 + (self.correlation if self.named == 1 else self._gap)
 
-    def tell(self, bucket: NDArray[Any], random: Random) -> NDArray[Any]:
+    def randomise(self, bucket: NDArray[Any], random: Random) -> NDArray[Any]:
         """Each bucket, moved by an s inside or outside 0..w-1."""
         inside = random.narrow_below(self.named, bucket.size).astype(bucket.dtype)
         outside = random.narrow_below(self.buckets - self.named, bucket.size).astype(bucket.dtype)
@@ -222,7 +222,7 @@ class CoveringOLH(OLH):
         if self.named == 1:
             return super().fold(state, reports)
         for number, (character, sign) in enumerate(self.shown(reports)):
-            weight = self._set_characters[self.combinations[number % self.seen]]
+            weight = self._set_characters[self.combinations[number % self.shown_count]]
             np.add.at(state["sum"], character, weight * (1 - 2 * sign.astype(np.int64)))
             np.add.at(state["count"], character, 1)
         return state

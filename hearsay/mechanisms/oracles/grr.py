@@ -63,9 +63,9 @@ class GRR(OutputHistogram, HitOracle):
         return self.domain.size
 
     def perturb(self, values: Values, random: Random) -> Reports:
-        return by_parts(lambda cells: {"value": self.tell(cells, random)}, self.domain.flatten(values))
+        return by_parts(lambda cells: {"value": self.randomise(cells, random)}, self.domain.flatten(values))
 
-    def tell(self, cells: NDArray[np.integer[Any]], random: Random) -> NDArray[Any]:
+    def randomise(self, cells: NDArray[np.integer[Any]], random: Random) -> NDArray[Any]:
         """Each cell itself, or one drawn from all. The cells are not checked: a mechanism has made them itself."""
         size = self.domain.size
         drawn = random.narrow_below(size, cells.size)

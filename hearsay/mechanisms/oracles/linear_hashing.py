@@ -1,11 +1,13 @@
 """Hadamard randomised response and optimal local hashing as one family of linear hashes.
 
-Device    K = 2^k >= D. Draw a non-zero vector a of GF(2^k), form a_i = x^(i-1) a for i = 1..t, hash the value v to the
-          t bits <a_i, v> and report a with the bucket passed through randomised response over g = 2^t buckets.
-Privacy   a is independent of the value; the bucket has probability p or (1-p)/(g-1), with ratio at most e^eps.
-Fold      A report shows the sign of all m = g - 1 characters spanned by the a_i: sum[alpha] += sign, count[alpha] += 1.
-Estimate  theta_alpha = sum/(norm c) with c = p - q; theta_0 = 1; f = WHT(theta)/K. The norm is the expected count
-          lambda = n m/(K-1) where that is below 20, otherwise each character's own count; one choice per state.
+Device    K = 2^k >= D cells. Draw a non-zero vector a of GF(2^k), form a_i = x^(i-1) a for i = 1..t, hash the value v
+          to the t bits <a_i, v> and report a with the bucket passed through randomised response over g = 2^t buckets.
+Privacy   a is independent of the value; the bucket is the true one with probability p, and each other one with
+          q = (1-p)/(g-1); p/q <= e^eps.
+Fold      The character alpha has the sign (-1)^<alpha, v> at v. A report shows the signs of all m = g - 1 characters
+          that the a_i span: sum[alpha] += sign, count[alpha] += 1.
+Estimate  theta_alpha = sum/(norm c) with c = p - q; theta_0 = 1; f = WHT(theta)/K. With n reports the norm is the
+          expected count lambda = n m/(K-1) if that is below 20, else each character's own count; one choice per state.
 Variance  see `spreads`; the expected-count form follows from `moments`.
 
 t = 1 is Hadamard randomised response (Kulkarni 4.7); larger t is local hashing (Wang et al. 2017) with hashes whose
@@ -26,7 +28,7 @@ from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.intervals import Spread, least_explained, scored_cells
-from hearsay.mechanisms.exact.counting import FEW, add_each, count_into, count_scattered, span
+from hearsay.mechanisms.exact.counting import COUNTERS_PER_SYMBOL, add_each, count_into, count_scattered, span
 from hearsay.mechanisms.exact.hadamard import parity, power_of_two_at_least, walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import exponential
@@ -66,7 +68,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     @property
     def characters(self) -> int:
-        """K."""
+        """K: how many characters there are, the empty one included."""
         return 1 << self.bits
 
     @cached_property
@@ -90,7 +92,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
         return tuple(1 << bit for bit in range(self.t)) if self.options["variant"] == "coefficients" else tuple(every)
 
     @cached_property
-    def seen(self) -> int:
+    def shown_count(self) -> int:
         """m: how many characters a report shows."""
         return len(self.combinations)
 
@@ -106,13 +108,13 @@ class LinearHashing(FrequencyOracle, BucketCoin):
         return {"sum": (self.characters,), "count": (self.characters,)}
 
     def report_spans(self) -> dict[str, float]:
-        """A report names a cell's bucket or does not: its g - 1 characters then add up to g - 1 or to -1."""
+        """A false report names a cell's bucket or does not: its g - 1 characters then add up to g - 1 or to -1."""
         if self.options["variant"] == "coefficients":
             return {}
-        return {"point": self.buckets * (self.characters - 1) / (self.characters * self.seen * self.correlation)}
+        return {"point": self.buckets * (self.characters - 1) / (self.characters * self.shown_count * self.correlation)}
 
     def range_span(self, x: int, y: int) -> float | None:
-        """With one character for each report: twice the largest character of the range."""
+        """For t = 1, one character per report: twice the range's largest Walsh-Hadamard coefficient. Else unknown."""
         if self.t > 1 or self.characters > _MOST_TRANSFORMED:
             return None
         inside = np.zeros(self.characters)
@@ -122,6 +124,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     @property
     def raised_norms(self) -> float:
+        """False reports also raise the counts that their characters are divided by."""
         return 1 + self.correlation
 
     def perturb(self, values: Values, random: Random) -> Reports:
@@ -129,7 +132,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     def _draw(self, cells: NDArray[np.uint32], random: Random) -> Reports:
         vector = random.narrow_below(self.characters - 1, cells.size).astype(np.uint32)
-        return {"vector": vector, "bucket": self.tell(self.hashed(vector + np.uint32(1), cells), random)}
+        return {"vector": vector, "bucket": self.randomise(self.hashed(vector + np.uint32(1), cells), random)}
 
     def portable(self) -> Node:
         return linear_hash(self.bits, self.t, LOW_TERMS[self.bits], self.keep)
@@ -141,7 +144,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
     def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
         vector = stream(PUBLIC).narrow_below(self.characters - 1, 1).astype(np.uint32)
         bucket = self.hashed(vector + np.uint32(1), self.domain.flatten(values).astype(np.uint32))
-        return {"vector": vector, "bucket": self.tell(bucket, stream(f"{ANSWER} {bucket[0]}"))}
+        return {"vector": vector, "bucket": self.randomise(bucket, stream(f"{ANSWER} {bucket[0]}"))}
 
     def rows(self, a: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
         """a_1 .. a_t: a multiplied by powers of x in GF(2^k), k <= 28."""
@@ -161,19 +164,19 @@ class LinearHashing(FrequencyOracle, BucketCoin):
         return bucket
 
     def fold(self, state: State, reports: Reports) -> State:
-        if len(reports["vector"]) * self.seen * FEW < 2 * self.characters:
+        if len(reports["vector"]) * self.shown_count * COUNTERS_PER_SYMBOL < 2 * self.characters:
             symbols = [character << np.uint32(1) | sign for character, sign in self.shown(reports)]
             add_each(state["sum"], state["count"], np.sort(np.concatenate(symbols or [np.zeros(0, dtype=np.uint32)])))
             return state
-        plus, minus = self.signs(reports)
+        plus, minus = self.sign_counts(reports)
         state["sum"] += plus - minus
         state["count"] += plus + minus
         return state
 
-    def signs(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sign_counts(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How often the reports show each character with sign +, and with sign -."""
         counts = np.zeros(2 * self.characters, dtype=np.int64)
-        if self.t > 2 and self.seen == self.buckets - 1:
+        if self.t > 2 and self.shown_count == self.buckets - 1:
             for shown in self._all_shown(reports):
                 count_scattered(counts, shown)
         else:
@@ -193,7 +196,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
                 yield reduce(np.bitwise_xor, chosen), parity(bucket & bucket.dtype.type(combination))
 
     def _all_shown(self, reports: Reports) -> Iterator[NDArray[np.intp]]:
-        """Every character that the reports show, its sign as the bit above: sums of the a_i with their own signs."""
+        """As `shown`, for all combinations at once: each character with its sign in the bit above it."""
         at_once = max(1, _SYMBOLS_AT_ONCE >> self.t)
         for start in range(0, len(reports["vector"]), at_once):
             rows = self.rows(reports["vector"][start : start + at_once].astype(np.uint32) + np.uint32(1))
@@ -203,7 +206,7 @@ class LinearHashing(FrequencyOracle, BucketCoin):
             yield span(np.zeros(bucket.size, dtype=np.uint32), signed)[1:].reshape(-1)
 
     def reports(self, state: State) -> int:
-        return int(state["count"].sum()) // self.seen
+        return int(state["count"].sum()) // self.shown_count
 
     def estimate(self, state: State) -> CellEstimate:
         n = self.reports(state)
@@ -217,14 +220,14 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     def expected_count(self, reports: int) -> float:
         """lambda: how often a character is seen among so many reports."""
-        return reports * self.seen / (self.characters - 1)
+        return reports * self.shown_count / (self.characters - 1)
 
     def has_own_counts(self, reports: int) -> bool:
         """Whether each character is divided by its own count, among so many reports."""
         return self.expected_count(reports) >= OWN_COUNT_FROM
 
     def spectrum(self, state: State, own_counts: bool = True) -> Floats:
-        """theta: the estimated Walsh-Hadamard transform of the shares; without own counts always by lambda."""
+        """theta: the estimated Walsh-Hadamard transform of the shares; without `own_counts` the norm is lambda."""
         expected = self.expected_count(self.reports(state))
         norm: Floats | float = max(expected, 1e-300)
         if own_counts and self.has_own_counts(self.reports(state)):
@@ -235,9 +238,9 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     @cached_property
     def moments(self) -> Moments:
-        """Expected-count form. Pairs of characters in one report are treated as spread evenly over all pairs."""
+        """With lambda as norm. Pairs of characters in one report are treated as spread evenly over all pairs."""
         K, (alone, two) = self.characters, self.noise
-        once = self.seen / (K - 1)
+        once = self.shown_count / (K - 1)
         pair = self.pair_share() / once**2
         return Moments(
             a=alone / (K * once) - pair * two / K,
@@ -248,22 +251,22 @@ class LinearHashing(FrequencyOracle, BucketCoin):
 
     @cached_property
     def noise(self) -> tuple[float, float]:
-        """Second moments of what a report adds over c: of a character with itself, and of two by their sum's sign."""
+        """Mean product of two signs of a report, over c^2: of one with itself, of two (times their sum's true sign)."""
         return 1 / self.correlation**2, 1 / self.correlation
 
     def pair_share(self) -> float:
         """Chance that two given different characters are both in a report."""
-        K, m = self.characters, self.seen
+        K, m = self.characters, self.shown_count
         return m * (m - 1) / ((K - 1) * (K - 2)) if m > 1 else 0.0
 
     @property
     def step(self) -> float:
-        """How far apart a report's scores lie: of a cell in its bucket and one outside, or of one sign more or less."""
-        apart = self.buckets if self.seen == self.buckets - 1 else 2
-        return apart * (self.characters - 1) / (self.characters * self.seen * self.correlation)
+        """The distance between a report's possible scores of a cell: in its bucket or not, or by one sign."""
+        apart = self.buckets if self.shown_count == self.buckets - 1 else 2
+        return apart * (self.characters - 1) / (self.characters * self.shown_count * self.correlation)
 
     def spreads(self, f: Floats, reports: int) -> tuple[Spread, ...]:
-        """n Var of a cell as a function of its share, with the norm that so many reports get.
+        """n Var of a cell as a function of its share f, with the norm of so many reports; the largest one counts.
 
         Where each character is divided by its own count, what theta explains is no longer noise: with F2 = sum f^2 and
         the chances that a report shows a character (`once`) and two given ones (`pair`),
@@ -271,21 +274,22 @@ class LinearHashing(FrequencyOracle, BucketCoin):
             n Var = {once [(K-1)/c^2 - (K F2 - 1)] + pair [(K-2)(K f - 1)/c - (K f - 1)^2 + (K F2 - 1)]}/(K once)^2
                     - f(1-f), times 1 + 1/lambda.
 
-        F2 is a lower limit of what the shares say, and of what a cell with share f allows: f^2 + (1-f)^2 at most.
+        F2 is not known, and a smaller one gives a larger variance: one spread has a lower limit of F2 from the shares,
+        the other one the most that a cell with share f allows, f^2 + (1-f)^2.
         """
         if not self.has_own_counts(reports):
             return (self.moments.spread(),)
         expected = self.expected_count(reports)
         K, (alone, two) = self.characters, self.noise
         # A character's square is theta^2 + (1/c^2 - theta^2)/lambda on average; the domain's cells show a part of it.
-        seen, part = (K * float(f @ f) - 1) / (K - 1), f.size / (K * expected)
-        seen = (seen - part * alone) / (1 - part)
-        explained = float(least_explained(seen, reports, alone)) * (K - 1)  # K F2 - 1
-        once, pair = self.seen / (K - 1), self.pair_share()
+        mean_square, noise_part = (K * float(f @ f) - 1) / (K - 1), f.size / (K * expected)
+        mean_square = (mean_square - noise_part * alone) / (1 - noise_part)
+        explained = float(least_explained(mean_square, reports, alone)) * (K - 1)  # K F2 - 1
+        once, pair = self.shown_count / (K - 1), self.pair_share()
         unit, factor = 1 / (K * once) ** 2, 1 + 1 / expected
 
         def spread(constant: float, linear: float, square: float) -> Spread:
-            """K F2 - 1 as a quadratic of f, put into the formula."""
+            """The formula with K F2 - 1 = constant + linear f + square f^2."""
             return Spread(
                 factor * unit * (once * (K - 1) * alone - pair * ((K - 2) * two + 1) + (pair - once) * constant),
                 factor * (unit * (pair * K * ((K - 2) * two + 2) + (pair - once) * linear) - 1),
@@ -319,11 +323,7 @@ class HRR(LinearHashing):
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 1.1, "domain": {"kind": "categorical", "size": 6}},
         {"epsilon": 0.5, "domain": {"kind": "categorical", "categories": ["red", "green", "blue", "none"]}},
-        {
-            "epsilon": 2.0,
-            "domain": {"kind": "categorical", "size": 8},
-            "options": {"t": 2, "variant": "coefficients"},
-        },
+        {"epsilon": 2.0, "domain": {"kind": "categorical", "size": 8}, "options": {"t": 2, "variant": "coefficients"}},
     )
 
 

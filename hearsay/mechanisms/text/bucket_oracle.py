@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.cells import categorical
-from hearsay.mechanisms.exact.counting import FEW
+from hearsay.mechanisms.exact.counting import COUNTERS_PER_SYMBOL
 from hearsay.mechanisms.layout import Reports, length_of
 from hearsay.mechanisms.oracles.covering_hashing import NUMBERED_OLH, CoveringOLH
 from hearsay.mechanisms.oracles.linear_hashing import OLH
@@ -46,11 +46,11 @@ class BucketOracle(CoveringOLH):
         state["n"] += length_of(reports)
         if self.named > 1:
             super().fold({"sum": state["sum"], "count": np.zeros_like(state["sum"])}, reports)
-        elif length_of(reports) * self.seen * FEW < 2 * self.characters:
+        elif length_of(reports) * self.shown_count * COUNTERS_PER_SYMBOL < 2 * self.characters:
             for character, sign in self.shown(reports):
                 np.add.at(state["sum"], character, 1 - 2 * sign.astype(np.int64))
         else:
-            plus, minus = self.signs(reports)
+            plus, minus = self.sign_counts(reports)
             state["sum"] += plus - minus
         return state
 

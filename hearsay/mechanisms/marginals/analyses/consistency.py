@@ -8,11 +8,11 @@ overlap. Still unbiased; for methods on characters of the whole value nothing ch
 import numpy as np
 
 from hearsay.mechanisms.estimates.estimate import Floats
-from hearsay.mechanisms.marginals.analyses.maxent import Measures, joined
+from hearsay.mechanisms.marginals.analyses.maxent import HasCharacters, joined
 from hearsay.mechanisms.marginals.characters.code import Attributes
 
 
-def consistent(estimate: Measures, attributes: Attributes) -> Floats:
+def consistent(estimate: HasCharacters, attributes: Attributes) -> Floats:
     """The cells of a table of at most k attributes."""
     known = joined(estimate.known(attributes))
     masks = estimate.code.characters(attributes)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
 from hearsay.mechanisms.errors import SpecificationError
-from hearsay.mechanisms.exact.counting import FEW
+from hearsay.mechanisms.exact.counting import COUNTERS_PER_SYMBOL
 from hearsay.mechanisms.exact.hadamard import walsh_hadamard
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import keep_threshold
@@ -166,7 +166,7 @@ class InpHT(AttributeMechanism, BucketCoin):
 
     def _draw(self, cells: NDArray[np.int64], random: Random) -> Reports:
         drawn = self.subspaces.draw(len(cells), random)
-        bucket = self.tell(self.subspaces.buckets(drawn, self.code.encode(cells)), random)
+        bucket = self.randomise(self.subspaces.buckets(drawn, self.code.encode(cells)), random)
         return {"characters": drawn.astype(smallest_unsigned(self.subspaces.count)), "bucket": bucket}
 
     @property
@@ -176,7 +176,7 @@ class InpHT(AttributeMechanism, BucketCoin):
     def perturb_memoised(self, values: Values, stream: Streams) -> Reports:
         drawn = self.subspaces.draw(1, stream(PUBLIC))
         bucket = self.subspaces.buckets(drawn, self.code.encode(self.domain.check(values)))
-        answer = self.tell(bucket, stream(f"{ANSWER} {bucket[0]}"))
+        answer = self.randomise(bucket, stream(f"{ANSWER} {bucket[0]}"))
         return {"characters": drawn.astype(smallest_unsigned(self.subspaces.count)), "bucket": answer}
 
     def fold(self, state: State, reports: Reports) -> State:
@@ -184,7 +184,7 @@ class InpHT(AttributeMechanism, BucketCoin):
         counter = reports["characters"].astype(np.intp)
         counter *= g
         counter += reports["bucket"]
-        if counter.size * FEW < count:
+        if counter.size * COUNTERS_PER_SYMBOL < count:
             rows = np.unique(counter // g)
             members, seen = self.subspaces.members[rows], np.zeros((rows.size, g), dtype=np.int64)
             np.add.at(seen, (np.searchsorted(rows, counter // g), counter % g), 1)

@@ -25,7 +25,7 @@ from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, flip_threshold, log_ratio, probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, Vector, by_parts, smallest_unsigned
-from hearsay.mechanisms.marginals.analyses.maxent import Known
+from hearsay.mechanisms.marginals.analyses.maxent import MeasuredCharacters
 from hearsay.mechanisms.marginals.characters.code import Attributes
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
 from hearsay.mechanisms.marginals.mechanism import AttributeMechanism
@@ -49,11 +49,14 @@ class ViewEstimate(MarginalEstimate):
     def _table(self, attributes: Attributes) -> Table:
         return self.pooled.table(attributes, self.hits, self.counts, self.reports)
 
-    def known(self, attributes: Attributes) -> list[Known]:
+    def known(self, attributes: Attributes) -> list[MeasuredCharacters]:
         """Every character from all views that hold it, not only from those that hold a whole table."""
         parts = [part for size in range(1, self.order + 1) for part in combinations(attributes, size)]
         covered = [part for part in parts if self.pooled.views.containing(part)]
-        return [Known.of(self.code, ViewEstimate._table(self, part)).touching(self.code, part) for part in covered]
+        return [
+            MeasuredCharacters.of(self.code, ViewEstimate._table(self, part)).touching(self.code, part)
+            for part in covered
+        ]
 
 
 @dataclass(frozen=True)

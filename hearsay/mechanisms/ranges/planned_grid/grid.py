@@ -1,11 +1,14 @@
-"""Hierarchical histograms over a grid whose tuples of levels are asked as often as a workload of ranges needs them.
+"""Hierarchical histograms over a grid: each tuple of levels is asked as often as a workload of ranges needs it.
 
-Device    Draw one of the listed tuples of levels, one of each axis' binary tree (`axis`), without looking at the value;
-          report the box of the product grid that holds the value by that tuple's oracle.
+A tuple has one level of every axis' binary tree (`axis`). Their nodes cut the grid into boxes.
+
+Device    Draw one of the planned tuples, without looking at the value; report the box that holds the value by that
+          tuple's oracle.
 Privacy   The oracle's: the tuple is independent of the value, and a device reports once.
-Estimate  The shares of all tuples' boxes, by least squares with the total known to be 1 (`tuples`).
-Variance  exact for every linear query, `variance`, less [sum q^2 f - (sum q f)^2]/n, since a device answers for one
-          tuple only.                                                        Kulkarni 7.1.2; docs/explanation/ranges.md
+Estimate  The shares of all cells, by least squares on the boxes of all tuples, with the total known to be 1 (`tuples`).
+Variance  exact for every linear query (q a number, f the share of every cell, n reports): that of `variance`, less
+          [sum q^2 f - (sum q f)^2]/n, since a device answers for one tuple only.
+                                                                             Kulkarni 7.1.2; docs/explanation/ranges.md
 """
 
 from dataclasses import dataclass
@@ -44,7 +47,7 @@ from hearsay.mechanisms.ranges.planned_grid.variance import TupleVariance
 
 
 def tuples_option() -> Option:
-    """`levels`: chosen, or the choice itself."""
+    """The option `levels`: "optimised" (also if absent), or a list with one text for every tuple."""
 
     def check(value: Any) -> Any:
         if value in (None, "optimised"):
@@ -60,7 +63,7 @@ def tuples_option() -> Option:
 
 @dataclass(frozen=True)
 class PlannedGrid(LevelMechanism):
-    """What `hierarchical` is on a grid, unless uniform levels are asked for."""
+    """The mechanism `hierarchical` on a grid, unless its option `levels` is "uniform"."""
 
     ESTIMATE: ClassVar[type[CellEstimate]] = PlannedGridEstimate
     ID = "hierarchical"
@@ -90,12 +93,12 @@ class PlannedGrid(LevelMechanism):
     def _check_tuples(self) -> None:
         """Refuse a list that does not fit the grid."""
         finest = tuple(axis.leaves for axis in self.axes)
-        boxes = [each.boxes for each in self.plan]
-        for number, own in enumerate(boxes, start=1):
-            if len(own) != len(finest) or any(count > most for count, most in zip(own, finest, strict=False)):
+        boxes = [planned.boxes for planned in self.plan]
+        for number, counts in enumerate(boxes, start=1):
+            if len(counts) != len(finest) or any(count > most for count, most in zip(counts, finest, strict=False)):
                 raise SpecificationError(
-                    f"options.levels must have tuples of at most {_times(finest)} boxes, got {_times(own)} as number "
-                    f"{number}"
+                    f"options.levels must have tuples of at most {_times(finest)} boxes, got {_times(counts)} "
+                    f"as number {number}"
                 )
         if finest not in boxes or len(set(boxes)) < len(boxes):
             raise SpecificationError(
@@ -114,7 +117,7 @@ class PlannedGrid(LevelMechanism):
         return {"consistency": True, "levels": [str(each) for each in self.plan]}
 
     def asks_the_same(self, other: Mechanism) -> bool:
-        """A file that leaves the levels open is also content with the uniform ones that it meant once."""
+        """Where a file leaves the levels open, uniform ones are the same too: they were the default once."""
         if self.options["levels"] is None and self.options["workload"] == "all":
             uniform = HierarchicalGrid.create(self.epsilon, self.domain, {"levels": "uniform"})
             if isinstance(other, HierarchicalGrid) and uniform.canonical_options() == other.canonical_options():
@@ -127,7 +130,7 @@ class PlannedGrid(LevelMechanism):
 
     @cached_property
     def plan(self) -> TuplePlan:
-        """The tuples that are asked."""
+        """The tuples that are asked: those of the option `levels`, or the best ones for the workload."""
         if isinstance(self.options["levels"], list):
             return tuple(PlannedTuple.parse(text) for text in self.options["levels"])
         return plan(tuple(self.domain.shape), self.epsilon, self.options["workload"])
@@ -138,10 +141,10 @@ class PlannedGrid(LevelMechanism):
         return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(each.parts) for each in self.plan]))
 
     def node(self, level: int, cells: Indices) -> Indices:
-        """The box of a tuple."""
-        chosen, box = self.plan[level - 1], np.zeros(len(cells), dtype=np.int64)
-        for number, (axis, own, count) in enumerate(zip(self.axes, chosen.levels, chosen.boxes, strict=True)):
-            box = box * count + axis.node(own, cells[:, number])
+        """The box that holds each cell, row-major; `level` is here the number of a planned tuple, from 1."""
+        planned, box = self.plan[level - 1], np.zeros(len(cells), dtype=np.int64)
+        for number, (axis, axis_level, count) in enumerate(zip(self.axes, planned.levels, planned.boxes, strict=True)):
+            box = box * count + axis.node(axis_level, cells[:, number])
         return box
 
     def estimate(self, state: State) -> CellEstimate:
@@ -149,13 +152,13 @@ class PlannedGrid(LevelMechanism):
         return PlannedGridEstimate.of(self.domain, self.reports(state), self.axes, inference, cells)
 
     def cells(self, state: State) -> tuple[Floats, TupleInference]:
-        """The estimated shares of all cells, and how they were found."""
+        """The estimated shares of all cells, and the least squares that gave them."""
         shares = [
-            level_shares(oracle, self.levels.state(state, number), own_counts=False).reshape(each.boxes)
-            for number, (each, oracle) in enumerate(zip(self.plan, self.levels.oracles, strict=True), start=1)
+            level_shares(oracle, self.levels.state(state, number), own_counts=False).reshape(planned.boxes)
+            for number, (planned, oracle) in enumerate(zip(self.plan, self.levels.oracles, strict=True), start=1)
         ]
         inference = self._inference(self.levels.counts(state))
-        cells = inference.shares(shares)
+        cells = inference.shares(shares)  # of the leaves; a cell owns one or two along each axis
         for number, axis in enumerate(self.axes):
             cells = np.add.reduceat(cells, axis.edges[:-1], axis=number)
         return cells, inference
@@ -177,7 +180,7 @@ class PlannedGrid(LevelMechanism):
 
 
 class _Even(PlannedGridEstimate):
-    """Evenly filled cells: their shares need no table."""
+    """Evenly filled cells: the share of a range is its size over that of the grid."""
 
     def between(self, low: Indices, after: Indices) -> Floats:
         return np.asarray(np.prod((after - low) / np.array(self.domain.shape), axis=1))

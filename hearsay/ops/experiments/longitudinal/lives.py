@@ -22,7 +22,7 @@ class Lives:
     def draw(cls, mechanism: LinearHashing, devices: int, random: Random) -> "Lives":
         vector = random.narrow_below(mechanism.characters - 1, devices).astype(np.uint32)
         buckets = np.arange(mechanism.buckets, dtype=np.uint8)
-        answers = [mechanism.tell(np.full(devices, bucket), random) for bucket in buckets]
+        answers = [mechanism.randomise(np.full(devices, bucket), random) for bucket in buckets]
         return cls(mechanism, vector, np.stack(answers, axis=1))
 
     def buckets(self, cells: NDArray[np.int64]) -> NDArray[np.intp]:
