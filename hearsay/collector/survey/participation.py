@@ -92,8 +92,8 @@ class Participation:
         loss = {"per_report": epsilon, "per_day": per_day, "lifetime": lifetime}
         bound = "without bound" if lifetime is None else f"at most {lifetime:g}"
         words = (
-            f"{self._rule(windows)} Epsilon spent: {epsilon:g} per report, at most {per_day:g} per day, {bound} over a "
-            "life."
+            f"{self._rule(windows)} Epsilon spent: {epsilon:g} per report, at most {per_day:,g} per day, {bound} over "
+            "a life."
         )
         described = {**self.table(), "stated": self.stated, "loss": loss, "words": words}
         if lifetime is None:

@@ -18,7 +18,7 @@ from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.load.command import load_task, load_test
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
-from hearsay.ops.terminal.present import counted, print_json
+from hearsay.ops.terminal.present import counted, per_round, print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
@@ -139,7 +139,7 @@ def command(
             stopped = f" (stopped; {counted(total, 'device')} were asked for)" if stop.is_set() else ""
             click.echo(
                 f"{counted(sent, 'report')} published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)"
-                f"{stopped}"
+                f"{per_round(registered.survey)}{stopped}"
             )
 
 

@@ -27,7 +27,7 @@ from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
-from hearsay.ops.terminal.present import console, counted, print_json
+from hearsay.ops.terminal.present import console, counted, counted_reports, print_json
 
 
 class _Question(click.Command):
@@ -147,7 +147,7 @@ def command(
         save_picture(verb, answers, picture)
     unfolded = f"; {waiting:,} more are waiting to be folded" if waiting else ""
     scale = None if other is not None else survey.mechanism.domain.mean_bounds
-    _show(as_json, f"{title}: {counted(reports, 'report')}{unfolded}", answers, scale)
+    _show(as_json, f"{title}: {counted_reports(survey, reports)}{unfolded}", answers, scale)
     if verb == "tree" and not as_json:
         console().print("\n".join(tree_lines(answers)), markup=False, highlight=False)
 

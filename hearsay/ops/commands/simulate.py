@@ -25,7 +25,7 @@ from hearsay.ops.terminal.answers import alike_decimals, by_question, print_answ
 from hearsay.ops.terminal.options import CountRange, json_option, seed_option, uses
 from hearsay.ops.terminal.out_directory import OutDirectory
 from hearsay.ops.terminal.pictures import save_answers
-from hearsay.ops.terminal.present import counted, notes, print_json, print_table
+from hearsay.ops.terminal.present import counted, counted_reports, notes, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
 from hearsay.producer.populations import Population
@@ -140,7 +140,7 @@ def _compared(
         raise suggestion(unknown.verb, estimate) from None
     if picture is not None:
         save_answers([row.answer for row in rows], [row.truth for row in rows] if truth else None, picture)
-    title = f"{survey.name}: {counted(content.reports, 'report')}"
+    title = f"{survey.name}: {counted_reports(survey, content.reports)}"
     if as_json:
         print_json([row.table() if truth else row.answer.table() for row in rows])
     elif truth:
@@ -213,7 +213,7 @@ def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, simula
         print_json(content.document())
         return
     print_answers(
-        f"{survey.name}: {counted(content.reports, 'report')}, {survey.mechanism.ID}, epsilon {survey.epsilon:g}",
+        f"{survey.name}: {counted_reports(survey, content.reports)}, {survey.mechanism.ID}, epsilon {survey.epsilon:g}",
         content.answers,
         survey.mechanism.domain.mean_bounds,
     )

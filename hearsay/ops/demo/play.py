@@ -11,6 +11,7 @@ import click
 
 from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import loading
 from hearsay.ops.demo.scene import Act, acts
@@ -43,7 +44,7 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
             registry.add(act.survey)
             survey = act.survey
             click.echo(
-                f"  {survey.name}: {counted(len(act.people), 'device')}, {survey.mechanism.ID}, "
+                f"  {survey.name}: {counted(len(act.people), 'device')}{_rounds(survey)}, {survey.mechanism.ID}, "
                 f"epsilon {survey.epsilon:g}"
             )
         try:
@@ -62,6 +63,11 @@ def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> N
         raise CheckFailed("an estimate is more than six standard errors off the truth")
     if sum(not row["holds"] for row in rows) > most_by_chance(len(rows)):
         raise CheckFailed("more intervals miss the truth than chance explains")
+
+
+def _rounds(survey: Survey) -> str:
+    """Why more reports come in than there are devices."""
+    return f" in {survey.mechanism.rounds} rounds" if survey.windows.in_rounds else ""
 
 
 def _sweep(redis_url: str, prefix: str) -> None:

@@ -4,13 +4,16 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from hearsay.ops.terminal.layout import layout
+
+if TYPE_CHECKING:
+    from hearsay.collector.survey.survey import Survey  # with numpy, which most help texts do without
 
 _WIDE = 160  # columns without a terminal: tables and notes are not wrapped in files and logs
 
@@ -72,6 +75,16 @@ def rows_within(columns: Sequence[str], rows: Sequence[Sequence[Any]], lines: in
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number with what it counts: 1 report, 2 reports."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def counted_reports(survey: "Survey", reports: int) -> str:
+    """A number of reports, and why it is larger than that of the devices."""
+    return counted(reports, "report") + per_round(survey)
+
+
+def per_round(survey: "Survey") -> str:
+    """What to say of a number of reports where a device makes several: one in each round."""
+    return ", one per device and round" if survey.windows.in_rounds and not survey.mechanism.one_round_each else ""
 
 
 def show(value: Any) -> str:

@@ -53,7 +53,7 @@ def test_the_loss_per_report_per_day_and_over_a_life(survey: Survey, per_day: fl
     stated = describe(survey)["participation"]
     assert stated["loss"] == {"per_report": 0.5, "per_day": per_day, "lifetime": lifetime}
     assert ("warning" in stated) == (lifetime is None)
-    assert f"at most {per_day:g} per day" in stated["words"]
+    assert f"at most {per_day:,g} per day" in stated["words"]
 
 
 def test_a_survey_without_windows_is_answered_once_and_one_with_windows_in_each() -> None:

@@ -39,5 +39,11 @@ def test_survey_show_says_that_all_rounds_together_keep_the_promise(tmp_path: Pa
     assert (
         "It holds for all that a device answers in up to 3 rounds together." in hearsay("survey", "show", str(file))[1]
     )
+    simulated = ("simulate", str(file), "--distribution", "zipf", "--devices", "20", "--out", str(tmp_path / "out"))
+    assert "60 reports, one per device and round" in hearsay(*simulated)[1]
+    assert (
+        "60 reports, one per device and round" in hearsay("query", "--snapshot", str(tmp_path / "out"), "top", "1")[1]
+    )
     file.write_text(file.read_text().replace("privkvm", "privkv"))
+    assert "20 reports, privkv" in hearsay(*simulated)[1]
     assert "rounds together" not in hearsay("survey", "show", str(file))[1]
