@@ -50,15 +50,15 @@ class Agreement:
 def check_stored(registry: Registry) -> None:
     """Refuse to work with what this release cannot read."""
     try:
-        found = registry.stored_forms.get()
+        stored = registry.stored_forms.get()
     except AWAY:
         if registry.servers.alone:
             raise
         return  # one of several nodes: what it would have said, reading says too
     for kind in KINDS:
-        if getattr(found, kind) > getattr(KNOWN, kind):
+        if getattr(stored, kind) > getattr(KNOWN, kind):
             raise TooOld(
-                f"{kind} of layout {getattr(found, kind)} are stored and this release ({release()}) reads up to "
+                f"{kind} of layout {getattr(stored, kind)} are stored and this release ({release()}) reads up to "
                 f"{getattr(KNOWN, kind)}: install a newer release, see docs/how-to/upgrading.md"
             )
 

@@ -57,8 +57,8 @@ def fold_queue(connection: redis.Redis, prefix: str = PREFIX, queue: str = QUEUE
 
 def queue_address(queue: Queue) -> str:
     """Which queue on which server, as heartbeats name it: no password, no user."""
-    place = queue.connection.connection_pool.connection_kwargs
-    server = place.get("path") or f"{place.get('host', '?')}:{place.get('port', '?')}/{place.get('db', 0)}"
+    options = queue.connection.connection_pool.connection_kwargs
+    server = options.get("path") or f"{options.get('host', '?')}:{options.get('port', '?')}/{options.get('db', 0)}"
     return f"{queue.name} on {server}"
 
 
@@ -138,5 +138,5 @@ def delete_jobs(queue: Queue, survey: Survey) -> int:
 def _fetch_many(queue: Queue, names: Sequence[str]) -> list[Job]:
     """Jobs that have many ranges, among those of these names."""
     chosen = [name for name in names if name.startswith(_MANY)]
-    found = queue.job_class.fetch_many(chosen, connection=queue.connection, serializer=queue.serializer)
-    return [job for job in found if job is not None]
+    jobs = queue.job_class.fetch_many(chosen, connection=queue.connection, serializer=queue.serializer)
+    return [job for job in jobs if job is not None]

@@ -59,10 +59,10 @@ class Attention:
         for node, shards in by_node(shard for registered in surveys for shard in registered.shards):
             asked = [shard.published_command() for shard in shards]
             try:
-                found = node.many(asked, raise_errors=False)
+                replies = node.many(asked, raise_errors=False)
             except AWAY as error:
-                found = [error] * len(asked)
-            answers |= {id(shard): reply for shard, reply in zip(shards, found, strict=True)}
+                replies = [error] * len(asked)
+            answers |= {id(shard): reply for shard, reply in zip(shards, replies, strict=True)}
         changed = []
         for registered in surveys:
             known = self._known[registered.survey.tag]

@@ -66,16 +66,16 @@ def _fold_on(node: Node, asked: list[tuple[Shard, FoldArguments]], context: Cont
     """Three calls: the ledger's rows, the entries, the commits."""
     started = time.monotonic()
     records = node.many([shard.range_command(each.seq) for shard, each in asked])
-    found = [
+    ranges = [
         (shard, stretch)
         for (shard, each), record in zip(asked, records, strict=True)
         if record is not None and (stretch := Range.parse(each.seq, record)).nonce == each.nonce
     ]
-    if not found:
+    if not ranges:
         return
-    replies = node.many([shard.entries_command(stretch) for shard, stretch in found])
+    replies = node.many([shard.entries_command(stretch) for shard, stretch in ranges])
     folded, calls = [], []
-    for (shard, stretch), entries in zip(found, replies, strict=True):
+    for (shard, stretch), entries in zip(ranges, replies, strict=True):
         try:
             checked = shard.checked(stretch, entries)
             commit = fold_entries(shard, stretch, checked, context.keep_payloads, context.agreement.forms.deltas)

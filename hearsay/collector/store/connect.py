@@ -130,10 +130,10 @@ def _members(node: Node) -> tuple[set[str], set[Seed]]:
 def _resolved(seed: Seed) -> set[Seed]:
     """A seed under every address of its host."""
     try:
-        found = socket.getaddrinfo(seed.host, seed.port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(seed.host, seed.port, type=socket.SOCK_STREAM)
     except OSError:
         return set()
-    return {seed, *(Seed(str(place[0]), seed.port) for *_, place in found)}
+    return {seed, *(Seed(str(address[0]), seed.port) for *_, address in addresses)}
 
 
 @contextmanager

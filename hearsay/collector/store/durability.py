@@ -60,14 +60,14 @@ class ShardDurability(ShardBase):
             Command(("HSET", self.keys.published, "flushed", 1)),  # the wait is for what this connection wrote
             Command(waiting),
         ]
-        held, written, waited = node.many(calls, raise_errors=False)
-        for reply in (held, written, waited):
+        last_batch, written, waited = node.many(calls, raise_errors=False)
+        for reply in (last_batch, written, waited):
             if isinstance(reply, redis.exceptions.RedisError):
                 raise reply
         if self.node is not node:
             return None  # the shard has moved, and another server was waited for
         is_safe = (waited[0] if level == DISK else waited) >= 1
-        return int(held.split()[0] if held else 0) if is_safe else None
+        return int(last_batch.split()[0] if last_batch else 0) if is_safe else None
 
     def check_durable(self, level: str) -> None:
         """ServerError where the server cannot keep what the level promises."""

@@ -238,8 +238,8 @@ class Node:
         """What a round trip takes without the server, as the kernel measures it; None where it does not say."""
         connection = self.client.connection_pool.get_connection()
         try:
-            told = connection._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)  # Linux
-            return int.from_bytes(told[68:72], sys.byteorder) / 1e6
+            tcp_info = connection._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)  # Linux
+            return int.from_bytes(tcp_info[68:72], sys.byteorder) / 1e6
         except (AttributeError, OSError):
             return None
         finally:

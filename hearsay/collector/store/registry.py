@@ -98,8 +98,8 @@ class Registry:
         limit = 0 if 0 in limits_known else sum(limits_known)
         if limit == 0:
             return
-        others = [found for found in self.list() if found.survey.name != survey.name]
-        planned = sum(state_bytes(found.survey, len(found.shards)) for found in others)
+        others = [other for other in self.list() if other.survey.name != survey.name]
+        planned = sum(state_bytes(other.survey, len(other.shards)) for other in others)
         needed, room = state_bytes(survey, shards), int(limits.STATE_SHARE * limit)
         if planned + needed > room:
             raise ServerError(
@@ -131,7 +131,7 @@ class Registry:
 
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
         """Those of these surveys that are registered and that this version can read, in one call."""
-        found = {}
+        registered = {}
         try:
             records = self.node.do("HMGET", self._surveys, *names) if names else []
         except AWAY:
@@ -142,8 +142,8 @@ class Registry:
             if record is not None:
                 self._last[name] = record
                 with suppress(CollectorError):
-                    found[name] = self.registered(record)
-        return found
+                    registered[name] = self.registered(record)
+        return registered
 
     def unknown(self, name: str) -> UnknownSurvey:
         """The error for a name that nobody registered here. It lists no others: devices read it too."""
@@ -205,9 +205,9 @@ class Registry:
 
     def _unlink(self, name: str) -> int:
         """Unlink every key of a survey, on all nodes; `meta` first: without it no script adds anything more."""
-        found = [key for node in self.servers.nodes() for key in node.keys(f"{self.prefix}:{{{name}.*")]
-        found.sort(key=lambda key: not key.endswith(":meta"))
-        return sum(int(self.do("UNLINK", key)) for key in found)
+        keys = [key for node in self.servers.nodes() for key in node.keys(f"{self.prefix}:{{{name}.*")]
+        keys.sort(key=lambda key: not key.endswith(":meta"))
+        return sum(int(self.do("UNLINK", key)) for key in keys)
 
     def rewrite_log(self) -> bool:
         """Ask the servers to rewrite their append-only files, which hold all that was deleted; False: one does not."""
@@ -216,11 +216,11 @@ class Registry:
 
     def places(self, name: str) -> tuple[str, ...]:
         """Where estimators have written files of a survey, as `host:directory`."""
-        found: set[bytes] = set()
+        directories: set[bytes] = set()
         for node in self.servers.nodes():
             for key in node.keys(f"{self.prefix}:{{{name}.*:places"):
-                found |= self.do("SMEMBERS", key)
-        return tuple(sorted(place.decode() for place in found))
+                directories |= self.do("SMEMBERS", key)
+        return tuple(sorted(directory.decode() for directory in directories))
 
     @cached_property
     def deployment(self) -> str:

@@ -67,13 +67,13 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
     def open(self) -> None:
         """Let PUBLISH in, and tell it the limits; a shard that exists already stays as it is."""
         meta = self.keys.meta
-        told = {
+        settings = {
             "dedup_ms": limits.DEDUP_WINDOW_S * 1_000,
             "max_entries": limits.BACKLOG_ENTRIES,
             "max_bytes": limits.BACKLOG_BYTES,
             "memory_share": limits.MEMORY_SHARE,
         }
-        commands = [("HSET", meta, *(word for pair in told.items() for word in pair))]
+        commands = [("HSET", meta, *(word for pair in settings.items() for word in pair))]
         commands += [
             ("HSETNX", meta, "birth", secrets.token_hex(8)),
             ("HSETNX", meta, "open", "1"),

@@ -128,8 +128,8 @@ def owned(root: str | Path, deployment: str) -> list[str]:
 
 def checksum(document: Mapping[str, Any], arrays: Path) -> str:
     """SHA-256 over all that a snapshot says, and over its arrays."""
-    said = {name: value for name, value in document.items() if name != CHECKSUM}
-    digest = hashlib.sha256(json.dumps(said, sort_keys=True, allow_nan=False).encode())
+    hashed = {name: value for name, value in document.items() if name != CHECKSUM}
+    digest = hashlib.sha256(json.dumps(hashed, sort_keys=True, allow_nan=False).encode())
     with arrays.open("rb") as file:
         digest.update(hashlib.file_digest(file, "sha256").digest())
     return f"sha256:{digest.hexdigest()}"

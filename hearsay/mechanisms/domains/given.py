@@ -27,8 +27,8 @@ def _read(domain: Domain, columns: Mapping[str, Any]) -> Values:
     except ValueOutsideDomain as error:
         if error.position is None or error.column is None:
             raise
-        place = f"row {error.position} of column {error.column!r}"
-        raise ValueOutsideDomain(f"{place}: {error}", error.position, error.column) from None
+        where = f"row {error.position} of column {error.column!r}"
+        raise ValueOutsideDomain(f"{where}: {error}", error.position, error.column) from None
 
 
 def _is_series(given: Any) -> bool:

@@ -107,8 +107,8 @@ class TwoMoments(MeanMechanism):
 
         def draw(numbers: Floats) -> Reports:
             moment = random.narrow_below(2, len(numbers)).astype(np.uint8)
-            told = np.where(moment == 0, numbers, 2 * numbers**2 - 1)
-            return {"moment": moment, "output": self.table.draw(told, random).astype(kind)}
+            reported = np.where(moment == 0, numbers, 2 * numbers**2 - 1)
+            return {"moment": moment, "output": self.table.draw(reported, random).astype(kind)}
 
         return by_parts(draw, self.domain.scale(self.domain.check(values)))
 

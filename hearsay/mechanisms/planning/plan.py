@@ -92,8 +92,8 @@ def plan(asked: Asked, target: Target) -> list[Prediction]:
 
 def _rank(target: Target, row: Prediction) -> tuple[bool, float, float]:
     within = inf if row.within is None else row.within
-    found = row.epsilon if target.epsilon is None else row.users if target.users is None else within
-    return not row.reached, inf if found is None else found, within
+    solved = row.epsilon if target.epsilon is None else row.users if target.users is None else within
+    return not row.reached, inf if solved is None else solved, within
 
 
 def _row(asked: Asked, target: Target, name: str) -> Prediction:
@@ -146,10 +146,10 @@ def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
     elif target.within is not None and epsilon is None and users is not None:
         epsilon = epsilon_for(_tolerant(partial(middle, users)), target.within)
     at = users or _REFERENCE_USERS, epsilon or EPSILON_HIGH
-    found = width(*at)
+    predicted = width(*at)
     built = asked.build(name, at[1])
     return Prediction(
-        name, users, epsilon, _known(found.within), _known(found.within_90), None, shape,
+        name, users, epsilon, _known(predicted.within), _known(predicted.within_90), None, shape,
         asked.widths(name, at[1]).in_ranks, asked.question.verb, built,
     )  # fmt: skip
 

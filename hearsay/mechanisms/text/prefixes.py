@@ -238,11 +238,12 @@ class Prefixes(Mechanism):
         letters = replace(self, domain=replace(self.domain, alphabet=tuple("abcdefghijklmnopqrstuvwxyz")))
         many = _EXAMPLE_REPORTS[-1]
         shares = [mechanism.smallest_share_told(many) for mechanism in (self, letters)]
-        told = [f"{share:.2%}" if share is not None else "nothing" for share in shares]
+        smallest = [f"{share:.2%}" if share is not None else "nothing" for share in shares]
         return [
             "Declare domain.alphabet where the texts allow it: with 26 letters devices answer one of "
             f"{letters.questions} questions instead of {self.questions}, and at {many:,} reports texts are told from "
-            f"{told[1]} of the devices instead of {told[0]}. Symbols of several characters shorten the texts further."
+            f"{smallest[1]} of the devices instead of {smallest[0]}. "
+            "Symbols of several characters shorten the texts further."
         ]
 
 

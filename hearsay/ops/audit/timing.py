@@ -92,10 +92,10 @@ def _measured(report: Callable[[int], bytes], chosen: list[int], runs: int, repo
     for run in range(runs):
         for number in range(reports):
             for turn in range(len(chosen)):
-                place = (turn + number) % len(chosen)
+                value = (turn + number) % len(chosen)
                 began = thread_time_ns()
-                report(chosen[place])
-                times[run, place, number] = (thread_time_ns() - began) / 1000
+                report(chosen[value])
+                times[run, value, number] = (thread_time_ns() - began) / 1000
     cut = round((1 - MIDDLE) / 2 * reports)
     return np.asarray(np.sort(times, axis=2)[:, :, cut : reports - cut].mean(axis=2))
 
@@ -126,7 +126,7 @@ def own_pairs(domain: KeyValue, held: Pairs) -> Any:
     named = [key[0] if len(key) == 1 else key for key in keys]
     if not domain.values:
         return named
-    rows = zip(*(axis.units(held.values[:, place]).tolist() for place, axis in enumerate(domain.values)), strict=True)
+    rows = zip(*(axis.units(held.values[:, number]).tolist() for number, axis in enumerate(domain.values)), strict=True)
     return dict(zip(named, (row[0] if len(row) == 1 else row for row in rows), strict=True))
 
 

@@ -68,9 +68,9 @@ def load_test(
             print_json({"survey": task.survey, **table, **named, **steps})
         elif is_ramp:
             print_table(f"{task.survey}: rates", report.COLUMNS, [report.row(each) for each in outcomes])
-            held = "none" if last is None or last.asked_per_s is None else f"{last.asked_per_s:,.0f} reports/s"
+            highest_rate = "none" if last is None or last.asked_per_s is None else f"{last.asked_per_s:,.0f} reports/s"
             named_limit = "" if limited is None else f"; limit {limited.part}: {limited.why}"
-            click.echo(f"highest rate held: {held}{named_limit}")
+            click.echo(f"highest rate held: {highest_rate}{named_limit}")
         elif last is not None:
             click.echo("\n".join(_words(task, last, stop)))
         if report_dir is not None:
@@ -82,17 +82,17 @@ def load_test(
 
 def _say(outcome: Outcome, stop: Stop) -> None:
     asked = "as fast as taken" if outcome.asked_per_s is None else f"{outcome.asked_per_s:,.0f} asked"
-    held = "" if outcome.asked_per_s is None else ", held" if outcome.held else ", not held"
-    notes().print(f"{asked}: {outcome.committed_per_s:,.0f} reports/s committed{held}", markup=False)
+    verdict = "" if outcome.asked_per_s is None else ", held" if outcome.held else ", not held"
+    notes().print(f"{asked}: {outcome.committed_per_s:,.0f} reports/s committed{verdict}", markup=False)
 
 
 def _words(task: Task, outcome: Outcome, stop: Stop) -> list[str]:
     stopped = f" (stopped; {counted(task.total, 'device')} were asked for)" if stop.is_set() else ""
     asked = "" if outcome.asked_per_s is None else f" of {outcome.asked_per_s:,.0f} asked"
-    held = "" if outcome.asked_per_s is None or stopped else "; held" if outcome.held else "; not held"
+    verdict = "" if outcome.asked_per_s is None or stopped else "; held" if outcome.held else "; not held"
     lines = [
         f"{counted(outcome.reports, 'report')} published to {task.survey} in {outcome.seconds:.1f} s "
-        f"({outcome.per_s:,.0f} reports/s{asked}{held}){stopped}"
+        f"({outcome.per_s:,.0f} reports/s{asked}{verdict}){stopped}"
     ]
     for words, latencies in (
         ("acknowledged after", outcome.acknowledged),

@@ -92,12 +92,12 @@ class Processes:
 
         def collect(process: "subprocess.Popen[str]") -> None:
             while True:
-                told = self._read(process)
-                if "progress" in told:
-                    progress(told["progress"])
+                message = self._read(process)
+                if "progress" in message:
+                    progress(message["progress"])
                     continue
-                batches = [Done(*batch) for batch in told.pop("batches")]
-                sent.append(Sent(batches, **told))
+                batches = [Done(*batch) for batch in message.pop("batches")]
+                sent.append(Sent(batches, **message))
                 return
 
         threads = [threading.Thread(target=_quietly(collect), args=(process,)) for process in self._running]

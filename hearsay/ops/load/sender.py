@@ -71,10 +71,10 @@ class Reports:
 
     def _next(self, count: int) -> list[tuple[Entry, int]]:
         assert self._prepared is not None
-        taken, held = [], 0
-        while held < count:
+        taken, reports = [], 0
+        while reports < count:
             taken.append(next(self._prepared))
-            held += taken[-1][1]
+            reports += taken[-1][1]
         return taken
 
     def _make(self, count: int) -> list[tuple[Entry, int]]:

@@ -37,9 +37,9 @@ def epsilon(axes: Any) -> None:
 def reports(axes: Any) -> None:
     """Reports are noisy one by one; the estimate undoes the noise of all together."""
     people = np.repeat(FRUIT, [round(share * 20_000) for share in SHARES])
-    found = simulate(SURVEY, list(people), seed=4)
-    ends = np.array([_ends(each) for each in found.ask("frequencies")])
-    reported = found.state["hist"] / found.reports
+    result = simulate(SURVEY, list(people), seed=4)
+    ends = np.array([_ends(each) for each in result.ask("frequencies")])
+    reported = result.state["hist"] / result.reports
     places = np.arange(len(FRUIT))
     axes.bar(places - 0.27, SHARES, 0.25, color=GREY, label="truth: nobody sees it")
     axes.bar(places, reported, 0.25, color=ORANGE, label="what the reports say")
@@ -65,13 +65,13 @@ def intervals(axes: Any) -> None:
 def windows(axes: Any) -> None:
     """One answer for each window, and one for the last three together, whose states are added."""
     shares = [0.40, 0.41, 0.43, 0.46, 0.50, 0.53, 0.55, 0.56]
-    found = []
+    results = []
     for number, share in enumerate(shares):
         people = ["apple"] * round(share * 4_000) + ["banana"] * round((1 - share) * 4_000)
-        found.append(simulate(SURVEY, people, seed=number + 10))
-        low, value, high = _ends(found[-1].ask("point apple")[0])
+        results.append(simulate(SURVEY, people, seed=number + 10))
+        low, value, high = _ends(results[-1].ask("point apple")[0])
         axes.errorbar(number, value, [[value - low], [high - value]], fmt="o", color=BLUE)
-    together: Any = found[0].survey.mechanism.estimate(reduce(merge, [each.state for each in found[-3:]]))
+    together: Any = results[0].survey.mechanism.estimate(reduce(merge, [each.state for each in results[-3:]]))
     value, error = float(together.estimate[0]), 1.96 * float(together.stderr[0])
     label = "the last three together, their interval"
     axes.fill_between([4.7, 7.3], value - error, value + error, color=ORANGE, alpha=0.3, label=label)

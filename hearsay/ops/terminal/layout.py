@@ -74,7 +74,7 @@ def is_number(text: str) -> bool:
 
 def layout(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Layout:
     """The rows at this width."""
-    columns = [_Column(name, tuple(row[place] for row in rows)) for place, name in enumerate(headings)]
+    columns = [_Column(name, tuple(row[number] for row in rows)) for number, name in enumerate(headings)]
     columns = [column for column in columns if not column.silent] or columns
     natural = [max(cell_len(column.heading), column.widest) for column in columns]
     if _total(natural) <= width:
@@ -96,13 +96,13 @@ def _narrowed(columns: Sequence[_Column], width: int) -> list[int] | None:
     """Widths that fit: headings and prose broken between words; None where a row would become too tall."""
     widths = [max(max(map(cell_len, column.heading.split() or [""])), column.widest) for column in columns]
     while (excess := _total(widths) - width) > 0:
-        room = {place: widths[place] - column.least for place, column in enumerate(columns)}
-        widest = max(room, key=lambda place: (room[place] > 0, widths[place]))
+        room = {number: widths[number] - column.least for number, column in enumerate(columns)}
+        widest = max(room, key=lambda number: (room[number] > 0, widths[number]))
         if room[widest] <= 0:
             return None
         widths[widest] -= min(excess, room[widest], max(1, excess // 2))
-    for place, column in enumerate(columns):
-        if any(len(_broken(cell, widths[place])) > _TALLEST for cell in column.cells):
+    for number, column in enumerate(columns):
+        if any(len(_broken(cell, widths[number])) > _TALLEST for cell in column.cells):
             return None
     return widths
 

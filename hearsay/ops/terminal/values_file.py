@@ -43,13 +43,13 @@ class ValuesFile:
                 bar.update(task, completed=done, total=size, description=f"{self._name}: {counted(rows, 'row')}")
 
             loaded = values.load(self.path, domain, column=self.column, clamp=self.clamp, watch=watch)
-        told = [counted(loaded.rows, "row")]
+        facts = [counted(loaded.rows, "row")]
         if self.clamp:
-            told.append(f"{counted(loaded.clamped, 'value')} clamped")
+            facts.append(f"{counted(loaded.clamped, 'value')} clamped")
         if loaded.blank_lines:
-            told.append(f"{counted(loaded.blank_lines, 'blank line')} skipped")
-        if console.is_terminal or len(told) > 1 or time.monotonic() - started > QUICK_S:
-            console.print(f"{self._name}: {', '.join(told)}", markup=False)
+            facts.append(f"{counted(loaded.blank_lines, 'blank line')} skipped")
+        if console.is_terminal or len(facts) > 1 or time.monotonic() - started > QUICK_S:
+            console.print(f"{self._name}: {', '.join(facts)}", markup=False)
         return loaded.values
 
 

@@ -84,8 +84,8 @@ class Outbox:
     def _warn(self, code: str) -> None:
         """Say once why reports wait, where somebody has to mend it."""
         if code in MENDED and code != self._warned:
-            said = f"reports of survey {self._survey.name} wait, the gateway refuses them: {MENDED[code]}"
-            _LOG.warning(said, extra={"survey": self._survey.name, "code": code})
+            words = f"reports of survey {self._survey.name} wait, the gateway refuses them: {MENDED[code]}"
+            _LOG.warning(words, extra={"survey": self._survey.name, "code": code})
         self._warned = code
 
     def _finish(self, number: int, state: str, code: str) -> None:

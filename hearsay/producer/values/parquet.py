@@ -29,13 +29,13 @@ def blocks(source: Source, domain: Domain, column: str | None) -> Iterator[Block
     try:
         present, read = (_by_pyarrow if reader == "pyarrow" else _by_polars)(content)
         missing = [name for name in names if name not in present]
-        found = {} if missing else {name: read(name) for name in names}
+        by_name = {} if missing else {name: read(name) for name in names}
     except Exception as error:  # each library has a tree of its own; its text may show cells
         raise ValuesError(f"{source.name}: Parquet that {reader} cannot read ({type(error).__name__})") from None
     if missing:
         raise ValuesError(f"{source.name} {missing_column(present, missing[0], len(domain.columns) == 1)}")
     numbers = dict(zip(domain.columns, names, strict=True))
-    columns = {name: _cells(source.name, found[theirs], theirs) for name, theirs in numbers.items()}
+    columns = {name: _cells(source.name, by_name[theirs], theirs) for name, theirs in numbers.items()}
     rows = len(next(iter(columns.values())))
     yield Block(columns, rows, lambda row, name: f"row {row + 1}, column {numbers[name]!r}")
 

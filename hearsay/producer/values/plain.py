@@ -178,14 +178,14 @@ def _codes(words: _Words, starts: _Places, ends: _Places, labels: tuple[str, ...
 def _as_words(words: _Words, starts: _Places, lengths: _Places, count: int) -> list[_Words]:
     """The first `count` words of texts; octets behind a text's end are zero."""
     return [
-        words[np.minimum(starts + _WORD * place, len(words) - 1)]
-        & _FIRST_BYTES[np.clip(lengths - _WORD * place, 0, _WORD)]
-        for place in range(count)
+        words[np.minimum(starts + _WORD * number, len(words) - 1)]
+        & _FIRST_BYTES[np.clip(lengths - _WORD * number, 0, _WORD)]
+        for number in range(count)
     ]
 
 
 def _hashed(texts: list[_Words], lengths: _Places) -> _Words:
     mixed: _Words = lengths.astype(np.uint64) * _MULTIPLIERS[0]
-    for place, word in enumerate(texts, start=1):
-        mixed = mixed ^ ((word ^ (word >> np.uint64(32))) * _MULTIPLIERS[place])
+    for number, word in enumerate(texts, start=1):
+        mixed = mixed ^ ((word ^ (word >> np.uint64(32))) * _MULTIPLIERS[number])
     return mixed

@@ -92,12 +92,12 @@ def _values(name: str, block: Block, domain: Domain, clamped: bool) -> Values:
 
 def _clamped_columns(domain: Domain) -> dict[str, Numbers]:
     """The columns of ordered numbers."""
-    found = {}
+    ordered = {}
     for name in domain.columns:
         cells = domain.cells_in(name)
         if isinstance(cells, Numbers) and cells.ordered:
-            found[name] = cells
-    return found
+            ordered[name] = cells
+    return ordered
 
 
 def _clamp(block: Block, domain: Domain) -> int:

@@ -37,17 +37,17 @@ def blocks(source: Source, domain: Domain, column: str | None) -> Iterator[Block
 
 def _chunks(source: Source) -> Iterator[bytes]:
     """The file in pieces that end with a line; the mark before UTF-8 is left out."""
-    held, is_first = b"", True
+    pending, is_first = b"", True
     while octets := source.stream.read(CHUNK_BYTES):
-        held += octets
-        if is_first and len(held) >= len(_MARK):
-            held, is_first = held.removeprefix(_MARK), False
-        whole = held.rfind(b"\n") + 1
+        pending += octets
+        if is_first and len(pending) >= len(_MARK):
+            pending, is_first = pending.removeprefix(_MARK), False
+        whole = pending.rfind(b"\n") + 1
         if whole:
-            yield held[:whole]
-            held = held[whole:]
-    if held:
-        yield held
+            yield pending[:whole]
+            pending = pending[whole:]
+    if pending:
+        yield pending
 
 
 def _header(name: str, chunk: bytes) -> tuple[list[str], int, bytes]:

@@ -131,12 +131,12 @@ def look_at(
     surveys, asked_at = list(surveys), time.monotonic()
     looks, seen = _ask(surveys, known or {}), []
     for registered in surveys:
-        found = [looks[id(shard)] for shard in registered.shards]
-        whole = tuple(look for look in found if isinstance(look, Look))
-        if len(whole) == len(found):
+        answers = [looks[id(shard)] for shard in registered.shards]
+        whole = tuple(look for look in answers if isinstance(look, Look))
+        if len(whole) == len(answers):
             seen.append(SurveyLook.of(registered, whole, asked_at))
             continue
-        error = _why(registered, found)
+        error = _why(registered, answers)
         if failed is None:
             raise error
         failed[registered.survey.name] = error
@@ -151,13 +151,13 @@ def look_at_parts(surveys: Iterable[Registered], failed: dict[str, Exception] | 
     surveys, asked_at = list(surveys), time.monotonic()
     looks, seen = _ask(surveys, {}), []
     for registered in surveys:
-        found = [looks[id(shard)] for shard in registered.shards]
-        answered = [shard for shard, look in zip(registered.shards, found, strict=True) if isinstance(look, Look)]
-        whole = tuple(look for look in found if isinstance(look, Look))
-        if len(whole) < len(found) and failed is not None:
-            failed[registered.survey.name] = _why(registered, found)
+        answers = [looks[id(shard)] for shard in registered.shards]
+        answered = [shard for shard, look in zip(registered.shards, answers, strict=True) if isinstance(look, Look)]
+        whole = tuple(look for look in answers if isinstance(look, Look))
+        if len(whole) < len(answers) and failed is not None:
+            failed[registered.survey.name] = _why(registered, answers)
         if whole:
-            some = registered if len(whole) == len(found) else replace(registered, shards=tuple(answered))
+            some = registered if len(whole) == len(answers) else replace(registered, shards=tuple(answered))
             seen.append(SurveyLook.of(some, whole, asked_at))
     return seen
 
@@ -213,12 +213,12 @@ def _looks(node: Node, shards: Sequence[Shard], known: Known) -> dict[int, Look 
     return looks
 
 
-def _why(registered: Registered, found: Sequence[Look | Exception]) -> Exception:
+def _why(registered: Registered, answers: Sequence[Look | Exception]) -> Exception:
     """Why a survey cannot be read as a whole."""
-    pairs = zip(registered.shards, found, strict=True)
+    pairs = zip(registered.shards, answers, strict=True)
     errors = {shard: error for shard, error in pairs if isinstance(error, Exception)}
     other = next((error for error in errors.values() if not isinstance(error, AWAY)), None)
-    if other is not None or len(errors) == len(found) == 1:
+    if other is not None or len(errors) == len(answers) == 1:
         return other or next(iter(errors.values()))
     numbers = ", ".join(str(shard.shard) for shard in errors)
     nodes = ", ".join(sorted({shard.node.address for shard in errors}))

@@ -16,8 +16,8 @@ class StoredForms:
 
     def get(self) -> Forms:
         """What was written so far."""
-        found = self._place.node.do("HMGET", self._key, *KINDS)
-        return OLDEST._replace(**{kind: int(form) for kind, form in zip(KINDS, found, strict=True) if form})
+        stored = self._place.node.do("HMGET", self._key, *KINDS)
+        return OLDEST._replace(**{kind: int(form) for kind, form in zip(KINDS, stored, strict=True) if form})
 
     def note(self, forms: Forms) -> None:
         """Note layouts before they are written; they never sink."""

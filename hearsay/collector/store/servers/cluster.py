@@ -67,8 +67,8 @@ class Cluster:
         """Every master that holds slots, by its address."""
         with self._lock:
             if self._holders is None:
-                held = {id(node): node for node in self._slots if node is not None}
-                self._holders = sorted(held.values(), key=lambda node: node.address)
+                holders = {id(node): node for node in self._slots if node is not None}
+                self._holders = sorted(holders.values(), key=lambda node: node.address)
             return self._holders
 
     def troubles(self) -> list[str]:
@@ -130,13 +130,13 @@ class Cluster:
                 with suppress(RedisError, ServerError):
                     self._read_map(node)
                     break
-        held = {id(node) for node in self._slots}
+        holders = {id(node) for node in self._slots}
         for node in lost:
             answers = self._answers(node)
             if answers:
                 node.back()
                 _LOG.warning("node %s answers again", node.address)
-            elif id(node) in held:
+            elif id(node) in holders:
                 continue
             with self._lock:
                 self._lost.discard(node)

@@ -81,9 +81,9 @@ def _afresh(cells: NDArray[np.int64], windows: int, random: Random) -> NDArray[n
 def _memoised(cells: NDArray[np.int64], random: Random) -> float:
     """Guessed: the value whose bucket the device names, in every window the same one."""
     lives = Lives.draw(hashing(EPSILON, VALUES, 2), len(cells), random)
-    told = [lives.reports(cells)["bucket"] for _ in range(2)]
-    assert (told[0] == told[1]).all(), "a second window tells no more"
-    votes = [told[0] == lives.buckets(np.full(len(cells), value)) for value in range(VALUES)]
+    buckets = [lives.reports(cells)["bucket"] for _ in range(2)]
+    assert (buckets[0] == buckets[1]).all(), "a second window tells no more"
+    votes = [buckets[0] == lives.buckets(np.full(len(cells), value)) for value in range(VALUES)]
     return _share(np.stack(votes, axis=1).astype(np.int16), cells, random)
 
 

@@ -47,7 +47,7 @@ def _held(windows: int, moved: float, runs: int, random: SeededRandom) -> tuple[
     """Of all cells and runs, the share that the usual and the stated interval contain."""
     mechanism, question = hashing(EPSILON, SIZE, 1), parse_text("frequencies")
     shares = 1 / np.arange(1.0, SIZE + 1)
-    held = np.zeros(2)
+    covered = np.zeros(2)
     for _ in range(runs):
         lives, state, truth = Lives.draw(mechanism, DEVICES, random), mechanism.empty(), np.zeros(SIZE)
         cells = _drawn(shares, DEVICES, random)
@@ -61,8 +61,8 @@ def _held(windows: int, moved: float, runs: int, random: SeededRandom) -> tuple[
             object.__setattr__(estimate, "repeats", repeats)  # as a sum of windows has it
             answers = answer(question, estimate)
             low, high = (np.array([getattr(each, end) for each in answers]) for end in ("low", "high"))
-            held[number] += ((low <= truth) & (truth <= high)).mean()
-    usual, stated = held / runs
+            covered[number] += ((low <= truth) & (truth <= high)).mean()
+    usual, stated = covered / runs
     return float(usual), float(stated)
 
 

@@ -37,15 +37,15 @@ def thresholds(runs: int, real: bool, seed: int) -> Iterator[Result]:
         [],
         f"{runs} runs each; planned: the smallest share told with 95% probability; false: runs with a text of nobody",
     )
-    told_in, held = [], _Held()
+    told_in, coverage = [], _Held()
     told_more, false_runs = [], 0
     for number, (domain, epsilon) in enumerate((domain, epsilon) for domain in DOMAINS for epsilon in EPSILONS):
         alphabet, length = domain
         mechanism = survey(epsilon, length, alphabet)
         share = SHARES[domain][EPSILONS.index(epsilon)] / 100
         is_real = real and (domain, epsilon) in REAL
-        told, false = _measure(mechanism, share, runs, is_real, [seed, number], held)
-        more, false_more = _measure(mechanism, MORE * share, runs, False, [seed, number, 1], held)
+        told, false = _measure(mechanism, share, runs, is_real, [seed, number], coverage)
+        more, false_more = _measure(mechanism, MORE * share, runs, False, [seed, number, 1], coverage)
         told_in.append(told)
         told_more.append(more)
         false_runs += false + false_more
@@ -64,7 +64,7 @@ def thresholds(runs: int, real: bool, seed: int) -> Iterator[Result]:
     result.expect(of_all <= MOST_FALSE + chance, f"{of_all:.1%} of all runs tell a text of nobody")
     result.rows.append(["all", "", "", "", "", "", f"{mean:.1%}", f"{mean_more:.1%}", f"{of_all:.1%}", ""])
     yield result
-    yield held.result(runs, seed)
+    yield coverage.result(runs, seed)
 
 
 def _measure(mechanism: Any, share: float, runs: int, real: bool, seeds: list[int], held: "_Held") -> tuple[float, int]:

@@ -70,9 +70,9 @@ def flights(runs: int, seed: int) -> Result:
         length = max(len(_spelled(each, alphabet)) for each in names)
         mechanism = survey(4.0, length, alphabet or "bytes")
         people = People(mechanism.domain.code.encode(list(names)), np.array(list(names.values())))
-        held, right, wrong = {code.tobytes() for code in people.codes}, 0, 0
+        codes, right, wrong = {code.tobytes() for code in people.codes}, 0, 0
         for _ in range(runs):
-            told = [code.tobytes() in held for code in drawn(mechanism, people, generator).told]
+            told = [code.tobytes() in codes for code in drawn(mechanism, people, generator).told]
             right, wrong = right + sum(told), wrong + len(told) - sum(told)
         errors.append(mechanism.predicted_stderr(int(people.counts.sum()))["point"])
         symbols = 256 if alphabet is None else len(alphabet)
