@@ -176,9 +176,9 @@ class _Families:
             "oldest_range_age_seconds", "Age of the oldest report in a range that is not committed.", *SHARD
         )
         self.outstanding = self._gauge("ranges_outstanding", "Ranges cut and not committed yet.", *SHARD)
-        self.quarantined = self._gauge("ranges_quarantined", "Ranges put aside after too many attempts.", *SHARD)
+        self.quarantined = self._gauge("ranges_quarantined", "Ranges quarantined after too many attempts.", *SHARD)
         self.reissued = self._counter("ranges_reenqueued", "Overdue ranges that were enqueued again.", *SHARD)
-        self.quarantines = self._counter("range_quarantines", "How often a range was put aside.", *SHARD)
+        self.quarantines = self._counter("range_quarantines", "How often a range was quarantined.", *SHARD)
         self.deltas = self._gauge("deltas", "Deltas that wait to be merged.", *SHARD)
         self.delta_bytes = self._gauge("delta_bytes", "Size of the deltas that wait to be merged.", *SHARD)
         self.merges = self._counter("merges", "Compactions of deltas into an accumulator.", *SHARD)

@@ -107,7 +107,7 @@ def command(
     if (period is None) != (lifetime is None):
         raise click.UsageError("--every and --for go together")
     if query is None:
-        raise click.UsageError('say what will be asked, such as --query "range 0 99"')
+        raise click.UsageError('say what will be asked: --query "range 0 99" of numbers, "point LABEL" of labels')
     flags = {"low": low, "high": high, "bins": bins, "order": order}
     keys = {name: value for name, value in flags.items() if value is not None} | dict(map(_pair, more))
     source = _source(survey_files, kind, size, keys)

@@ -21,7 +21,7 @@ from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.stopping import stopping
 
 COLUMNS = ("survey", "state", "published", "folded", "folded/s", "waiting", "rejected", "remarks")
-REMARKS = {"simulated_reports": "{1:,} simulated", "quarantined": "{0} put aside", "reissued": "{0} enqueued again"}
+REMARKS = {"simulated_reports": "{1:,} simulated", "quarantined": "{0} quarantined", "reissued": "{0} enqueued again"}
 SKIPPED = "skipped"  # the reason under which CLOSE counts entries that were given up
 SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
@@ -143,7 +143,7 @@ def _block(row: dict[str, Any]) -> list[str]:
     if row["outstanding"]:
         lines.append(f"             {counted(row['outstanding'], 'range')} out, for {row['oldest_range_s']:.0f} s")
     if row["quarantined"]:
-        lines.append(f"             {counted(row['quarantined'], 'range')} put aside")
+        lines.append(f"             {counted(row['quarantined'], 'range')} quarantined")
     stored = [counted(row["deltas"], "delta"), counted(row["stream_entries"], "entry", "entries")]
     lines.append(f"  held       {', '.join(stored)}, {counted(row['windows'], 'window')}")
     for reason, counts in row["rejected"].items():
