@@ -26,8 +26,8 @@ run: setup  ## Run the Procfile: server, collector, workers, estimator, gateway
 	@echo "the gateway: http://127.0.0.1:$${HEARSAY_GATEWAY_PORT:-8788}/v1/"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
 
-test: setup  ## Run the tests (under ten minutes on two cores); CLUSTER=1: on a cluster of three masters
-	@CLUSTER=$(CLUSTER) $(PYTEST) $(if $(CLUSTER),tests/collector tests/workers tests/estimator)
+test: setup  ## Run the tests (under ten minutes on two cores); CLUSTER=1: those that use a server, on three masters
+	@CLUSTER=$(CLUSTER) $(PYTEST)
 
 check: setup  ## Lint, formatting, types, and who may import whom
 	@$(BIN)/ruff check .

@@ -21,6 +21,7 @@ hypothesis.settings.register_profile("hearsay", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("hearsay")
 
 _NUMBERS = count(1)
+SERVERS = {"server", "own_server"}  # fixtures that stand for one
 LINKS = {"collector", "estimator", "mechanisms", "ops", "producer", "workers"}  # at the top, for people only
 
 
@@ -102,13 +103,17 @@ def prefix() -> str:
     return f"t{next(_NUMBERS)}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On a cluster some tests cannot be: each with its reason."""
-    if ON_CLUSTER:
-        for item in items:
-            reason = why_not_on_a_cluster(item.nodeid, getattr(item, "fixturenames", ()))
-            if reason is not None:
-                item.add_marker(pytest.mark.skip(reason=reason))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a cluster: only tests that use a server; some of them cannot be there, each with its reason."""
+    if not ON_CLUSTER:
+        return
+    fixtures = {item: set(getattr(item, "fixturenames", ())) for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not fixtures[item] & SERVERS])
+    items[:] = [item for item in items if fixtures[item] & SERVERS]
+    for item in items:
+        reason = why_not_on_a_cluster(item.nodeid, fixtures[item])
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

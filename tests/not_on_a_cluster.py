@@ -16,7 +16,6 @@ BY_NAME = {
     "test_a_version_number_that_is_used_again_is_no_fence": "puts one server back to what it held",
     "test_a_merge_of_deltas_that_a_server_lost": "puts one server back to what it held",
     "test_a_server_that_lost_its_tail_is_read_anew": "puts one server back to what it held",
-    "test_a_range_that_kills_its_worker_costs_the_others": "starts a worker whose queue is on the same server",
     "test_heartbeats_of_releases_that_say_nothing": "is about releases that knew no cluster",
     "test_ranges_share_jobs_where_every_worker_knows_them": "is about releases that knew no cluster",
 }

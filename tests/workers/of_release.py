@@ -84,15 +84,15 @@ def main() -> None:
     agreement.ASK_S = worker.BEAT_S = 0.3  # type: ignore[attr-defined]
     {"before": be_of_before, "now": lambda: None, "next": be_of_next}[release]()
     load_plugins("tests.identity")
-    url, prefix, stop = settings["url"], settings["prefix"], threading.Event()
+    url, queue_url, prefix, stop = settings["url"], settings["queue_url"], settings["prefix"], threading.Event()
     if role == "worker":
-        worker.run(WorkerSettings(url, url, prefix, plugins="tests.identity"))
+        worker.run(WorkerSettings(url, queue_url, prefix, plugins="tests.identity"))
         return
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     registry = Registry(open_servers(url), prefix)
     if role == "collector":
         held = CollectorSettings(prefix, hold_layouts=settings["hold"])
-        Dispatcher(registry.servers, connect_queue(url), held).run(stop)
+        Dispatcher(registry.servers, connect_queue(queue_url), held).run(stop)
     else:
         loop(Materialiser(registry, Path(settings["snapshots"])), Health(), stop, 0.1)
 

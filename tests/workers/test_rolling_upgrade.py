@@ -16,7 +16,7 @@ from hearsay.estimator.readings import live
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.pipeline import buckets, singles, state_of
 from tests.workers.of_release import apply_later
-from tests.workers.test_worker import ROOT, wait_for
+from tests.workers.test_worker import ROOT, queue_url, wait_for
 
 SIZE = 60_000
 PLACES = ("collector", "worker", "worker", "estimator")
@@ -41,7 +41,8 @@ class Deployment:
     """Four processes, each of some release."""
 
     def __init__(self, server: EmbeddedServer, client: redis.Redis, prefix: str, snapshots: Path) -> None:
-        self.settings = {"url": server.url, "prefix": prefix, "snapshots": str(snapshots), "hold": False}
+        servers = {"url": server.url, "queue_url": queue_url(server)}
+        self.settings = {**servers, "prefix": prefix, "snapshots": str(snapshots), "hold": False}
         self.registered = buckets(client, prefix, SIZE, answers={"minimum_reports": 1})
         self.registry = Registry(client, prefix)
         self.running: dict[int, subprocess.Popen[bytes]] = {}

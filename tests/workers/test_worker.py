@@ -25,6 +25,7 @@ from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import WorkerSettings
 from hearsay.workers.fold import fold_range
 from hearsay.workers.supervisor import start_worker
+from tests.cluster import QUEUE_URL
 from tests.identity import POISON, survey_table
 from tests.pipeline import buckets, cut_all, queue_of, singles, state_of
 
@@ -39,11 +40,16 @@ def wait_for(condition: Callable[[], bool], seconds: float = 40.0) -> None:
         time.sleep(0.05)
 
 
+def queue_url(server: EmbeddedServer) -> str:
+    """Beside a cluster the queue has a server of its own."""
+    return os.environ.get(QUEUE_URL, server.url)
+
+
 @contextmanager
 def running(
     server: EmbeddedServer, prefix: str, module: str, *arguments: str, stderr: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    settings = WorkerSettings(server.url, server.url, prefix, prefix, plugins="tests.identity")
+    settings = WorkerSettings(server.url, queue_url(server), prefix, prefix, plugins="tests.identity")
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stderr=stderr
     )
@@ -164,7 +170,7 @@ def test_deployments_that_differ_in_the_prefix_only_share_no_job(
     Writer(store).publish(singles(store, range(50)), 50)
     (found,) = cut_all(store)
     dispatcher.enqueue(store, found)
-    settings = WorkerSettings(server.url, server.url, theirs, plugins="tests.identity")
+    settings = WorkerSettings(server.url, queue_url(server), theirs, plugins="tests.identity")
     with start_worker(settings) as worker:
         wait_for(lambda: client.hlen(f"{theirs}:heartbeats") == 1)
         time.sleep(0.5)
@@ -179,8 +185,9 @@ def test_a_job_that_nobody_takes_goes_away(client: redis.Redis, prefix: str) -> 
     (found,) = cut_all(store)
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
     dispatcher.enqueue(store, found)
-    (job,) = client.keys("rq:job:*")
-    assert 0 < client.ttl(job) <= 3_600
+    queue = queue_of(client)
+    (job,) = queue.keys("rq:job:*")
+    assert 0 < queue.ttl(job) <= 3_600
 
 
 def test_a_worker_that_ends_takes_its_mark_away(server: EmbeddedServer, client: redis.Redis, prefix: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from redis.exceptions import RedisError
 
+from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.registry import Registered
 
@@ -37,7 +38,6 @@ class Watch:
 
     def __init__(self, registered: Registered) -> None:
         self._registered = registered
-        self._nodes: list[Node] = list({id(shard.node): shard.node for shard in registered.shards}.values())
         self._end = threading.Event()
         self.samples: list[Sample] = []
         seen = registered.look()
@@ -65,7 +65,9 @@ class Watch:
     def wait_visible(self, reports: int, timeout_s: float, stop: threading.Event) -> None:
         """Wait until a snapshot has so many reports, for a while."""
         until = time.monotonic() + timeout_s
-        while time.monotonic() < until and not stop.is_set() and self.samples[-1].visible < reports:
+        while time.monotonic() < until and not stop.is_set():
+            if self.samples and self.samples[-1].visible >= reports:
+                return
             time.sleep(EVERY_S / 2)
 
     def finish(self) -> Servers:
@@ -73,22 +75,25 @@ class Watch:
         self._end.set()
         self._thread.join()
         elapsed, used = time.monotonic() - self._began, self._processor_s()
-        busy = max((after - before) / elapsed for after, before in zip(used, self._used_s, strict=True))
-        pings = [sample.ping_s for sample in self.samples]
-        links = [node.link_s() for node in self._nodes]
-        return Servers(busy, sum(pings) / len(pings) if pings else 0.0, max(link or 0.0 for link in links))
+        busy = [(used[node] - before) / elapsed for node, before in self._used_s.items() if node in used]
+        pings, links = [sample.ping_s for sample in self.samples], [0.0]
+        for node in self._nodes():
+            with suppress(RedisError):
+                links.append(node.link_s() or 0.0)
+        return Servers(max(busy, default=0.0), sum(pings) / len(pings) if pings else 0.0, max(links))
 
     def _look(self) -> None:
         while not self._end.is_set():
-            with suppress(RedisError, ValueError):  # away, or changing hands: the next look counts
+            with suppress(RedisError, CollectorError, ValueError):  # away, or changing hands: the next look counts
                 self._sample()
             self._end.wait(EVERY_S)
 
     def _sample(self) -> None:
-        began = time.monotonic()
-        for node in self._nodes:
+        self._registered = self._registered.again()  # it may have more shards by now
+        began, nodes = time.monotonic(), self._nodes()
+        for node in nodes:
             node.ping()
-        ping_s = (time.monotonic() - began) / len(self._nodes)
+        ping_s = (time.monotonic() - began) / len(nodes)
         seen = self._registered.look()
         accounted = sum(look.totals.accounted for look in seen.shards)
         visible = self._in_snapshots() - self._visible
@@ -101,5 +106,14 @@ class Watch:
         documents = [shard.snapshot(window.name) for window in self._registered.look().windows]
         return sum(int(document["reports"]) for document in documents if document is not None)
 
-    def _processor_s(self) -> list[float]:
-        return [node.processor_s() for node in self._nodes]
+    def _nodes(self) -> list[Node]:
+        """Those that hold a shard now."""
+        return list({id(shard.node): shard.node for shard in self._registered.shards}.values())
+
+    def _processor_s(self) -> dict[Node, float]:
+        """Of every node that answers."""
+        used = {}
+        for node in self._nodes():
+            with suppress(RedisError):
+                used[node] = node.processor_s()
+        return used

@@ -1,0 +1,48 @@
+"""A load test goes on while a node of the cluster is away, and counts shards that are added meanwhile."""
+
+import threading
+import time
+
+import pytest
+import redis
+
+from hearsay.collector.errors import ShardsAway
+from hearsay.collector.growth import set_shards
+from hearsay.collector.store.node import Node, NodeAway
+from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.writer import Writer
+from hearsay.ops.load.watch import Watch
+from hearsay.workers.context import Context, set_current
+from tests.identity import known_to_this_process, survey_table
+from tests.pipeline import fold_all, singles
+
+__all__ = ["known_to_this_process"]
+
+
+def away(*_: object) -> None:
+    raise NodeAway("node 127.0.0.1:1 does not answer")
+
+
+def shards_away(*_: object) -> None:
+    raise ShardsAway("shards 0 do not answer")
+
+
+def test_shards_that_are_away_and_new_ones(client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_current(Context(client, prefix))
+    registry, stop = Registry(client, prefix), threading.Event()
+    watch = Watch(registry.add(parse(survey_table("identity", 10)), 1))
+    watch.start(time.monotonic())
+    assert watch.wait_for(0, 5.0, stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(Registered, "look", shards_away)
+        seen = len(watch.samples)
+        time.sleep(0.3)
+        assert len(watch.samples) <= seen + 1
+    for shard in set_shards(registry, "buckets", 3).shards:
+        Writer(shard).publish(singles(shard, range(10)), 10)
+        fold_all(shard)
+    assert watch.wait_for(30, 5.0, stop)
+    for question in ("processor_s", "link_s"):
+        monkeypatch.setattr(Node, question, away)
+    assert watch.finish().busy == 0.0
