@@ -16,7 +16,7 @@ class HelpfulGroup(click.Group):
     """A group that shows its help where nothing is named, unless it does something of its own then."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args and not self.invoke_without_command:
+        if not args and not self.invoke_without_command and not ctx.resilient_parsing:  # a shell asks what may follow
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -24,7 +24,7 @@ class HelpfulGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and self.get_command(ctx, args[0]) is None:
+        if args and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             near = nearest(args[0], self.list_commands(ctx), cutoff=0.5)
             meant = f"; the nearest: {', '.join(near)}" if near else "."
             raise click.UsageError(f"No such command {args[0]!r}{meant}", ctx)

@@ -126,3 +126,21 @@ def test_a_snapshot_goes_into_a_directory_of_its_own(
     assert "directory of its own" in refused(capsys, *words, "mine")
     for out in ("new", "new", snapshot):
         assert run([*words, out]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("hearsay ", "survey"), ("hearsay su", "survey"), ("hearsay survey ", "add"), ("hearsay survey sh", "show"),
+     ("hearsay experiment ", "ranges"), ("hearsay query --po", "--postprocess"), ("hearsay survye a", None)],
+)  # fmt: skip
+def test_a_shell_completes(
+    words: str, offered: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_HEARSAY_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, err) == (0, "")
+    assert offered is None or f"plain,{offered}" in out.splitlines()
