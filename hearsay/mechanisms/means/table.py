@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import inf
+from math import inf, lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +63,7 @@ class Table:
     @cached_property
     def scale(self) -> Fraction:
         """What an output's unit is worth, so that the last row stands for 1."""
-        mean = sum(w * y for w, y in zip(self.rows[-1], self.outputs, strict=True)) / Fraction(self.total)
+        mean = self._sums[-1] / self.total
         if mean <= 0:
             raise SpecificationError("options.table must have a last row with a mean above 0")
         return 1 / mean
@@ -72,7 +72,14 @@ class Table:
     def exact_numbers(self) -> list[Fraction]:
         """The number that every row stands for."""
         unit = self.scale / self.total
-        return [sum(w * y for w, y in zip(row, self.outputs, strict=True)) * unit for row in self.rows]
+        return [each * unit for each in self._sums]
+
+    @cached_property
+    def _sums(self) -> list[Fraction]:
+        """Of every row, the weights times the outputs: added as integers, over the outputs' common denominator."""
+        common = lcm(*(output.denominator for output in self.outputs))
+        whole = [int(output * common) for output in self.outputs]
+        return [Fraction(sum(w * y for w, y in zip(row, whole, strict=True)), common) for row in self.rows]
 
     @cached_property
     def numbers(self) -> Floats:
