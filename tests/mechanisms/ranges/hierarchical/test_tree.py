@@ -1,5 +1,7 @@
 """Constrained inference against a dense solver, and the exact variances against their definition."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
@@ -114,19 +116,25 @@ def test_levels_without_reports_have_no_say(unknown: tuple[int, ...], units: int
         np.testing.assert_allclose(node_matrix(tree, level) @ first, node_matrix(tree, level) @ second, atol=1e-9)
 
 
-def dense_weights(hierarchy: Hierarchy, variances: list[float], query: np.ndarray) -> list[np.ndarray]:
-    """The weights that the inference really gives every raw estimate, by place."""
+@lru_cache(maxsize=2)
+def influences(hierarchy: Hierarchy, variances: tuple[float, ...]) -> list[np.ndarray]:
+    """What 1 more in every raw estimate, by place, adds to every cell: as the inference really does it."""
     nothing = [np.zeros(hierarchy.nodes(shifted_level)) for shifted_level in hierarchy.shifted_levels]
-    constant = query @ leaves(hierarchy, variances, nothing)
-    found = []
+    constant = leaves(hierarchy, list(variances), nothing)
+    by_place = []
     for index, none in enumerate(nothing):
-        weights = np.empty(none.size)
+        added = np.empty((none.size, hierarchy.size))
         for node in range(none.size):
             raw = [shares.copy() for shares in nothing]
             raw[index][node] = 1.0
-            weights[node] = query @ leaves(hierarchy, variances, raw) - constant
-        found.append(weights)
-    return found
+            added[node] = leaves(hierarchy, list(variances), raw) - constant
+        by_place.append(added)
+    return by_place
+
+
+def dense_weights(hierarchy: Hierarchy, variances: list[float], query: np.ndarray) -> list[np.ndarray]:
+    """The weights that the inference really gives every raw estimate, by place."""
+    return [added @ query for added in influences(hierarchy, tuple(variances))]
 
 
 def dense_variance(
