@@ -26,6 +26,7 @@ from hearsay.mechanisms.exact.thresholds import exponential, log_ratio
 
 Rows = tuple[tuple[int, ...], ...]
 _FINE = 2001  # points at which variances are compared
+_SMALL, _CLOSE = 0.01, 0.06  # of singular values, beside the largest; how far from t^3 an estimate may be
 
 
 class VarianceLine(NamedTuple):
@@ -147,6 +148,17 @@ class Table:
             t = min(max(slope / 2, a), b)
             worst = max(worst, float(squares[segment] + slope * (t - a) - t * t))
         return worst
+
+    @cached_property
+    def cubes(self) -> Floats | None:
+        """What outputs stand for where the mean of t^3 is asked for; None where they do not show it.
+
+        Least squares over the rows. Small singular values are left out: they would add more noise than they take bias.
+        """
+        cubes: Floats = np.linalg.lstsq(self.chances, self.numbers**3, rcond=_SMALL)[0].astype(np.float64)
+        t = np.linspace(-1.0, 1.0, _FINE)
+        off = np.interp(t, self.numbers, self.chances @ cubes) - t**3
+        return cubes if np.abs(off).max() <= _CLOSE else None
 
     @cached_property
     def variance_line(self) -> VarianceLine | None:

@@ -6,13 +6,15 @@ Privacy   Epsilon: the question is independent of the number, and a device repor
 Estimate  m, and s = sqrt(q - m^2 + Var m) with q the mean of t^2; in the domain's units.
 Variance  n Var m = 2 V + s^2 and n Var q = 2 V/4 + Var t^2, V the channel's; the last terms since half of the devices
           is asked. What one half lacks the other half has: n Cov(m, q) = -Cov(t, t^2). So 4 s^2 Var s =
-          Var q + 4 m^2 Var m - 4 m Cov(m, q), where |Cov(t, t^2)| <= s sqrt(Var t^2) is used, since no report shows
-          t^3. The interval of s is that of s^2, which is nearly normal.
+          Var q + 4 m^2 Var m - 4 m Cov(m, q). Outputs about t also tell the mean of t^3, and so Cov(t, t^2), where the
+          channel has enough of them; elsewhere its bound s sqrt(Var t^2) is taken. The interval of s is that of s^2,
+          which is nearly normal.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, nan, sqrt
+from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,6 +31,7 @@ from hearsay.mechanisms.means.mean import MeanMechanism
 from hearsay.mechanisms.means.queries import OneSpread
 
 _UNIT = Number(-1.0, 1.0)
+_NORMAL = np.array([NormalDist().inv_cdf((rank + 0.5) / 64) for rank in range(64)])  # ranks of the normal law
 
 
 class Moment(NamedTuple):
@@ -125,9 +128,23 @@ class TwoMoments(MeanMechanism):
         m, q = (self._moment(state[name], n) for name in self.arrays)
         mean = m.scaled(half, self.domain.low + half)
         among = half**2 * self._among(state["x/hist"])
-        return MomentsEstimate(
-            self.domain, n, mean.value, mean.stderr, mean.interval, among, _spread(m, q).scaled(half)
-        )
+        spread = _spread(m, q, self._shared(state["x/hist"], m, q, n)).scaled(half)
+        return MomentsEstimate(self.domain, n, mean.value, mean.stderr, mean.interval, among, spread)
+
+    def _shared(self, hist: NDArray[np.int64], m: Moment, q: Moment, n: int) -> float:
+        """4 m Cov(t, t^2)/n: what the variance of s^2 has more since each mean asks the other's half of the devices.
+
+        One standard error is added to the estimate of the covariance, which never exceeds the product of both spreads.
+        """
+        mean, asked, cubes = min(max(m.value, -1.0), 1.0), int(hist.sum()), self.table.cubes
+        most = 2 * abs(mean) * m.half_stderr * q.half_stderr
+        if cubes is None or not asked or not most:
+            return most
+        third = float(hist @ cubes) / asked
+        error = sqrt(max(float(hist @ cubes**2) / asked - third**2, 0.0) / asked)
+        covariance = third - mean * (q.value + 1) / 2
+        least = 0.0 if m.low < -1 or m.high > 1 else -most  # where m is cut, so is the error that this would lessen
+        return min(max(4 * (mean * covariance + abs(mean) * error) / n, least), most)
 
     def _moment(self, hist: NDArray[np.int64], n: int) -> Moment:
         """The mean over all devices, on -1..1, of what half of them tell."""
@@ -168,12 +185,12 @@ class TwoMoments(MeanMechanism):
         return {"mean": half * sqrt(worst), "std": half * sqrt(worst / 4 / (4 / 3))}
 
 
-def _spread(m: Moment, q: Moment) -> Moment:
+def _spread(m: Moment, q: Moment, shared: float) -> Moment:
     """The standard deviation on -1..1 from the means of t and of 2 t^2 - 1.
 
     The interval's ends are the roots of those of s^2 = q - m^2, recovered from both means' intervals: the distances to
-    their ends, of q and of the squares of m's, are squared and added; and so is `shared`, the most that both can err
-    together because each asks the other's half.
+    their ends, of q and of the squares of m's, are squared and added; and so is `shared`, which both err together
+    because each asks the other's half of the devices.
     """
     if not (isfinite(m.stderr) and isfinite(q.stderr)):
         return Moment(nan, inf, 0.0, 1.0)
@@ -182,12 +199,12 @@ def _spread(m: Moment, q: Moment) -> Moment:
     variance, square = max((q.value + 1) / 2 - mean**2, 0.0), mean**2
     least, most = min(least_mean**2, most_mean**2), max(least_mean**2, most_mean**2)
     least = 0.0 if least_mean <= 0 <= most_mean else least
-    shared = 2 * (q.half_stderr / 2) * 2 * abs(mean) * m.half_stderr
     below = sqrt(((q.value - q.low) / 2) ** 2 + (most - square) ** 2 + Z95**2 * shared)
     above = sqrt(((q.high - q.value) / 2) ** 2 + (square - least) ** 2 + Z95**2 * shared)
     low, high = (sqrt(max(end, 0.0)) for end in (variance - below, variance + above))
     value = min(max(sqrt(max((q.value + 1) / 2 - m.value**2 + m.stderr**2, 0.0)), low), high)
-    if not low:  # the root is too steep there
-        return Moment(value, (high - low) / (2 * Z95), low, high)
     error = sqrt((q.stderr / 2) ** 2 + (2 * m.value * m.stderr) ** 2 + shared)
-    return Moment(value, error / (2 * value), low, high)
+    if low:
+        return Moment(value, error / (2 * value), low, high)
+    # The root is too steep there: its spread, where s^2 has a normal error and nothing is below 0.
+    return Moment(value, float(np.sqrt(np.maximum(variance + error * _NORMAL, 0.0)).std()), low, high)

@@ -11,7 +11,7 @@ from hearsay.mechanisms import build, merge
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.layout import select
-from hearsay.mechanisms.means.two_moments import TwoMoments
+from hearsay.mechanisms.means.two_moments import MomentsEstimate, TwoMoments
 from hearsay.mechanisms.questions import answer, parse_text
 
 MOMENTS = {"mechanism": "mean", "epsilon": 1.0, "options": {"moments": 2}}
@@ -73,39 +73,63 @@ def normal(mean: float, std: float, n: int) -> NDArray[np.int64]:
     return np.rint(n * weights / weights.sum()).astype(np.int64)
 
 
-def drawn(mechanism: Any, counts: NDArray[np.int64], generator: np.random.Generator) -> Any:
-    """An estimate of such devices, without playing each."""
-    asked = generator.binomial(counts, 0.5)
-    told = ((NUMBERS, asked), (2 * NUMBERS**2 - 1, counts - asked))
-    state = {}
-    for name, (numbers, devices) in zip(mechanism.arrays, told, strict=True):
+def drawn(mechanism: Any, counts: NDArray[np.int64], runs: int) -> list[MomentsEstimate]:
+    """Estimates of so many surveys of such devices, without playing each."""
+    generator, chances, estimates = np.random.default_rng(1), [], []
+    for numbers in (NUMBERS, 2 * NUMBERS**2 - 1):
         rows = np.stack([np.interp(numbers, mechanism.table.numbers, column) for column in mechanism.table.chances.T])
-        state[name] = generator.multinomial(devices, (rows / rows.sum(axis=0)).T).sum(axis=0)
-    return mechanism.estimate(state)
+        chances.append((rows / rows.sum(axis=0)).T)
+    for _ in range(runs):
+        asked = generator.binomial(counts, 0.5)
+        halves = zip(mechanism.arrays, (asked, counts - asked), chances, strict=True)
+        state = {name: generator.multinomial(devices, rows).sum(axis=0) for name, devices, rows in halves}
+        estimates.append(mechanism.estimate(state))
+    return estimates
 
 
-def held(mechanism: Any, counts: NDArray[np.int64], runs: int) -> float:
+def held(estimates: list[MomentsEstimate], counts: NDArray[np.int64]) -> float:
     """How often the interval of the standard deviation holds it."""
     mean = NUMBERS @ counts / counts.sum()
-    truth, generator = sqrt((NUMBERS - mean) ** 2 @ counts / counts.sum()), np.random.default_rng(1)
-    ends = [[float(end[0]) for end in drawn(mechanism, counts, generator).std().ends()] for _ in range(runs)]
-    return float(np.mean([low <= truth <= high for low, high in ends]))
+    truth = sqrt((NUMBERS - mean) ** 2 @ counts / counts.sum())
+    return float(np.mean([estimate.spread.low <= truth <= estimate.spread.high for estimate in estimates]))
+
+
+def mostly(number: float, end: float, n: int) -> NDArray[np.int64]:
+    """Nine in ten hold one number, the others an end."""
+    return np.where(np.isclose(NUMBERS, number), 9 * n // 10, 0) + np.where(np.isclose(NUMBERS, end), n // 10, 0)
 
 
 @pytest.mark.parametrize(
-    ("channel", "middle"), [("hybrid", 0.25), pytest.param("minimax", 0.25, marks=pytest.mark.slow)]
+    ("channel", "people"),
+    [
+        ("hybrid", normal(0.25, 0.25, 20_000)),
+        pytest.param("minimax", normal(0.25, 0.25, 20_000), marks=pytest.mark.slow),
+        ("minimax", mostly(0.5, -1.0, 20_000)),
+    ],
+    ids=["together", "together, minimax", "against each other"],
 )
-def test_what_one_half_lacks_the_other_half_has(channel: str, middle: float) -> None:
-    """Mean and mean square err together, which widens the interval where noise is small: without it 89.5% held."""
+def test_what_one_half_lacks_the_other_half_has(channel: str, people: NDArray[np.int64]) -> None:
+    """Mean and mean square err together, which widens the interval where noise is small: without it 89.5% held. Where
+    large numbers are those far below 0 they err against each other: with the bound alone 99.8% held."""
     mechanism = survey(epsilon=4.0, options={"moments": 2, "channel": channel})
-    share = held(mechanism, normal(middle, 0.25, 20_000), 2_000)
-    assert 0.925 < share < 0.975
+    assert 0.925 < held(drawn(mechanism, people, 1_000), people) < 0.975
+
+
+@pytest.mark.parametrize(("channel", "epsilon", "shown"), [("minimax", 4.0, True), ("duchi", 4.0, False)])
+def test_cubes_are_told_where_outputs_show_them(channel: str, epsilon: float, shown: bool) -> None:
+    table = survey(epsilon=epsilon, options={"moments": 2, "channel": channel}).table
+    assert (table.cubes is not None) == shown
+    if table.cubes is not None:
+        np.testing.assert_allclose(table.chances @ table.cubes, table.numbers**3, atol=0.06)
 
 
 def test_an_interval_that_begins_at_0_misses_on_one_side_only() -> None:
-    """A standard deviation that is no larger than its error: 97.5% hold."""
-    share = held(survey(), normal(0.5, 0.1, 5_000), 1_500)
-    assert 0.955 < share < 0.995
+    """A standard deviation that is no larger than its error: 97.5% hold; the stated error is the answers' spread."""
+    people = normal(0.5, 0.1, 5_000)
+    estimates = drawn(survey(), people, 1_500)
+    assert 0.955 < held(estimates, people) < 0.995
+    error = np.std([estimate.spread.value for estimate in estimates])
+    assert np.median([estimate.spread.stderr for estimate in estimates]) == pytest.approx(error, rel=0.12)
 
 
 def test_answers_are_in_the_domains_units() -> None:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from hearsay.mechanisms.exact.randomness import seeded
-from hearsay.ops.experiments.key_value.command import command
+from hearsay.ops.experiments.key_value.command import LAST_TABLES, command
 from hearsay.ops.experiments.key_value.cost import figure_11, table_4
 from hearsay.ops.experiments.key_value.curves import Score, Spot
 from hearsay.ops.experiments.key_value.laws import draw_padded
@@ -25,7 +25,7 @@ from hearsay.ops.experiments.key_value.methods import (
 from hearsay.ops.experiments.key_value.rivals import MeanEst
 from hearsay.ops.experiments.key_value.table import METHODS
 
-TABLES = {"acceptance", "one-round-or-many", "several-values", "table-iv"}
+TABLES = {"acceptance", "one-round-or-many", "several-values", "table-iv", *LAST_TABLES}
 
 
 def average(method: Method, setting: Setting, score: Score, runs: int, generator: np.random.Generator) -> float:
@@ -50,6 +50,15 @@ def test_the_whole_command(tmp_path: Path) -> None:
     figures = {f"figure-{number}" for number in range(3, 13)}
     assert {path.stem for path in tmp_path.glob("*.png")} == figures
     assert {path.stem for path in tmp_path.glob("*.csv")} == figures | TABLES
+
+
+@pytest.mark.parametrize(("table", "rows"), [("rare-keys", 9), ("moments", 24)])
+def test_one_of_the_last_tables_alone(tmp_path: Path, table: str, rows: int) -> None:
+    done = CliRunner().invoke(command, ["--quick", "--only", table, "--out", str(tmp_path)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    (written,) = tmp_path.glob("*.csv")
+    assert len(written.read_text().splitlines()) == rows + 1
+    assert "NaN" not in done.output
 
 
 def test_a_disagreement_is_beyond_the_noise_of_the_runs() -> None:
