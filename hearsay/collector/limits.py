@@ -25,6 +25,10 @@ PART_BYTES = 4 * MIB  # a larger delta is staged in parts of this size
 STAGED_TTL_S = 600  # parts and chunks that were never committed go away by themselves
 DELTAS_LIMIT = 2_048  # CUT refuses while more deltas wait to be merged
 DELTA_BYTES_LIMIT = 512 * MIB
+MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
+MERGE_DELTAS = DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them
+MERGE_BYTES = DELTA_BYTES_LIMIT // 8  # and a few huge ones, whose quarter may be above CUT's limit
+MERGE_LEAST_BYTES = 64 * KIB  # less is not worth a job
 CHUNK_CELLS = 64 * KIB  # 512 KiB of int64: what MERGE rewrites when a cell of it changed
 
 # Back-pressure.

@@ -1,7 +1,8 @@
 """The RQ queue that fold jobs go through: its name, the jobs' names, ids and arguments, in one place.
 
-RQ is only a hint that there is work: whatever must not be forgotten stands in a shard's ranges. Jobs have two forms:
-`fold` with the five words of one range, and `fold-many` with a list of ranges, each of five words.
+RQ is only a hint that there is work: whatever must not be forgotten stands in a shard's ranges and deltas. Jobs have
+three forms: `fold` with the five words of one range, `fold-many` with a list of ranges, each of five words, and
+`fold-merge` with a list of windows whose deltas are to be merged, each of five words too.
 """
 
 import secrets
@@ -22,7 +23,8 @@ from hearsay.release import release
 
 FOLD_JOB = "fold"  # a name that the workers know, not a path: whoever can write to the queue names nothing else
 MANY_JOB = "fold-many"
-MANY_FORM = 2  # of jobs: since when workers know MANY_JOB
+MERGE_JOB = "fold-merge"
+MANY_FORM, MERGE_FORM = 2, 3  # of jobs: since when workers know MANY_JOB and MERGE_JOB
 _MANY = "many_"  # how ids of such jobs begin; no survey's name has an underscore
 JOB_TIMEOUT_S = 120
 FAILURE_TTL_S = 3_600
@@ -48,6 +50,20 @@ class FoldArguments(NamedTuple):
     def job_id(self, attempt: int) -> str:
         """The id of the job that has this range alone."""
         return f"{self.survey}-{self.tag8}-{self.shard}-{self.seq}-{self.nonce}-{attempt}"
+
+
+class MergeArguments(NamedTuple):
+    """What a merge job is given: a window of a shard; `pack`: nothing is added to it any more."""
+
+    survey: str
+    tag8: str
+    shard: int
+    window: str
+    pack: bool
+
+    @classmethod
+    def of(cls, shard: Shard, window: str, pack: bool) -> Self:
+        return cls(shard.survey.name, shard.survey.tag8, shard.shard, window, pack)
 
 
 def fold_queue(connection: redis.Redis, prefix: str = PREFIX, queue: str = QUEUE, job_class: type[Job] = Job) -> Queue:
@@ -76,6 +92,11 @@ def enqueue_many(queue: Queue, ranges: Sequence[tuple[Shard, Range]]) -> bool:
     """Tell the workers about ranges that one job folds, all of them at their first attempt."""
     arguments = ([FoldArguments.of(shard, stretch) for shard, stretch in ranges],)
     return _enqueue(queue, MANY_JOB, arguments, _MANY + secrets.token_hex(8))
+
+
+def enqueue_merges(queue: Queue, merges: Sequence[MergeArguments]) -> bool:
+    """Ask a worker to merge the deltas of these windows. Twice does no harm: the first merge counts."""
+    return _enqueue(queue, MERGE_JOB, (list(merges),), "merge_" + secrets.token_hex(8))
 
 
 def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], identity: str) -> bool:

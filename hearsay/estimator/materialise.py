@@ -13,6 +13,7 @@ from hearsay.collector import limits
 from hearsay.collector.agreement import Agreement
 from hearsay.collector.errors import ShardsAway, UnknownSurvey
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.queue import MERGE_FORM
 from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.sharing import Share
 from hearsay.collector.store.looks.survey_look import AWAY
@@ -33,9 +34,8 @@ from hearsay.estimator.snapshots.files import Owner, is_anothers, own, owned
 _LOG = logging.getLogger("hearsay.estimator")
 ROLE = ESTIMATOR.name
 RETENTION_EVERY_S = 10.0
-MERGE_SHARE = 4  # deltas above a quarter of the accumulator are merged into it
-MERGE_DELTAS = limits.DELTAS_LIMIT // 8  # many small deltas too, long before CUT has to wait for them
-MERGE_BYTES = limits.DELTA_BYTES_LIMIT // 8  # and a few huge ones, whose quarter may be above CUT's limit
+MERGE_PATIENCE_S = 150.0  # for workers to merge a window that is final: a collector looks at it once a minute
+MERGE_PATIENCE = 2  # for other windows: how many times as much as is merged may wait for them
 # A pass over a large state takes a second, and writes hundreds of megabytes. Such a window is then left alone for three
 # times as long, so that it takes a quarter of the estimator's time at most and does not keep small surveys waiting.
 LARGE_CELLS = 1 << 20
@@ -172,7 +172,8 @@ class Materialiser:
         for window in seen.windows:
             progress = self.readings.progress(seen, window)
             if window.end_ms is not None and seen.now_ms < window.end_ms:
-                progress.settled = False  # the clock went back: it was final for a while, and is open again
+                # The clock went back: it was final for a while, and is open again.
+                progress.settled, progress.final_at = False, None
             if not progress.settled:
                 self._materialise_window(seen, window, progress, result)
 
@@ -180,8 +181,17 @@ class Materialiser:
         parts = seen.survey.windows.up_to(window, seen.windows)
         final = seen.final.issuperset(parts)
         version = version_of((each for part in parts for each in seen.counted[part]), final)
+        if final and progress.final_at is None:
+            progress.final_at = time.monotonic()
+        by_workers = self.agreement.forms.jobs >= MERGE_FORM and not _is_overdue(progress)
         if progress.published == version:
-            return
+            if not final:
+                return
+            if not any(look.at(part).deltas for look in seen.shards for part in parts):
+                self._settle(seen, window, progress)
+                return
+            if by_workers:
+                return
         if not final and time.monotonic() < progress.resting_until:
             result.resting += 1
             return
@@ -191,7 +201,9 @@ class Materialiser:
         started = time.monotonic()
         total, _ = self.readings.read(seen, parts)
         layout = self.agreement.forms.accumulators
-        compaction = self.readings.compact(seen, parts, lambda reading: _is_due(reading, final, layout), layout, final)
+        compaction = self.readings.compact(
+            seen, parts, lambda reading: _is_due(reading, final, layout, by_workers), layout, final
+        )
         result.merged += compaction.merged
         current = Live(total, window.name, lambda: final, simulated=seen.simulated_reports > 0)
         self._publish(seen, current.content())
@@ -204,8 +216,11 @@ class Materialiser:
         if len(parts) * sum(shard.cells for shard in seen.registered.shards) >= LARGE_CELLS:
             progress.resting_until = time.monotonic() + REST * duration_s
         if final and not compaction.waiting:
-            progress.settled = True
-            self.readings.drop_window(seen, window)
+            self._settle(seen, window, progress)
+
+    def _settle(self, seen: SurveyLook, window: Window, progress: Progress) -> None:
+        progress.settled = True
+        self.readings.drop_window(seen, window)
 
     def _publish(self, seen: SurveyLook, content: Content) -> None:
         """Redis first: what stands there decides which of two estimators was later."""
@@ -244,9 +259,18 @@ class Materialiser:
             _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})
 
 
-def _is_due(reading: Reading, final: bool, layout: int) -> bool:
-    """Whether a window's deltas should be merged now, or a final one packed."""
+def _is_overdue(progress: Progress) -> bool:
+    """Whether workers had time enough to merge a final window."""
+    return progress.final_at is not None and time.monotonic() > progress.final_at + MERGE_PATIENCE_S
+
+
+def _is_due(reading: Reading, final: bool, layout: int, by_workers: bool) -> bool:
+    """Whether this process should merge a window's deltas now, or pack a final one; `by_workers`: they merge."""
     if final and reading.whole and layout >= PACKED_CHUNKS > reading.layout:
         return True
-    large = reading.delta_bytes > min(8 * reading.vector.size // MERGE_SHARE, MERGE_BYTES)
-    return bool(reading.deltas) and (final or large or len(reading.deltas) >= MERGE_DELTAS)
+    bytes_due = min(8 * reading.vector.size // limits.MERGE_SHARE, limits.MERGE_BYTES)
+    if by_workers:
+        bytes_due = max(bytes_due, limits.MERGE_LEAST_BYTES)
+    times = MERGE_PATIENCE if by_workers else 1
+    many = reading.delta_bytes > times * bytes_due or len(reading.deltas) >= times * limits.MERGE_DELTAS
+    return bool(reading.deltas) and (many or (final and not by_workers))

@@ -36,6 +36,7 @@ class Progress:
     published: int | None = None  # the version of the last snapshot
     settled: bool = False  # final, merged and published: it need not be looked at again
     resting_until: float = 0.0  # when a large one is looked at again
+    final_at: float | None = None  # when it was first seen to be final
 
 
 class Compaction(NamedTuple):

@@ -13,13 +13,14 @@ from rq import SimpleWorker
 from rq.exceptions import DeserializationError
 from rq.job import Job
 
-from hearsay.collector.queue import FOLD_JOB, MANY_JOB, FoldArguments, FoldQueue
+from hearsay.collector.queue import FOLD_JOB, MANY_JOB, MERGE_JOB, FoldArguments, FoldQueue
 from hearsay.errors import HearsayError
 from hearsay.workers.fold import fold_range
 from hearsay.workers.fold_many import fold_many
+from hearsay.workers.merge import merge_windows
 
 GO_BACK_S = 0.1  # a queue of nothing else must not keep a worker busy
-ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range, MANY_JOB: fold_many}
+ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range, MANY_JOB: fold_many, MERGE_JOB: merge_windows}
 
 
 _FAMILY = re.compile(r"fold(-[a-z0-9-]+)?")  # how releases name their jobs
@@ -33,12 +34,13 @@ def is_of_another_release(job: Job) -> bool:
         return False
     if job.instance is not None or name is None or not _FAMILY.fullmatch(name):
         return False  # nobody of ours wrote it
-    if name == MANY_JOB:
-        return bool(more) or len(arguments) != 1 or not all(_is_range(each) for each in arguments[0])
-    return name != FOLD_JOB or bool(more) or not _is_range(arguments)
+    if name in (MANY_JOB, MERGE_JOB):
+        return bool(more) or len(arguments) != 1 or not all(_has_its_words(each) for each in arguments[0])
+    return name != FOLD_JOB or bool(more) or not _has_its_words(arguments)
 
 
-def _is_range(words: Any) -> bool:
+def _has_its_words(words: Any) -> bool:
+    """Whether this is one range, or one window to merge: both have five words."""
     return isinstance(words, list | tuple) and len(words) == len(FoldArguments._fields)
 
 

@@ -177,7 +177,7 @@ class TestCompaction:
     def test_many_small_deltas_are_merged_before_cut_has_to_wait(
         self, registry: Registry, materialiser: Materialiser, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("hearsay.estimator.materialise.MERGE_DELTAS", 3)
+        monkeypatch.setattr("hearsay.collector.limits.MERGE_DELTAS", 3)
         registered = registry.add(colours(domain={"kind": "categorical", "size": 1 << 14}))
         for seed, merged in ((1, 0), (2, 0), (3, 1), (4, 0)):
             deliver(registered, 20, seed=seed)

@@ -110,7 +110,7 @@ class Dispatcher:
                     next_chores = time.monotonic() + CHORES_S
                     if alone:
                         self._tend()
-                    self._lane(node).chores(self._shards(node), self._queue_is_full, self.agreement.forms.accumulators)
+                    self._lane(node).chores(self._shards(node), self._queue_is_full, self.agreement.forms)
                 busy = self._lane(node).dispatch(self._shards(node), self.agreement.forms.jobs)
             except redis.exceptions.RedisError as error:
                 if alone or not isinstance(error, NodeAway):  # who is away was said once
@@ -132,7 +132,7 @@ class Dispatcher:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
         self._tend()
         for node in self.registry.servers.nodes():
-            self._lane(node).chores(self._shards(node), self._queue_is_full, self.agreement.forms.accumulators)
+            self._lane(node).chores(self._shards(node), self._queue_is_full, self.agreement.forms)
 
     def _tend(self) -> None:
         """What is done once for all nodes: which surveys there are, the queue, signs of life."""

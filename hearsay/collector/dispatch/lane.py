@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 from hearsay.collector import limits
 from hearsay.collector.dispatch.cutting import Cutting
+from hearsay.collector.dispatch.merging import Merging
 from hearsay.collector.dispatch.watching import Watching
 from hearsay.collector.errors import StateError
-from hearsay.collector.queue import FoldQueue, enqueue, job_id, waiting_jobs
+from hearsay.collector.queue import MERGE_FORM, FoldQueue, enqueue, job_id, waiting_jobs
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.node import Call, Node
+from hearsay.collector.store.processes.versions import Forms
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.status import Status
 
@@ -29,16 +31,17 @@ class Lane:
 
     def __post_init__(self) -> None:
         self.cutting = Cutting(self.queue, heard=self.watching.heard)
+        self.merging = Merging(self.queue, self.lease_s)
 
     def dispatch(self, shards: Sequence[Shard], form: int) -> bool:
         """Cut what is ready in these shards and enqueue it; answers whether there was anything."""
         awake = self.watching.awake(self.node, shards)
         return bool(awake) and self.cutting.once(awake, form)
 
-    def chores(self, shards: Sequence[Shard], queue_is_full: bool, layout: int) -> None:
-        """Re-enqueue overdue ranges, trim, and say where the pressure comes from, for shards where it is due.
+    def chores(self, shards: Sequence[Shard], queue_is_full: bool, forms: Forms) -> None:
+        """Re-enqueue overdue ranges, trim, ask for merges, and say where the pressure comes from, where it is due.
 
-        `layout`: of the accumulators that all readers know.
+        `forms`: of jobs and accumulators, those that all readers know.
         """
         memory = self.node.condition().short
         self.watching.forget_all_but(shards)
@@ -46,16 +49,18 @@ class Lane:
         if not due:
             return
         calls: list[Call] = []
+        looks: list[tuple[Shard, Look]] = []
         for shard, reply in zip(
             due, self.node.many([shard.look_call() for shard in due], raise_errors=False), strict=True
         ):
             look = shard.look_from(reply)
             self.watching.looked(shard, look)
+            looks.append((shard, look))
             if not queue_is_full:  # an attempt that nobody hears of would be an attempt lost
                 self.reconcile(shard, look)
             seen = look.status
             if _deltas_pile_up(seen):
-                self.compact(shard, look, layout)
+                self.compact(shard, look, forms.accumulators)
                 seen = shard.status()
             if (step_s := self.watching.trim_step_s(shard)) is not None:
                 calls.append(shard.trim_call(step_s))
@@ -64,9 +69,11 @@ class Lane:
                 calls.append(shard.pressure_call(cause))
         if calls:
             self.node.many(calls)
+        if forms.jobs >= MERGE_FORM and not queue_is_full:
+            self.merging.ask(looks)
 
     def compact(self, shard: Shard, look: Look, layout: int) -> None:
-        """Merge deltas where no estimator does: CUT refuses while too many wait, and producers then wait too."""
+        """Merge deltas where nobody else does: CUT refuses while too many wait, and producers then wait too."""
         for window in look.windows:
             if look.at(window).deltas:
                 try:
@@ -115,5 +122,5 @@ def _cause(seen: Status, memory: bool) -> str | None:
 
 
 def _deltas_pile_up(seen: Status) -> bool:
-    """Whether more wait than an estimator that runs would ever leave: it merges long before."""
+    """Whether more wait than workers and estimators that run would ever leave: they merge long before."""
     return seen.deltas >= limits.DELTAS_LIMIT // 2 or seen.delta_bytes >= limits.DELTA_BYTES_LIMIT // 2

@@ -102,7 +102,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
         Right("hdel", "ranges"),
         Right("hset", "deltas"),
         Right("hset hincrby", "counters:*"),
-        Right("hincrby", "meta"),
+        *_MERGING,
         Right("xadd", "dead"),
         Right("sadd", "windows"),
         Right("set persist", "part:*"),

@@ -153,7 +153,7 @@ def test_every_role_tries_what_it_must_not(
         ],
         "gateway": [close, leave, count, tally, commit, cut, show, next_round, trim],
         "collector": [append, commit, show, tally, next_round, read_keys],
-        "worker": [append, trim, close, count, cut, show, next_round, read_keys],
+        "worker": [append, trim, close, cut, show, next_round, read_keys],
         "estimator": [append, trim, close, commit, cut, tally, read_keys],
         "reader": [
             *(append, trim, close, leave, count, tally, commit, cut, show, next_round, read_keys),

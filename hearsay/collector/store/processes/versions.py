@@ -22,7 +22,7 @@ class Forms(NamedTuple):
 
 OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # what releases up to 0.2.0 read, whose heartbeats do not say it
 PREVIOUS = OLDEST  # what the release before this one reads: to go back to it, nothing newer may be stored
-KNOWN = Forms(jobs=2, deltas=3, accumulators=2)  # what this release reads
+KNOWN = Forms(jobs=3, deltas=3, accumulators=2)  # what this release reads
 _STATE_READERS = frozenset((COLLECTOR.name, WORKER.name, ESTIMATOR.name))
 READERS = {  # the roles that read each kind
     "jobs": frozenset((WORKER.name,)),
