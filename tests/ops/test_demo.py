@@ -17,7 +17,7 @@ from hearsay.mechanisms.catalogue import parse_domain as parse
 from hearsay.mechanisms.estimates.cells import ExactCells
 from hearsay.mechanisms.questions import answer, parse_text
 from hearsay.ops.demo.play import play
-from hearsay.ops.demo.scene import SURVEYS, acts
+from hearsay.ops.demo.scene import SURVEYS, demo_surveys
 from hearsay.ops.demo.screen import COLUMNS, comparison, most_by_chance, table, verdict
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.ops.terminal.layout import layout
@@ -42,11 +42,11 @@ def test_truth_on_a_grid() -> None:
 
 
 def test_the_demo_shows_several_kinds() -> None:
-    players = acts()
-    assert len(players) >= 3
-    assert len({act.survey.mechanism.ID for act in players}) >= 10
-    assert len({act.survey.name for act in players}) == len(players)
-    assert all(truth.value is not None for act in players for truth in act.truth())
+    demos = demo_surveys()
+    assert len(demos) >= 3
+    assert len({demo.survey.mechanism.ID for demo in demos}) >= 10
+    assert len({demo.survey.name for demo in demos}) == len(demos)
+    assert all(truth.value is not None for demo in demos for truth in demo.truth())
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_the_demo_runs(tmp_path: Path) -> None:
 
 
 def test_no_answer_of_the_demo_follows_from_others() -> None:
-    (habits,) = [act for act in acts() if act.survey.name == "daily-habits"]
+    (habits,) = [demo for demo in demo_surveys() if demo.survey.name == "daily-habits"]
     cells = [dict(each.cell or {}) for each in habits.truth()]
     assert len(cells) == 5 + 3, "of six shares of a table five, and of each age's two one"
     assert {cell["smokes"] for cell in cells if "smokes" in cell} == {"no"}
@@ -99,9 +99,9 @@ def test_the_demo_says_whether_chance_explains_its_misses() -> None:
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 def test_the_final_table_fits_every_terminal(width: int) -> None:
     rows = []
-    for act in acts():
-        answers = [replace(each, stderr=0.01 * (each.value or 1), band=None, interval=None) for each in act.truth()]
-        rows += comparison(act, answers)
+    for demo in demo_surveys():
+        answers = [replace(each, stderr=0.01 * (each.value or 1), band=None, interval=None) for each in demo.truth()]
+        rows += comparison(demo, answers)
     laid = layout(COLUMNS, table(rows), width)
     assert max(map(len, laid.lines)) <= width
     assert laid.lines[0].startswith("survey "), "a table, not blocks"
@@ -111,14 +111,15 @@ def test_the_demo_takes_a_server_of_the_users_own(
     tmp_path: Path, server: EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of the embedded one is started, and nothing is left behind."""
-    plain = [act for act in acts() if act.survey.mechanism.rounds == 1]  # a round waits for all of its people
-    small = [replace(act, people=act.people[:20_000], questions=act.questions[:1]) for act in plain]
-    monkeypatch.setattr("hearsay.ops.demo.play.acts", lambda: small)
+    # Without rounds: a round waits for all of its people.
+    plain = [demo for demo in demo_surveys() if demo.survey.mechanism.rounds == 1]
+    small = [replace(demo, people=demo.people[:20_000], questions=demo.questions[:1]) for demo in plain]
+    monkeypatch.setattr("hearsay.ops.demo.play.demo_surveys", lambda: small)
     monkeypatch.setattr("hearsay.ops.demo.scene.SECONDS", 1.0)
     client.set("mine", "untouched")
     play(tmp_path, server.url)
     rows = json.loads((tmp_path / "summary.json").read_text())
-    assert [act.survey.name for act in small] == list(dict.fromkeys(row["survey"] for row in rows))
+    assert [demo.survey.name for demo in small] == list(dict.fromkeys(row["survey"] for row in rows))
     assert not (tmp_path / "redis").exists()
     left = list(client.scan_iter())
     assert [key for key in left if not key.startswith(b"rq:")] == [b"mine"]

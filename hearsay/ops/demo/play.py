@@ -14,51 +14,53 @@ from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import Survey
 from hearsay.estimator.readings import live
 from hearsay.estimator.snapshots import loading
-from hearsay.ops.demo.scene import Act, acts
+from hearsay.ops.demo.scene import DemoSurvey, demo_surveys
 from hearsay.ops.demo.screen import COLUMNS, comparison, explain, most_by_chance, progress_row, screen, table
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.terminal.present import console, counted, print_table
 from hearsay.ops.terminal.stopping import stopping
 
-FOLD_TIMEOUT_S = 60.0
+FOLD_TIMEOUT_S = 60.0  # after the last report was published, until the answers have all of them
 
 
 def play(directory: Path, redis_url: str | None = None, stay: bool = False) -> None:
     """Run the demo with its files in `directory`, on an embedded server unless one is named."""
     server = {} if redis_url is None else {"redis_url": redis_url}
-    name = f"demo-{secrets.token_hex(3)}"  # on the user's own server, the demo must not touch other keys
-    players = acts()
+    prefix = f"demo-{secrets.token_hex(3)}"  # on the user's own server, the demo must not touch other keys
+    demos = demo_surveys()
     truth = directory / "truth"
     truth.mkdir(parents=True)
-    for act in players:
-        act.write_truth(truth)
+    for demo in demos:
+        demo.write_truth(truth)
     click.echo("starting server, collector, workers and estimator")
     with (
         stopping() as stop,
-        Pipeline(directory, estimator=True, outside=True, truth=truth, prefix=name, queue=name, **server) as pipeline,
+        Pipeline(
+            directory, estimator=True, outside=True, truth=truth, prefix=prefix, queue=prefix, **server
+        ) as pipeline,
     ):
         registry = pipeline.registry()
         click.echo(f"the page, while the demo runs: {pipeline.address}/")
-        for act in players:
-            registry.add(act.survey)
-            survey = act.survey
+        for demo in demos:
+            registry.add(demo.survey)
+            survey = demo.survey
             click.echo(
-                f"  {survey.name}: {counted(len(act.people), 'device')}{_rounds(survey)}, {survey.mechanism.ID}, "
+                f"  {survey.name}: {counted(len(demo.people), 'device')}{_rounds(survey)}, {survey.mechanism.ID}, "
                 f"epsilon {survey.epsilon:g}"
             )
         try:
-            _report(players, pipeline, registry, stop)
-            rows = _results(players, pipeline, registry)
-            _finish(rows, directory)
+            _let_devices_report(demos, pipeline, registry, stop)
+            rows = _results(demos, pipeline, registry)
+            _print_results(rows, directory)
             if stay:
                 click.echo(f"still running until interrupted; the page: {pipeline.address}/")
                 stop.wait()
         finally:
-            for act in players:  # nothing may be left on the user's own server
-                registry.delete(act.survey.name)
+            for demo in demos:  # nothing may be left on the user's own server
+                registry.delete(demo.survey.name)
     if redis_url is not None:
-        _sweep(redis_url, name)
+        _delete_keys(redis_url, prefix)
     if any(row["gross"] for row in rows):
         raise CheckFailed("an estimate is more than six standard errors off the truth")
     if sum(not row["holds"] for row in rows) > most_by_chance(len(rows)):
@@ -70,8 +72,8 @@ def _rounds(survey: Survey) -> str:
     return f" in {survey.mechanism.rounds} rounds" if survey.windows.in_rounds else ""
 
 
-def _sweep(redis_url: str, prefix: str) -> None:
-    """Remove what the demo's processes noted of themselves; its random prefix is in no other key."""
+def _delete_keys(redis_url: str, prefix: str) -> None:
+    """Delete the keys that are left of the demo, such as heartbeats: all that begin with its random prefix."""
     servers = open_servers(redis_url)
     for node in servers.nodes():
         for key in node.client.scan_iter(match=f"{prefix}:*", count=1_000):
@@ -79,10 +81,10 @@ def _sweep(redis_url: str, prefix: str) -> None:
     servers.disconnect()
 
 
-def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: threading.Event) -> None:
-    """Let the devices report and show how the answers come closer."""
-    threads = [act.start(pipeline.registry, stop) for act in players]
-    truths = {act.survey.name: act.truth()[0] for act in players}
+def _let_devices_report(demos: list[DemoSurvey], pipeline: Pipeline, registry: Registry, stop: threading.Event) -> None:
+    """Let the devices report; show how the answers approach the truth, until all reports are folded."""
+    threads = [demo.start(pipeline.registry, stop) for demo in demos]
+    truths = {demo.survey.name: demo.truth()[0] for demo in demos}  # of the question that the live table shows
     deadline = None
     with screen() as shown:
         while True:
@@ -90,15 +92,15 @@ def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: th
                 raise KeyboardInterrupt
             pipeline.check()
             rows, missing = [], 0
-            for act in players:
-                if act.error is not None:
-                    raise act.error
-                current = live(registry.get(act.survey.name))
-                folded = act.survey.mechanism.reports(current.state)
-                answer = act.ask(current.estimate())[0] if folded >= act.survey.minimum_reports else None
-                number = len(current.survey.history) + 1
-                rows.append(progress_row(act, number, folded, truths[act.survey.name], answer))
-                missing += act.expected - folded
+            for demo in demos:
+                if demo.error is not None:
+                    raise demo.error
+                current = live(registry.get(demo.survey.name))
+                folded = demo.survey.mechanism.reports(current.state)
+                answer = demo.ask(current.estimate())[0] if folded >= demo.survey.minimum_reports else None
+                round_number = len(current.survey.history) + 1
+                rows.append(progress_row(demo, round_number, folded, truths[demo.survey.name], answer))
+                missing += demo.expected - folded
             shown.update(rows)
             if missing == 0:
                 break
@@ -108,40 +110,42 @@ def _report(players: list[Act], pipeline: Pipeline, registry: Registry, stop: th
                     raise OperationError(f"{missing} reports were not folded in time; the logs: {pipeline.directory}/")
 
 
-def _results(players: list[Act], pipeline: Pipeline, registry: Registry) -> list[dict[str, Any]]:
-    """Final answers: from the estimator's snapshot, or from the server if the survey has several windows."""
+def _results(demos: list[DemoSurvey], pipeline: Pipeline, registry: Registry) -> list[dict[str, Any]]:
+    """Truth and final answers: from the estimator's snapshot, or from Redis if the survey has several windows."""
     rows = []
-    for act in players:
-        if not act.survey.windows.may_begin_another(open=True):  # one window: its snapshot has all reports
-            estimate = _final_snapshot(act, pipeline).estimate()
+    for demo in demos:
+        if not demo.survey.windows.may_begin_another(open=True):  # one window: its snapshot has all reports
+            estimate = _final_snapshot(demo, pipeline).estimate()
         else:
-            estimate = live(registry.get(act.survey.name)).estimate()
-        rows += comparison(act, act.ask(estimate))
+            estimate = live(registry.get(demo.survey.name)).estimate()
+        rows += comparison(demo, demo.ask(estimate))
     return rows
 
 
-def _final_snapshot(act: Act, pipeline: Pipeline) -> loading.Snapshot:
+def _final_snapshot(demo: DemoSurvey, pipeline: Pipeline) -> loading.Snapshot:
+    """Wait for the snapshot that has the reports of all devices."""
     deadline = time.monotonic() + FOLD_TIMEOUT_S
-    directory = pipeline.snapshots / act.survey.name / "all"
+    directory = pipeline.snapshots / demo.survey.name / "all"
     while time.monotonic() < deadline:
         pipeline.check()
         if directory.exists():
             final = loading.load(directory)
-            if final.metadata["reports"] == len(act.people):
+            if final.metadata["reports"] == len(demo.people):
                 return final
         time.sleep(0.2)
-    raise OperationError(f"no complete snapshot of {act.survey.name} came in time; the logs: {pipeline.directory}/")
+    raise OperationError(f"no complete snapshot of {demo.survey.name} came in time; the logs: {pipeline.directory}/")
 
 
-def _finish(rows: list[dict[str, Any]], directory: Path) -> None:
+def _print_results(rows: list[dict[str, Any]], directory: Path) -> None:
+    """Print the final table and how to read it; write it as summary.json."""
     print_table("truth and estimate", COLUMNS, table(rows))
     console().print(explain(rows), markup=False)
     (directory / "summary.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     click.echo(f"files: {directory}/ (summary.json, snapshots/, logs); ask further:")
-    click.echo(f"  hearsay query --snapshot {_shown(directory)}/snapshots/session-minutes/all quantile 0.25 0.75")
+    click.echo(f"  hearsay query --snapshot {_short_path(directory)}/snapshots/session-minutes/all quantile 0.25 0.75")
 
 
-def _shown(directory: Path) -> Path:
+def _short_path(directory: Path) -> Path:
     """The path relative to the current folder, if it lies inside it."""
     here = Path.cwd()
     return directory.relative_to(here) if directory.is_relative_to(here) else directory

@@ -1,4 +1,4 @@
-"""Who takes part in the demo: surveys, their people, and the questions asked."""
+"""The surveys of the demo, with their simulated people and the questions asked."""
 
 import threading
 from collections.abc import Callable
@@ -27,8 +27,8 @@ SECONDS = 25.0  # how long the devices report
 
 
 @dataclass
-class Act:
-    """One survey of the demo."""
+class DemoSurvey:
+    """One survey of the demo: its people's true values, the questions, and how far its devices are."""
 
     survey: Survey
     people: Values
@@ -97,18 +97,20 @@ def unimplied(question: Question, answers: list[Answer]) -> list[Answer]:
     return [each for number, each in enumerate(answers) if number not in last.values()]
 
 
-def acts() -> list[Act]:
+def demo_surveys() -> list[DemoSurvey]:
     """The example surveys of ops/surveys with their simulated people.
 
     Questions of one survey are about different people: answers about the same ones miss together.
     """
     return [
-        _act("favourite-fruit", "zipf", 400_000, ("point apple", "point banana", "point cherry", "point quince")),
-        _act("session-minutes", "cauchy", 1_000_000, ("range 300 500", "range 0 99", "quantile 0.9")),
-        _act("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:7 0:7", "range 16:23 8:15")),
-        _act("doctor-visits", "zipf", 200_000, ("mean", "point 2")),
-        _act("heart-rate", "bimodal", 600_000, ("range 60 90", "quantile 0.95")),
-        _act(
+        _demo_survey(
+            "favourite-fruit", "zipf", 400_000, ("point apple", "point banana", "point cherry", "point quince")
+        ),
+        _demo_survey("session-minutes", "cauchy", 1_000_000, ("range 300 500", "range 0 99", "quantile 0.9")),
+        _demo_survey("meeting-place", "normal", 400_000, ("range 8:15 4:11", "range 0:7 0:7", "range 16:23 8:15")),
+        _demo_survey("doctor-visits", "zipf", 200_000, ("mean", "point 2")),
+        _demo_survey("heart-rate", "bimodal", 600_000, ("range 60 90", "quantile 0.95")),
+        _demo_survey(
             "film-stars",
             "gauss",
             300_000,
@@ -121,15 +123,15 @@ def acts() -> list[Act]:
                 "point casablanca",
             ),
         ),
-        _act("app-use", "power-law", 200_000, ("mean camera", "point camera", "mean games", "point games")),
-        _act("page-load", "normal", 300_000, ("range 2 4", "quantile 0.9")),
-        _act("new-words", "zipf", 400_000, ("point baba", "point babu", "point bado", "point zuzu")),
-        _act("commute-minutes", "normal", 200_000, ("std", "mean")),
+        _demo_survey("app-use", "power-law", 200_000, ("mean camera", "point camera", "mean games", "point games")),
+        _demo_survey("page-load", "normal", 300_000, ("range 2 4", "quantile 0.9")),
+        _demo_survey("new-words", "zipf", 400_000, ("point baba", "point babu", "point bado", "point zuzu")),
+        _demo_survey("commute-minutes", "normal", 200_000, ("std", "mean")),
         _habits(400_000),
     ]
 
 
-def _habits(devices: int) -> Act:
+def _habits(devices: int) -> DemoSurvey:
     """Correlated habits: smoking depends on age, sport on smoking, sleep on sport."""
     generator = np.random.default_rng([SEED, devices])
 
@@ -144,10 +146,10 @@ def _habits(devices: int) -> Act:
     sleeps_well = following(sport, [[0.6, 0.4], [0.45, 0.55], [0.3, 0.7]])
     people = np.stack([age, smokes, sport, sleeps_well], axis=1)
     questions = ("marginal sport sleeps-well", "conditional smokes given age")
-    return Act(load(SURVEYS / "daily-habits.toml"), people, questions)
+    return DemoSurvey(load(SURVEYS / "daily-habits.toml"), people, questions)
 
 
-def _act(name: str, distribution: str, devices: int, questions: tuple[str, ...]) -> Act:
+def _demo_survey(name: str, distribution: str, devices: int, questions: tuple[str, ...]) -> DemoSurvey:
     survey = load(SURVEYS / f"{name}.toml")
     generator = np.random.default_rng([SEED, devices, len(name)])
-    return Act(survey, Population(distribution, survey.mechanism.domain, generator).take(devices), questions)
+    return DemoSurvey(survey, Population(distribution, survey.mechanism.domain, generator).take(devices), questions)

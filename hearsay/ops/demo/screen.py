@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hearsay.mechanisms.estimates.estimate import Z95
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.ops.demo.scene import Act
+from hearsay.ops.demo.scene import DemoSurvey
 from hearsay.ops.terminal.answers import decimals_of, rounded
 from hearsay.ops.terminal.layout import layout
 from hearsay.ops.terminal.present import console, show
@@ -57,19 +57,19 @@ def screen() -> Iterator[Screen]:
         yield Screen(out, None)
 
 
-def progress_row(act: Act, number: int, folded: int, truth: Answer, answer: Answer | None) -> list[Any]:
+def progress_row(demo: DemoSurvey, number: int, folded: int, truth: Answer, answer: Answer | None) -> list[Any]:
     """One survey's row of the live table; `number` is the round that it is in."""
-    name = act.survey.name
-    if act.survey.windows.in_rounds:
-        name += f" {number}/{act.survey.mechanism.rounds}"
-    row: list[Any] = [name, act.published, folded, act.headline, truth.value]
+    name = demo.survey.name
+    if demo.survey.windows.in_rounds:
+        name += f" {number}/{demo.survey.mechanism.rounds}"
+    row: list[Any] = [name, demo.published, folded, demo.headline, truth.value]
     return [*row, *((None, None) if answer is None else (answer.value, (answer.low, answer.high)))]
 
 
-def comparison(act: Act, answers: list[Answer]) -> list[dict[str, Any]]:
+def comparison(demo: DemoSurvey, answers: list[Answer]) -> list[dict[str, Any]]:
     """Truth and estimate side by side, question by question."""
     rows = []
-    for truth, answer in zip(act.truth(), answers, strict=True):
+    for truth, answer in zip(demo.truth(), answers, strict=True):
         low, high = answer.band if answer.band is not None else (answer.low, answer.high)
         assert truth.value is not None
         assert answer.value is not None
@@ -82,8 +82,8 @@ def comparison(act: Act, answers: list[Answer]) -> list[dict[str, Any]]:
         cell = 0.0 if answer.band is None else _width(answer.item)
         rows.append(
             {
-                "survey": act.survey.name,
-                "mechanism": act.survey.mechanism.ID,
+                "survey": demo.survey.name,
+                "mechanism": demo.survey.mechanism.ID,
                 "query": answer.query
                 if answer.cell is None
                 else f"{answer.query.split()[0]}: {show(dict(answer.cell))}",

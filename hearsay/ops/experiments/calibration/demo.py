@@ -10,7 +10,7 @@ from typing import Any
 
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.ops.demo.scene import Act, acts
+from hearsay.ops.demo.scene import DemoSurvey, demo_surveys
 from hearsay.ops.demo.screen import most_by_chance
 from hearsay.ops.experiments.output import Result
 from hearsay.ops.simulate.simulation import simulate
@@ -32,16 +32,16 @@ def demo_result(seeds: int) -> Result:
     )
     total: dict[str, list[bool]] = {kind: [] for kind in KINDS}
     runs: list[list[bool]] = [[] for _ in range(seeds)]  # of each demo, which intervals hold
-    for act in acts():
+    for demo in demo_surveys():
         covered: dict[str, list[bool]] = {kind: [] for kind in KINDS}
-        truth = act.truth()
+        truth = demo.truth()
         for seed in range(seeds):
-            for kind, holds in _intervals(act, truth, seed):
+            for kind, holds in _intervals(demo, truth, seed):
                 covered[kind].append(holds)
                 runs[seed].append(holds)
         for kind in KINDS:
             total[kind] += covered[kind]
-        result.rows.append([act.survey.name, act.survey.mechanism.ID, *_shown(covered)])
+        result.rows.append([demo.survey.name, demo.survey.mechanism.ID, *_shown(covered)])
     result.rows.append(["all", "", *_shown(total)])
     misses = [len(each) - sum(each) for each in runs]
     most = most_by_chance(len(runs[0]))
@@ -61,11 +61,11 @@ def _shown(covered: dict[str, list[bool]]) -> list[Any]:
     return [f"{100 * sum(each) / len(each):.1f}" if each else "" for each in covered.values()]
 
 
-def _intervals(act: Act, truth: list[Answer], seed: int) -> Iterator[tuple[str, bool]]:
+def _intervals(demo: DemoSurvey, truth: list[Answer], seed: int) -> Iterator[tuple[str, bool]]:
     """Kind of every interval, and whether it holds."""
-    estimate = simulate(act.survey, act.people, seeded(seed)).estimate
+    estimate = simulate(demo.survey, demo.people, seeded(seed)).estimate
     assert estimate is not None
-    for answer, true in zip(act.ask(estimate), truth, strict=True):
+    for answer, true in zip(demo.ask(estimate), truth, strict=True):
         low, high = answer.band if answer.band is not None else (answer.low, answer.high)
         assert true.value is not None
         assert low is not None
