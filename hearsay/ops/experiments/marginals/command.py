@@ -10,7 +10,7 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.experiments.marginals.analyses import association, heat_map, trees
 from hearsay.ops.experiments.marginals.beyond import categories, models, three_characters
 from hearsay.ops.experiments.marginals.errata import errata
-from hearsay.ops.experiments.marginals.figures import by_attributes, by_devices, by_epsilon, by_order, oracles
+from hearsay.ops.experiments.marginals.figures import by_devices, by_epsilon, by_order, many_attributes, oracles
 from hearsay.ops.experiments.marginals.runs import Settings
 from hearsay.ops.experiments.marginals.tables import acceptance, costs, failures
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
@@ -18,7 +18,7 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 PARTS = {
     "acceptance": (acceptance,),
     "tables": (costs, failures),
-    "figures": (heat_map, by_devices, by_order, by_attributes, by_epsilon, oracles),
+    "figures": (heat_map, by_devices, by_order, many_attributes, by_epsilon, oracles),
     "analyses": (association, trees),
     "beyond": (three_characters, categories, models),
     "errata": (errata,),
