@@ -1,4 +1,4 @@
-"""The estimator's part of the large bench, as JSON: `python -m hearsay.ops.bench.large_estimator URL DIR SURVEY`.
+"""The estimator's part of the bench `large`: `python -m hearsay.ops.bench.large_estimator URL DIR SURVEY` prints JSON.
 
 It is a process of its own, so that its peak memory is that of merging, materialising and answering alone.
 """
@@ -18,7 +18,7 @@ from hearsay.estimator.readings import live
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.questions import answer, parse_text
 
-QUERIES = 200
+QUERIES = 200  # ranges that are asked for
 
 
 def main(url: str, root: str, name: str) -> None:
@@ -45,10 +45,12 @@ def main(url: str, root: str, name: str) -> None:
 def _materialise(registry: Registry, root: Path) -> float:
     """One pass of a new estimator; returns its duration in seconds."""
     started = time.perf_counter()
-    done = Materialiser(registry, root).run_once()
+    result = Materialiser(registry, root).run_once()
     seconds = time.perf_counter() - started
-    if (done.materialised, done.failed) != (1, 0):
-        raise RuntimeError(f"the pass must materialise one window, got {done.materialised} and {done.failed} failures")
+    if (result.materialised, result.failed) != (1, 0):
+        raise RuntimeError(
+            f"the pass must materialise one window, got {result.materialised} windows and {result.failed} failures"
+        )
     return seconds
 
 
@@ -64,11 +66,12 @@ def _merge(registered: Registered) -> float:
     started = time.perf_counter()
     for shard in registered.shards:
         if not shard.compact(shard.read("all")):
-            raise RuntimeError("the merge must succeed: nobody else is there")
+            raise RuntimeError(f"shard {shard.shard} was not merged, although no other process merges")
     return time.perf_counter() - started
 
 
 def _estimate(registered: Registered) -> float:
+    """Estimate from the state, once; returns the seconds, without reading it."""
     current = live(registered)
     started = time.perf_counter()
     current.estimate()
@@ -76,7 +79,7 @@ def _estimate(registered: Registered) -> float:
 
 
 def _ask(estimate: Estimate) -> None:
-    """Ranges as the command line and the interface ask for them, word by word."""
+    """Ask for QUERIES random ranges, as text, like the command line and the page do."""
     ends = np.sort(np.random.default_rng(3).integers(0, estimate.domain.size, size=(QUERIES, 2)), axis=1)
     for low, high in ends.tolist():
         answer(parse_text(f"range {low} {high}"), estimate)

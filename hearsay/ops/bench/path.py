@@ -1,4 +1,7 @@
-"""The whole path: perturbed by simulation, through Redis, folded by two workers, read as one state."""
+"""The bench `path`: simulated devices publish to Redis, two workers fold, and the state is read.
+
+The ceiling is what Redis does with the same bytes when nobody folds them: XADD, then XRANGE.
+"""
 
 import tempfile
 import time
@@ -8,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import redis
 
+from hearsay.collector.limits import RANGE_FRAMES, RANGE_SINGLES
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
+from hearsay.collector.wire.decode import FIELD_FRAME, FIELD_SINGLE
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench.row import Row
 from hearsay.ops.server.processes import Pipeline
@@ -19,16 +24,18 @@ from hearsay.producer.populations import Population
 
 SURVEY = {"name": "bench", "mechanism": "hrr", "epsilon": 1.1, "domain": {"kind": "categorical", "size": 1_024}}
 FRAMED_REPORTS, SINGLE_REPORTS = 10_000_000, 200_000
+WARM_UP_REPORTS = 200_000
 REPEATS = 3
-FRAMED_TARGET, SINGLE_TARGET = 2e6, 100e3
-PIPELINED = 1_000  # commands in one pipeline of the bare run, entries in one PUBLISH of ours
-READ_AT_ONCE = {b"r": 20_000, b"f": 256}  # as many as a range holds
+FRAMED_TARGET, SINGLE_TARGET = 2e6, 100e3  # reports per second
+PIPELINED = 1_000  # XADD commands in one pipeline of the bare run: as many entries as one PUBLISH of the writer has
+READ_AT_ONCE = {FIELD_SINGLE: RANGE_SINGLES, FIELD_FRAME: RANGE_FRAMES}  # as many entries as a worker reads at once
+BARE_STREAM = "bench:bare"
 
 
 def rows() -> Iterator[Row]:
     """Frames, then single reports, each beside a bare XADD + XRANGE of the same bytes on the same server."""
     with tempfile.TemporaryDirectory() as directory, Pipeline(Path(directory)) as pipeline:
-        _run(pipeline, "warm-up", 200_000, FRAME)  # the first job of a worker is slower than the others
+        _run(pipeline, "warm-up", WARM_UP_REPORTS, FRAME)  # the first job of a worker is slower than the others
         ours, bare = _in_turns(pipeline, "frames", FRAMED_REPORTS, FRAME)
         yield Row(
             f"whole path, frames of {FRAME}",
@@ -51,11 +58,11 @@ def rows() -> Iterator[Row]:
 
 
 def _in_turns(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> tuple[float, float]:
-    """The best of some runs of ours and of the bare one, in turns, so that both meet the same disturbances."""
+    """Reports per second on the whole path, and bare: the best of some runs each, in turns on the same machine."""
     ours, bare = [], []
     for _ in range(REPEATS):
         ours.append(_run(pipeline, name, reports, frame))
-        bare.append(_bare(pipeline, b"r" if frame is None else b"f", reports))
+        bare.append(_bare(pipeline, FIELD_SINGLE if frame is None else FIELD_FRAME, reports))
     return max(ours), max(bare)
 
 
@@ -77,10 +84,10 @@ def _run(pipeline: Pipeline, name: str, reports: int, frame: int | None) -> floa
 
 
 def _bare(pipeline: Pipeline, field: bytes, reports: int) -> float:
-    """Reports per second of a redis-py pipeline of XADD and then XRANGE, nothing else."""
+    """Reports per second of XADD in pipelines of redis-py, then XRANGE, nothing else; entries have this `field`."""
     mechanism = parse(SURVEY).mechanism
     cells = Population("cauchy", mechanism.domain, np.random.default_rng(1)).take(reports)
-    if field == b"f":
+    if field == FIELD_FRAME:
         payloads = [frame for frame, _ in frames(mechanism, codec(mechanism), cells, seeded(1))]
     else:
         payloads = list(singles(mechanism, codec(mechanism), cells, seeded(1)))
@@ -89,14 +96,14 @@ def _bare(pipeline: Pipeline, field: bytes, reports: int) -> float:
         for start in range(0, len(payloads), PIPELINED):
             batch = client.pipeline(transaction=False)
             for payload in payloads[start : start + PIPELINED]:
-                batch.xadd("bench:bare", {field: payload})
+                batch.xadd(BARE_STREAM, {field: payload})
             batch.execute()
         last, read = b"-", 0
-        while entries := client.xrange("bench:bare", last, "+", count=READ_AT_ONCE[field]):
+        while entries := client.xrange(BARE_STREAM, last, "+", count=READ_AT_ONCE[field]):
             read += len(entries)
             last = b"(" + entries[-1][0]
         seconds = time.perf_counter() - started
-        client.unlink("bench:bare")
+        client.unlink(BARE_STREAM)
     if read != len(payloads):
         raise RuntimeError(f"the bare stream must hold {len(payloads)} entries, got {read}")
     return reports / seconds

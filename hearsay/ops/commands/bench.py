@@ -1,4 +1,4 @@
-"""`hearsay bench`: speed against ceilings."""
+"""`hearsay bench`: how fast each part is, beside a ceiling: what the machine could do at most."""
 
 import importlib
 from typing import Any
@@ -10,7 +10,7 @@ from hearsay.ops.terminal.lazy import LazyGroup
 from hearsay.ops.terminal.options import json_option
 from hearsay.ops.terminal.present import notes, print_json, print_table, show
 
-QUESTIONS = {
+BENCHES = {  # each module has a function `rows`, which yields what it measured
     "fold": "hearsay.ops.bench.fold",
     "path": "hearsay.ops.bench.path",
     "freshness": "hearsay.ops.bench.freshness",
@@ -22,11 +22,11 @@ QUESTIONS = {
     "texts": "hearsay.ops.bench.texts",
 }
 COLUMNS = ("what", "measured", "ceiling", "ratio", "target", "holds")
-COMPARISONS = {"peers": ("hearsay.ops.bench.peers", "Compare every shared mechanism with other libraries.")}
+SUBCOMMANDS = {"peers": ("hearsay.ops.bench.peers", "Compare every shared mechanism with other libraries.")}
 
 
-@click.group(cls=LazyGroup, commands_by_module=COMPARISONS, invoke_without_command=True)
-@click.option("--only", type=click.Choice(list(QUESTIONS)), multiple=True, help="Only these questions.")
+@click.group(cls=LazyGroup, commands_by_module=SUBCOMMANDS, invoke_without_command=True)
+@click.option("--only", type=click.Choice(list(BENCHES)), multiple=True, help="Only these benches.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, as docs/explanation/speed.md shows it.")
 @json_option
 @click.pass_context
@@ -45,8 +45,8 @@ def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_js
     if context.invoked_subcommand is not None:
         return
     measured: list[Row] = []
-    for name in only or QUESTIONS:
-        for row in importlib.import_module(QUESTIONS[name]).rows():
+    for name in only or BENCHES:
+        for row in importlib.import_module(BENCHES[name]).rows():
             measured.append(row)
             notes().print(f"{row.what}: {readable(row.value)} {row.unit}", markup=False)
     cells = [_cells(row) for row in measured]
@@ -60,6 +60,7 @@ def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_js
 
 
 def _cells(row: Row) -> list[Any]:
+    """One row of the table, by COLUMNS."""
     ceiling = None if row.ceiling is None else f"{readable(row.ceiling)} {row.unit} ({row.ceiling_name})"
     note = f" ({row.note})" if row.note else ""
     return [row.what + note, f"{readable(row.value)} {row.unit}", ceiling, row.ratio, row.target_words, row.holds]

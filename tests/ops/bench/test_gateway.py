@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hearsay.ops.bench import gateway
-from hearsay.ops.commands.bench import QUESTIONS
+from hearsay.ops.commands.bench import BENCHES
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads processor time in /proc")
 
@@ -22,4 +22,4 @@ def test_every_question_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_a_part_of_the_bench() -> None:
-    assert QUESTIONS["gateway"] == gateway.__name__
+    assert BENCHES["gateway"] == gateway.__name__

@@ -8,7 +8,7 @@ import pytest
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.bench import large
 from hearsay.ops.bench.row import Row
-from hearsay.ops.commands.bench import QUESTIONS
+from hearsay.ops.commands.bench import BENCHES
 from hearsay.ops.server.processes import Pipeline
 from hearsay.ops.server.waiting import wait_until_folded
 from hearsay.producer.fleet import Fleet
@@ -53,4 +53,4 @@ def test_an_accumulator_that_holds_other_reports_is_an_error(pipeline: Pipeline)
 
 
 def test_it_is_a_part_of_the_bench() -> None:
-    assert QUESTIONS["large"] == large.__name__
+    assert BENCHES["large"] == large.__name__
