@@ -16,8 +16,8 @@ from hearsay.ops.terminal.present import console, print_table, show
 
 _MOST = 12  # decimals
 CUT_SHARE = (
-    "a share below 0 or above 1: noise outweighs so few reports. Values are unbiased and not cut; their intervals are "
-    "cut to 0 to 1"
+    "a share below 0 or above 1 is noise: the true one is near that end, or reports are few. Values are unbiased and "
+    "not cut; their intervals are cut to 0 to 1"
 )
 COEFFICIENTS = {"pearson": "Pearson", "cramers-v": "Cramer's V"}
 
