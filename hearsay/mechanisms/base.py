@@ -242,6 +242,14 @@ class Mechanism(ABC):
         """The values that the channel's rows stand for, where these are not the domain's cells; None: not listed."""
         return None
 
+    @classmethod
+    def rough_options(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Options that are soon built, with widths in nearly the same ratio whatever epsilon and shape; most need none.
+
+        The planner compares shapes and comes near a target with them, and predicts with the options as they are.
+        """
+        return options
+
     def planned_width(self, verb: str, users: int) -> float | None:
         """The half width of a question's 95% interval, where a formula is exact enough; None: it is simulated."""
         return None

@@ -160,15 +160,19 @@ def parse_domain(table: Any) -> Any:
 
 def create(name: Any, epsilon: Any, domain: Domain, options: Any) -> Mechanism:
     """The mechanism of that name on a domain."""
+    return fitting(name, domain, options).create(epsilon, domain, options)
+
+
+def fitting(name: Any, domain: Domain, options: Any) -> type[Mechanism]:
+    """The class of that name that takes such a domain and such options."""
     if not isinstance(name, str) or name not in MECHANISMS:
         raise SpecificationError(f"mechanism must be one of {one_of(names(), name)}, got {name!r}")
-    fitting = [listed for listed in MECHANISMS[name] if listed.form.fits(domain.kind, options)]
-    if not fitting:
+    forms = [listed for listed in MECHANISMS[name] if listed.form.fits(domain.kind, options)]
+    if not forms:
         raise SpecificationError(
             f"domain.kind must be one of {', '.join(kinds(name))} for mechanism {name}, got {domain.kind!r}"
         )
-    chosen = max(fitting, key=lambda listed: len(listed.form.when))  # the first among equals
-    return chosen.load().create(epsilon, domain, options)
+    return max(forms, key=lambda listed: len(listed.form.when)).load()  # the first among equals
 
 
 def build(table: Mapping[str, Any]) -> Mechanism:

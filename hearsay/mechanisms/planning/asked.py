@@ -28,8 +28,8 @@ class Asked:
     shape: str | None = None
     values: Any = None
     own: str | None = None  # the mechanism that a survey already names: it gets a row, and its promise is the others'
-    _built: dict[tuple[str, float], Mechanism] = field(default_factory=dict, compare=False)
-    _widths: dict[tuple[str, float, int], Widths] = field(default_factory=dict, compare=False)
+    _built: dict[tuple[str, float, bool], Mechanism] = field(default_factory=dict, compare=False)
+    _widths: dict[tuple[str, float, int, bool], Widths] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(
@@ -130,21 +130,28 @@ class Asked:
         left_out = kind.ERROR_FLOOR or kind.PLANNED_WHEN_NAMED or promise != kind.PROMISE
         return not left_out and self.query_of(kind.ESTIMATE) is not None
 
-    def build(self, name: str, epsilon: float) -> Mechanism:
+    def build(self, name: str, epsilon: float, rough: bool = False) -> Mechanism:
         """The mechanism at an epsilon, built once; SpecificationError where it cannot be."""
-        if (name, epsilon) not in self._built:
-            self._built[name, epsilon] = catalogue.create(name, epsilon, self.domain, self.options.get(name, {}))
-        return self._built[name, epsilon]
+        key = name, epsilon, rough
+        if key not in self._built:
+            options = self.options.get(name, {})
+            if rough:
+                kind = catalogue.fitting(name, self.domain, options)
+                options = kind.rough_options(epsilon, self.domain, options)
+            self._built[key] = catalogue.create(name, epsilon, self.domain, options)
+        return self._built[key]
 
-    def widths(self, name: str, epsilon: float, guess: Guess | None = None) -> Widths:
-        """The widths under a mechanism at an epsilon; `guess` is another one than the users'."""
+    def widths(self, name: str, epsilon: float, guess: Guess | None = None, rough: bool = False) -> Widths:
+        """The widths under a mechanism at an epsilon; `guess` is another one than the users'.
+
+        Rough ones take a fraction of the work and have nearly the same ratios, to compare shapes and approach a target.
+        """
         guess = guess or self.guess
-        if (name, epsilon, id(guess)) not in self._widths:
-            self._widths[name, epsilon, id(guess)] = self._made(name, epsilon, guess)
-        return self._widths[name, epsilon, id(guess)]
-
-    def _made(self, name: str, epsilon: float, guess: Guess) -> Widths:
-        return self.widths_of(Played(self.build(name, epsilon), guess))
+        key = name, epsilon, id(guess), rough
+        if key not in self._widths:
+            built = self.build(name, epsilon, rough)
+            self._widths[key] = self.widths_of(Played(built, guess, rough=rough))
+        return self._widths[key]
 
     def widths_of(self, played: Played) -> Widths:
         """The widths of the question in surveys that are played."""

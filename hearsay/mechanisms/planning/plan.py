@@ -16,6 +16,8 @@ from hearsay.mechanisms.planning.widths import Width
 # Two halves of the users differ visibly in four of five tries at 2.8 (1.96 + 0.84) standard errors of the difference.
 _VISIBLE = 2.8
 _REFERENCE_EPSILON, _REFERENCE_USERS = 1.0, 10_000
+_ALIKE = 1.01  # widths this near to each other are taken for equal where a shape is chosen
+_NEAR_EPSILON, _NEAR_USERS = 2.0, 10.0
 VALUES = "values"  # the name of a guess that is a file's values
 
 
@@ -99,35 +101,56 @@ def _rank(target: Target, row: Prediction) -> tuple[bool, float, float]:
 def _row(asked: Asked, target: Target, name: str) -> Prediction:
     """Solved for one shape; where none is given, for the one that is worst at the solution."""
     users, epsilon = target.users or _REFERENCE_USERS, target.epsilon or _REFERENCE_EPSILON
-    shape, worst = _worst(asked, name, users, epsilon)
+    by_shape = _by_shape(asked, name, users, epsilon)
+    shape = by_shape.planned
     for _ in range(3):
         row = _solved(asked, target, name, shape)
-        if target.within is None or not row.reached:
+        if target.within is None or not row.reached or by_shape.alike or _near(row, users, epsilon):
             break
-        shape_there, worst = _worst(asked, name, row.users or users, row.epsilon or epsilon)
-        if shape_there == shape:
+        users, epsilon = row.users or users, row.epsilon or epsilon
+        by_shape = _by_shape(asked, name, users, epsilon)
+        if by_shape.planned == shape or by_shape.alike:
             break
-        shape = shape_there
-    return replace(row, worst=worst if row.reached else None)
+        shape = by_shape.planned
+    return replace(row, worst=_worst(asked, row, by_shape) if row.reached else None)
 
 
-def _worst(asked: Asked, name: str, users: int, epsilon: float) -> tuple[str, float | None]:
-    """The shape that is planned for, and the largest width over all shapes; None where one's is unbounded.
+@dataclass(frozen=True)
+class _ByShape:
+    """Rough widths of every shape: enough to say which is the largest."""
 
-    A width that is entirely the data's (a quantile's in the domain's units) has no worst.
-    """
-    widths = asked.widths(name, epsilon, asked.simulated)
+    planned: str  # the shape that was given, or the one with the largest width
+    largest: str | None  # None: the worst is unbounded, or there is none
+    alike: bool  # the shape hardly matters
+
+
+def _by_shape(asked: Asked, name: str, users: int, epsilon: float) -> _ByShape:
+    """A width that is entirely the data's (a quantile's in the domain's units) has no worst."""
+    widths = asked.widths(name, epsilon, asked.simulated, rough=True)
     given = VALUES if asked.values is not None else asked.shape
     if given is not None and widths.varies:
-        return given, None
+        return _ByShape(given, None, True)
     by_shape = {shape: widths.expected(shape, users) for shape in asked.shapes()}
     known = {shape: width for shape, width in by_shape.items() if isfinite(width)}
     largest = max(known, key=known.__getitem__) if known else next(iter(by_shape))
     unbounded = len(known) < len(by_shape) or (widths.varies and not widths.in_ranks)
-    return given or largest, None if unbounded else known[largest]
+    alike = len(known) == len(by_shape) and max(known.values()) <= _ALIKE * min(known.values())
+    return _ByShape(given or largest, None if unbounded else largest, alike)
+
+
+def _worst(asked: Asked, row: Prediction, by_shape: _ByShape) -> float | None:
+    """The largest width over all shapes; None where one's is unbounded."""
+    if by_shape.largest is None or row.users is None or row.epsilon is None:
+        return None
+    if by_shape.largest == row.shape:
+        return row.within
+    worst = asked.widths(row.name, row.epsilon, asked.simulated).expected(by_shape.largest, row.users)
+    return max(worst, row.within or 0.0) if asked.values is None else worst
 
 
 def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
+    """First by rough widths, unless whole surveys must be drawn; from there by exact ones, mostly one or two."""
+
     def width(users: int, epsilon: float) -> Width:
         try:
             return asked.widths(name, epsilon).at(shape, users)
@@ -136,15 +159,18 @@ def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
                 raise
             return Width(inf, inf)  # a mechanism that takes no such epsilon
 
-    def middle(users: int, epsilon: float) -> float:
-        widths = asked.widths(name, epsilon)
+    def middle(users: int, epsilon: float, rough: bool = False) -> float:
+        widths = asked.widths(name, epsilon, rough=rough)
         return width(users, epsilon).within if widths.varies else widths.expected(shape, users)
 
     users, epsilon = target.users, target.epsilon
     if target.within is not None and users is None and epsilon is not None:
         users = users_for(partial(middle, epsilon=epsilon), target.within)
     elif target.within is not None and epsilon is None and users is not None:
-        epsilon = epsilon_for(_tolerant(partial(middle, users)), target.within)
+        exact, rough = (_tolerant(partial(middle, users, rough=each)) for each in (False, True))
+        varies = asked.widths(name, _REFERENCE_EPSILON, rough=True).varies
+        start = _REFERENCE_EPSILON if varies else _start(rough, exact, target.within)
+        epsilon = epsilon_for(exact, target.within, start)
     at = users or _REFERENCE_USERS, epsilon or EPSILON_HIGH
     predicted = width(*at)
     built = asked.build(name, at[1])
@@ -152,6 +178,21 @@ def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
         name, users, epsilon, _known(predicted.within), _known(predicted.within_90), None, shape,
         asked.widths(name, at[1]).in_ranks, asked.question.verb, built,
     )  # fmt: skip
+
+
+def _start(rough: Callable[[float], float], exact: Callable[[float], float], within: float) -> float:
+    """About the epsilon whose exact width is `within`: the rough one, corrected by the ratio of the two there."""
+    first = epsilon_for(rough, within) or EPSILON_HIGH
+    ratio = exact(first) / rough(first)
+    if not (isfinite(ratio) and ratio > 0):
+        return first
+    return epsilon_for(rough, within / ratio, first) or EPSILON_HIGH
+
+
+def _near(row: Prediction, users: int, epsilon: float) -> bool:
+    """Whether the solution is so near to where shapes were compared that they need not be compared again."""
+    of_epsilon, of_users = (row.epsilon or epsilon) / epsilon, (row.users or users) / users
+    return max(of_epsilon, 1 / of_epsilon) <= _NEAR_EPSILON and max(of_users, 1 / of_users) <= _NEAR_USERS
 
 
 def _tolerant(width: Callable[[float], float]) -> Callable[[float], float]:

@@ -1,22 +1,23 @@
 """The third of users, epsilon and width from the two others.
 
 A width falls with the root of users, exactly where it depends on the state smoothly, nearly elsewhere; it falls
-strictly with epsilon. So users are found by following the root, epsilon by the secant rule in logarithms inside a
-bracket, and both end when the next step would change them by less than `_CLOSE`.
+strictly with epsilon, nearly as 1/sinh(epsilon/2), which is how far a bit's two chances are apart. So users are found
+by following the root, epsilon by the secant rule in the logarithms of width and of sinh(epsilon/2) inside a bracket.
+Both end at a number that was tried, when the next step would change it by less than `_CLOSE`.
 """
 
 from collections.abc import Callable
-from math import ceil, exp, isfinite, log
+from math import asinh, ceil, exp, isfinite, log, sinh
 
 EPSILON_LOW, EPSILON_HIGH = 0.01, 10.0
 USERS_HIGH = 10**12
-_CLOSE = 1e-3
+_CLOSE = 4e-3
 _STEPS = 24
 
 
-def users_for(width: Callable[[int], float], within: float) -> int | None:
-    """The least number of users, up to a thousandth, whose width is not above `within`; None: no number's is."""
-    low, high, users = 1, USERS_HIGH, 10_000
+def users_for(width: Callable[[int], float], within: float, start: int = 10_000) -> int | None:
+    """The least number of users, up to `_CLOSE`, whose width is not above `within`; None: no number's is."""
+    low, high, users = 1, USERS_HIGH, start
     for _ in range(_STEPS):
         now = width(users)
         low, high = (max(low, users), high) if now > within else (low, min(high, users))
@@ -33,29 +34,49 @@ def users_for(width: Callable[[int], float], within: float) -> int | None:
     return high if high < USERS_HIGH else None
 
 
-def epsilon_for(width: Callable[[float], float], within: float) -> float | None:
-    """The epsilon in 0.01..10 whose width is `within`; None where the largest one's is still above it."""
-    low, high = EPSILON_LOW, EPSILON_HIGH
-    before, at_before = high, width(high)
-    if not at_before <= within:
-        return None
-    epsilon = 1.0
+def epsilon_for(width: Callable[[float], float], within: float, start: float = 1.0) -> float | None:
+    """The epsilon in 0.01..10 whose width is `within`, up to `_CLOSE`; None where the largest one's is above it."""
+    low, high, epsilon = EPSILON_LOW, EPSILON_HIGH, start
+    before: tuple[float, float] | None = None
+    reached = False  # the bracket's upper end was tried
     for _ in range(_STEPS):
         now = width(epsilon)
-        low, high = (epsilon, high) if now > within else (low, epsilon)
-        following = _secant(before, at_before, epsilon, now, within)
-        if following is None or not low < following < high:
-            following = exp((log(low) + log(high)) / 2)
-        if abs(log(following / epsilon)) <= _CLOSE or high / low <= 1 + _CLOSE:
-            return following
-        before, at_before, epsilon = epsilon, now, following
+        if now <= within:
+            high, reached = epsilon, True
+        elif epsilon == EPSILON_HIGH:
+            return None
+        else:
+            low = epsilon
+        following = _next(epsilon, now, before, within)
+        if isfinite(now) and abs(log(following / epsilon)) <= _CLOSE:
+            return epsilon
+        if reached and high / low <= 1 + _CLOSE:
+            return high
+        if not low < following < high:
+            following = _between(low, high) if reached else EPSILON_HIGH
+        before, epsilon = (epsilon, now), following
     return high
 
 
-def _secant(one: float, at_one: float, other: float, at_other: float, within: float) -> float | None:
-    """Where the line through two points, in logarithms, meets `within`; None where there is no such line."""
-    if not (isfinite(at_one) and isfinite(at_other)) or min(at_one, at_other) <= 0 or at_one == at_other:
-        return None
-    slope = log(other / one) / log(at_other / at_one)
-    exponent = log(other) + slope * log(within / at_other)
-    return exp(exponent) if abs(exponent) < 50 else None
+def _next(epsilon: float, now: float, before: tuple[float, float] | None, within: float) -> float:
+    """Where the line through the last two points meets `within`; of slope -1 where there is one; else the largest."""
+    if not isfinite(now):
+        return EPSILON_HIGH
+    if now <= 0:
+        return EPSILON_LOW
+    slope = -1.0
+    if before is not None and isfinite(before[1]) and before[1] > 0 and before[1] != now:
+        slope = (_strength(epsilon) - _strength(before[0])) / (log(now) - log(before[1]))
+    return _of_strength(_strength(epsilon) + slope * (log(within) - log(now)))
+
+
+def _strength(epsilon: float) -> float:
+    return log(sinh(epsilon / 2))
+
+
+def _of_strength(strength: float) -> float:
+    return 2 * asinh(exp(min(max(strength, -50.0), 50.0)))
+
+
+def _between(low: float, high: float) -> float:
+    return _of_strength((_strength(low) + _strength(high)) / 2)

@@ -30,8 +30,10 @@ EXPECTED_TIMES = 25  # the expected state has so many times the reports; its own
 SURVEYS = 40  # drawn where the width varies; their median is right to 5-10%
 _PLAYED_MOST = 400_000  # reports played for one state; beyond, the state is scaled
 _PLAYED_BITS = 1 << 27  # and so many bits of reports at most, for reports that are long vectors
+_ROUGHLY = 8  # so many times fewer do where widths are only compared, or lead to where an exact one is asked for
 _SPREAD_SURVEYS, _SPREAD_USERS = 10, 4_000  # drawn for the spread of a smooth width
-_LARGE = 1 << 16  # cells from which a third of them must do
+_LARGE = 1 << 9  # cells from which fewer of them must do
+_LARGE_SURVEYS = 4
 _NINETY = 1.2816  # the normal distribution's 90% point
 _SEED = 20_240_229
 
@@ -77,6 +79,7 @@ class Played:
     mechanism: Mechanism
     guess: Guess
     kept: dict[tuple[Any, ...], Estimate] | None = None
+    rough: bool = False
 
     def expected(self, shape: str, users: int) -> Estimate:
         """What the expected state of so many users says."""
@@ -89,7 +92,8 @@ class Played:
     @cached_property
     def most(self) -> int:
         """How many reports are played at most."""
-        return max(1_000, min(_PLAYED_MOST, int(_PLAYED_BITS / max(1.0, report_bits(self.mechanism.layout)))))
+        reports = min(_PLAYED_MOST, int(_PLAYED_BITS / max(1.0, report_bits(self.mechanism.layout))))
+        return max(1_000, reports // _ROUGHLY if self.rough else reports)
 
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], Estimate]) -> Estimate:
         if self.kept is None:
@@ -159,7 +163,7 @@ class Widths:
         """Standard deviation of the width over its mean; it falls with the root of users."""
         played = min(users, _SPREAD_USERS, self.played.most)
         large = self.mechanism.domain.size > _LARGE
-        widths = self._surveys(shape, played, _SPREAD_SURVEYS if not large else _SPREAD_SURVEYS // 3)
+        widths = self._surveys(shape, played, _LARGE_SURVEYS if large else _SPREAD_SURVEYS)
         known = widths[np.isfinite(widths)]
         if known.size < 2 or not known.mean():
             return 0.0

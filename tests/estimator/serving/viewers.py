@@ -93,7 +93,7 @@ def _filled(registry: Registry, number: int, windows: int) -> Registered:
     people = built.domain.simulated(built.domain.shapes()[0], REPORTS, np.random.default_rng(number))
     frame = codec(built).encode_frame(built.perturb(people, seeded(number)))
     for window in range(windows):
-        shard.client.xadd(shard.keys.stream, {"f": frame}, id=f"{ONE + window * HOUR_MS}-*")
+        shard.node.do("XADD", shard.keys.stream, f"{ONE + window * HOUR_MS}-*", "f", frame)
     return registered
 
 

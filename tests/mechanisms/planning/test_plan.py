@@ -167,7 +167,7 @@ def test_inverses_and_monotone_curves(domain: dict[str, Any], query: str, name: 
 
     curve = [width(3_000, epsilon) for epsilon in (0.1, 0.3, 0.8, 2.0, 4.0, 8.0)]
     assert curve == sorted(curve, reverse=True)
-    by_users = [width(users, 1.0) for users in (100, 1_000, 10_000, 100_000, 1_000_000)]
+    by_users = [width(users, 1.0) for users in (100, 1_000, 10_000)]
     assert by_users == sorted(by_users, reverse=True)
     for epsilon in (0.5, 2.0):
         (found,) = plan(made, Target(users=3_000, within=width(3_000, epsilon)))

@@ -1,0 +1,55 @@
+"""Epsilon from a width, in few tries."""
+
+from collections.abc import Callable
+from math import inf, sinh
+
+import pytest
+
+from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.planning.asked import Asked
+from hearsay.mechanisms.planning.plan import Target, plan
+from hearsay.mechanisms.planning.solve import EPSILON_HIGH, epsilon_for
+
+
+class Counted:
+    """A curve that counts how often it is asked."""
+
+    def __init__(self, curve: Callable[[float], float]) -> None:
+        self.curve, self.tries = curve, list[float]()
+
+    def __call__(self, epsilon: float) -> float:
+        self.tries.append(epsilon)
+        return self.curve(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.3, 1.0, 3.0, 9.5])
+@pytest.mark.parametrize("floor", [0.0, 0.3])  # what a mechanism that samples keeps however large epsilon is
+def test_the_epsilon_of_a_width_is_found_in_few_tries(epsilon: float, floor: float) -> None:
+    width = Counted(lambda at: floor + 1 / sinh(at / 2))
+    within = width.curve(epsilon)
+    found = epsilon_for(width, within)
+    assert found in width.tries  # so that nothing is built for it alone
+    assert width.curve(found or inf) == pytest.approx(within, rel=0.01)
+    assert len(width.tries) <= (2 if floor == 0 else 8)
+
+
+def test_no_epsilon_is_given_only_after_the_largest_was_tried() -> None:
+    width = Counted(lambda at: 1 + 1 / sinh(at / 2))
+    assert epsilon_for(width, 0.99) is None
+    assert EPSILON_HIGH in width.tries
+
+
+def test_steps_and_epsilons_that_are_not_taken_do_no_harm() -> None:
+    assert epsilon_for(lambda at: 3.0 if at < 2 else 1.0, 1.5) == pytest.approx(2, rel=0.01)
+    assert epsilon_for(lambda at: inf if at < 4 else 4 / at, 0.8) == pytest.approx(5, rel=0.01)
+    assert epsilon_for(lambda at: inf, 0.8) is None
+
+
+def test_a_tree_is_optimised_for_few_epsilons_only() -> None:
+    domain = catalogue.parse_domain({"kind": "ordinal", "size": 128})
+    asked = Asked.of(domain, "range 20 60", ["hierarchical"])
+    (row,) = plan(asked, Target(users=20_000, within=0.02))
+    optimised = [epsilon for _, epsilon, rough in asked._built if not rough]
+    assert row.epsilon in optimised
+    assert len(optimised) <= 3
+    assert row.within == pytest.approx(0.02, rel=0.01)
