@@ -42,7 +42,7 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--frame", type=click.IntRange(1, FRAME_REPORTS), help=f"Reports in a frame.  [default: {FRAME}]")
 @click.option("--via", metavar="URL", help="Send over HTTP to the gateway at this address, not to Redis.")
 @click.option("--processes", type=click.IntRange(1, 256), default=1, show_default=True,
-              help="So many processes publish side by side, each its part of reports and rate.")  # fmt: skip
+              help="Processes that publish at the same time; they share the reports and the rate.")  # fmt: skip
 @click.option("--replay", is_flag=True,
               help="Make some reports beforehand and publish them again and again.")  # fmt: skip
 @click.option("--ramp", is_flag=True, help="Find the highest rate that is held.")
@@ -51,7 +51,7 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.option("--p99", metavar="S", type=NumberRange(0, min_open=True),
               help="Exit with 1 unless the rate is held and 99% are acknowledged within so many seconds.")  # fmt: skip
 @click.option("--into-real", is_flag=True,
-              help="Publish also where other reports came in; simulated ones cannot be taken out again.")  # fmt: skip
+              help="Publish even if the survey has real reports; simulated ones cannot be taken out.")  # fmt: skip
 @json_option
 @uses(*SERVER, "plugins", "key", "durable")
 def command(
@@ -87,13 +87,9 @@ def command(
 
     With --rate, --ramp, --replay, --processes, --report or --p99 it is a load test (docs/how-to/load-test.md): reports
     are due at the rate whatever the pipeline does, and their times to acknowledgement, commit and snapshot run from the
-    moment they were due. A rate is held if all are acknowledged within a second of it and commits keep up.
+    moment they were due. A rate is held if the last report is acknowledged at most a second late and commits keep up.
     """
-    known = catalogue.shapes()
-    if distribution is not None and distribution not in known:
-        raise click.BadParameter(
-            f"{distribution!r} is not one of {one_of(known, distribution)}.", param_hint="'--distribution'"
-        )
+    _check_distribution(distribution)
     if values_file is not None and distribution is not None:
         raise click.UsageError("--values and --distribution exclude each other")
     if single and frame is not None:
@@ -105,32 +101,55 @@ def command(
         if is_test:
             raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
         size = 1 if single else frame
-        _send(via, settings.key, name, devices, rate, values_file, distribution, seed, size, into_real, as_json)
+        _send_to_gateway(
+            via, settings.key, name, devices, rate, values_file, distribution, seed, size, into_real, as_json
+        )
         return
     registered = open_registry(settings).get(name)
     if not into_real:
         _refuse_mixture(registered)
-    if registered.survey.windows.in_rounds:
-        if is_test:
-            raise click.UsageError("a load test needs a survey without rounds")
-    elif is_test or rate is not None:
+    in_rounds = registered.survey.windows.in_rounds
+    if in_rounds and is_test:
+        raise click.UsageError("a load test needs a survey without rounds")
+    size = None if single else frame or FRAME
+    if not in_rounds and (is_test or rate is not None):
         shape = distribution or DEFAULT_DISTRIBUTION
-        size = None if single else frame or FRAME
         task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered, settings.durable)
         load_test(settings, task, processes, ramp, report_dir, p99, as_json)
         return
     people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
-    total = devices if devices is not None else rows
+    _publish(registered, people, rows if devices is None else devices, seed, size, rate, settings.durable, as_json)
+
+
+def _check_distribution(distribution: str | None) -> None:
+    known = catalogue.shapes()
+    if distribution is not None and distribution not in known:
+        raise click.BadParameter(
+            f"{distribution!r} is not one of {one_of(known, distribution)}.", param_hint="'--distribution'"
+        )
+
+
+def _publish(
+    registered: Registered,
+    people: People,
+    total: int,
+    seed: int | None,
+    size: int | None,
+    rate: float | None,
+    durable: str,
+    as_json: bool,
+) -> None:
+    """Publish the reports of `total` devices to Redis, and print how many there were and how fast.
+
+    `size` is the number of reports in a frame; None publishes every report as an entry of its own.
+    """
+    name, mechanism = registered.survey.name, registered.survey.mechanism
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
-    mechanism = registered.survey.mechanism
-    each = 1 if mechanism.one_round_each else mechanism.rounds  # reports that a device sends, at most
+    most_per_device = 1 if mechanism.one_round_each else mechanism.rounds
     with stopping() as stop:
-        with reports_bar(f"devices of {name}", total * each) as bar:
-            size = None if single else frame or FRAME
-            fleet = Fleet(
-                registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting, durable=settings.durable
-            )
+        with reports_bar(f"devices of {name}", total * most_per_device) as bar:
+            fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting, durable=durable)
             sent = fleet.take_part(people, total, bar.advance)
         seconds = time.monotonic() - started
         if as_json:
@@ -143,7 +162,7 @@ def command(
             )
 
 
-def _send(
+def _send_to_gateway(
     via: str,
     key: str | None,
     name: str,
@@ -156,7 +175,7 @@ def _send(
     into_real: bool,
     as_json: bool,
 ) -> None:
-    """To a gateway, over HTTP."""
+    """Send the devices' reports to a gateway over HTTP, `size` in a request, and print how it answered."""
     from hearsay.producer.via.fleet import MOST_IN_REQUEST, REQUEST, GatewayFleet, fetch_survey
 
     if size is not None and size > MOST_IN_REQUEST:
@@ -179,17 +198,17 @@ def _send(
         if as_json:
             print_json({"survey": name, "seconds": seconds, "reports_per_s": sent.accepted / seconds, **sent.table()})
         else:
-            late = sent.table()
+            latencies = sent.table()
             stopped = f" (stopped; {counted(total, 'device')} were asked for)" if stop.is_set() else ""
             click.echo(
                 f"{counted(sent.accepted, 'report')} taken by the gateway for {name} in {seconds:.1f} s "
-                f"({sent.accepted / seconds:,.0f} reports/s); answered after {late['answered_p50_s']:.2f} s (median), "
-                f"{late['answered_p99_s']:.2f} s (99%){stopped}"
+                f"({sent.accepted / seconds:,.0f} reports/s); answered after {latencies['answered_p50_s']:.2f} s "
+                f"(median), {latencies['answered_p99_s']:.2f} s (99%){stopped}"
             )
     if sent.refused:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(sent.refused.items()))
-        mend = "; give a key with --key or HEARSAY_KEY (`hearsay key add` makes one)" if "key" in sent.refused else ""
-        raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}{mend}")
+        advice = "; give a key with --key or HEARSAY_KEY (`hearsay key add` makes one)" if "key" in sent.refused else ""
+        raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}{advice}")
 
 
 def _refuse_mixture(registered: Registered) -> None:
@@ -204,11 +223,12 @@ def _refuse_mixture(registered: Registered) -> None:
 
 
 def _mixture(why: str) -> OperationError:
+    """The refusal to mix simulated and real reports."""
     return OperationError(f"{why}; use another survey, or --into-real")
 
 
 def _people(domain: Domain, file: ValuesFile | None, distribution: str | None, seed: int | None) -> tuple[People, int]:
-    """Where the values come from, and how many rows there are."""
+    """The devices' values, from a file or a distribution; and how many rows the file has, 0 without one."""
     if file is not None:
         cells = file.read(domain)
         return Rows(cells), len(cells)
