@@ -56,7 +56,7 @@ def load_test(
                 lambda step: run(settings, registry, step, processes, stop), task, stop, lambda seen: _say(seen, stop)
             )
             last = highest(outcomes)
-            limited = next((each.limit for each in outcomes[1:] if not each.held), None)
+            limited = None if outcomes[-1].held else outcomes[-1].limit  # of the step that ended it
         else:
             with reports_bar(f"devices of {task.survey}", task.total) as bar:
                 last = run(settings, registry, task, processes, stop, bar.advance)

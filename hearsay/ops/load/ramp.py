@@ -10,6 +10,7 @@ from hearsay.ops.load.run import Outcome
 STEP_S = 6.0
 BURST_S = 3.0  # the first burst is repeated with more reports until it takes so long
 FIRST_REPORTS = 1 << 18
+TRIES = 2  # of a step: what else runs on the machine may hold up one
 MOST_TIMES = 8  # as many as before
 STEPS = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0)  # of what was taken at once
 
@@ -17,7 +18,7 @@ Run = Callable[[Task], Outcome]
 
 
 def ramp(run: Run, task: Task, stop: threading.Event, say: Callable[[Outcome], None]) -> list[Outcome]:
-    """The outcomes of all steps, the burst first. The first step that is not held ends it."""
+    """The outcomes of all steps, the burst first. A step that is not held is tried once more; then it ends the ramp."""
     total = FIRST_REPORTS
     while True:
         burst = run(replace(task, rate=None, total=total))
@@ -31,9 +32,12 @@ def ramp(run: Run, task: Task, stop: threading.Event, say: Callable[[Outcome], N
     for share in STEPS:
         if stop.is_set() or not full:
             break
-        rate = share * full
-        outcomes.append(run(replace(task, rate=rate, total=max(1, int(rate * STEP_S)))))
-        say(outcomes[-1])
+        step = replace(task, rate=share * full, total=max(1, int(share * full * STEP_S)))
+        for _ in range(TRIES):
+            outcomes.append(run(step))
+            say(outcomes[-1])
+            if outcomes[-1].held or stop.is_set():
+                break
         if not outcomes[-1].held:
             break
     return outcomes

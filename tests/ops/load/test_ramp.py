@@ -1,0 +1,55 @@
+"""The ramp finds the highest rate that is held, and is not ended by one hiccup."""
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from hearsay.ops.load.latencies import Latencies
+from hearsay.ops.load.process import Task
+from hearsay.ops.load.ramp import BURST_S, STEPS, highest, ramp
+from hearsay.ops.load.run import Outcome
+
+TASK = Task("ages", "normal", None, None, False, 1, 4_096, True, None, 1)
+
+
+class Machine:
+    """Takes `full` reports a second at once, and holds rates up to `holds`; the runs in `hiccups` are not held."""
+
+    def __init__(self, full: float, holds: float, hiccups: Sequence[int] = ()) -> None:
+        self._full, self._holds, self._hiccups, self.runs = full, holds, hiccups, 0
+
+    def run(self, task: Task) -> Outcome:
+        self.runs += 1
+        rate = task.rate or self._full
+        nothing = Latencies([])
+        held = (task.rate or 0.0) <= self._holds and self.runs not in self._hiccups
+        seconds = task.total / rate
+        return Outcome(task.rate, task.total, seconds, [], [], {}, held, None, rate, nothing, nothing, nothing)
+
+
+@pytest.mark.parametrize(("holds", "share"), [(0.95e6, 0.9), (1.0e6, 1.0), (1.3e6, 1.25)])
+def test_the_highest_rate_held_is_within_a_step_of_the_truth(holds: float, share: float) -> None:
+    outcomes = ramp(Machine(1e6, holds).run, TASK, threading.Event(), lambda _: None)
+    last = highest(outcomes)
+    assert last is not None
+    assert last.asked_per_s == pytest.approx(share * 1e6)
+    assert outcomes[0].asked_per_s is None
+    assert outcomes[0].seconds >= BURST_S
+    assert [each.held for each in outcomes[-2:]] == [False, False]  # tried twice
+
+
+def test_one_hiccup_does_not_end_it() -> None:
+    bursts = Machine(1e6, 1e6)
+    ramp(bursts.run, TASK, threading.Event(), lambda _: None)
+    before = bursts.runs - STEPS.index(1.0) - 1 - 2  # runs until the burst was long enough
+    outcomes = ramp(Machine(1e6, 1e6, hiccups=[before + 1, before + 3]).run, TASK, threading.Event(), lambda _: None)
+    last = highest(outcomes)
+    assert last is not None
+    assert last.asked_per_s == pytest.approx(1e6)
+
+
+def test_a_ramp_that_is_stopped_or_takes_nothing_ends() -> None:
+    stop = threading.Event()
+    stop.set()
+    assert len(ramp(Machine(1e6, 1e6).run, TASK, stop, lambda _: None)) == 1
