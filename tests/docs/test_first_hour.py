@@ -53,6 +53,13 @@ def test_a_survey_has_the_same_definition_on_every_page(page: Path) -> None:
             assert shipped is None or table == shipped, f"line {block.line}"
 
 
+def test_the_changelog_has_a_dated_part_for_this_release() -> None:
+    parts = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert parts[0] == "Unreleased"
+    assert re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", parts[1])
+
+
 def test_the_glossary_has_its_words_once_each() -> None:
     text = (ROOT / "docs/README.md").read_text(encoding="utf-8")
     words = re.findall(r"^\| ([a-z ]+) \|", text[text.index("## Words") :], re.MULTILINE)[1:]

@@ -85,6 +85,7 @@ def test_every_role_can_do_its_work(
         assert shard.publish("g", 1, singles(store, range(3)), 3, ids=ids).status == "ok"
         assert shard.is_kept() in (True, False)
         assert shard.look().birth is not None
+        assert gateway.get("colours").look().simulated_reports == 0  # as it asks before simulated reports
         assert api_keys.every(gateway) == []
         gateway.gateway_counts.add({"requests": 1})
         gateway.heartbeats.mark("gateway", "test", 10)
