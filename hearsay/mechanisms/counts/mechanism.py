@@ -164,7 +164,7 @@ class ExplicitFair(CountMechanism):
     """em"""
 
     ID = "em"
-    SUMMARY = "the explicit fair mechanism: every count is told as it is equally often"
+    SUMMARY = "the explicit fair mechanism: every count is released unchanged with the same probability"
     OPTIONS = (TIE, PACKED)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 0.7, "domain": {"kind": "count", "max": 5}},
