@@ -8,7 +8,7 @@ Variance  n Var m = 2 V + s^2 and n Var q = 2 V/4 + Var t^2, V the channel's; th
           is asked. What one half lacks the other half has: n Cov(m, q) = -Cov(t, t^2). So 4 s^2 Var s =
           Var q + 4 m^2 Var m - 4 m Cov(m, q). Outputs about t also tell the mean of t^3, and so Cov(t, t^2), where the
           channel has enough of them; elsewhere its bound s sqrt(Var t^2) is taken. The interval of s is that of s^2,
-          which is nearly normal.
+          which is nearly normal; the standard error is the spread of the root of such a normal number.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ from hearsay.mechanisms.means.mean import MeanMechanism
 from hearsay.mechanisms.means.queries import OneSpread
 
 _UNIT = Number(-1.0, 1.0)
-_NORMAL = np.array([NormalDist().inv_cdf((rank + 0.5) / 64) for rank in range(64)])  # ranks of the normal law
+_RANKS = np.array([NormalDist().inv_cdf((rank + 0.5) / 64) for rank in range(64)])
+_NORMAL = _RANKS / _RANKS.std()  # a normal law of variance 1 in 64 points
 
 
 class Moment(NamedTuple):
@@ -134,17 +135,15 @@ class TwoMoments(MeanMechanism):
     def _shared(self, hist: NDArray[np.int64], m: Moment, q: Moment, n: int) -> float:
         """4 m Cov(t, t^2)/n: what the variance of s^2 has more since each mean asks the other's half of the devices.
 
-        One standard error is added to the estimate of the covariance, which never exceeds the product of both spreads.
+        The covariance never exceeds the product of both spreads, which stands for it where outputs do not show it.
         """
         mean, asked, cubes = min(max(m.value, -1.0), 1.0), int(hist.sum()), self.table.cubes
         most = 2 * abs(mean) * m.half_stderr * q.half_stderr
         if cubes is None or not asked or not most:
             return most
-        third = float(hist @ cubes) / asked
-        error = sqrt(max(float(hist @ cubes**2) / asked - third**2, 0.0) / asked)
-        covariance = third - mean * (q.value + 1) / 2
+        covariance = float(hist @ cubes) / asked - mean * (q.value + 1) / 2
         least = 0.0 if m.low < -1 or m.high > 1 else -most  # where m is cut, so is the error that this would lessen
-        return min(max(4 * (mean * covariance + abs(mean) * error) / n, least), most)
+        return min(max(4 * mean * covariance / n, least), most)
 
     def _moment(self, hist: NDArray[np.int64], n: int) -> Moment:
         """The mean over all devices, on -1..1, of what half of them tell."""
@@ -204,7 +203,5 @@ def _spread(m: Moment, q: Moment, shared: float) -> Moment:
     low, high = (sqrt(max(end, 0.0)) for end in (variance - below, variance + above))
     value = min(max(sqrt(max((q.value + 1) / 2 - m.value**2 + m.stderr**2, 0.0)), low), high)
     error = sqrt((q.stderr / 2) ** 2 + (2 * m.value * m.stderr) ** 2 + shared)
-    if low:
-        return Moment(value, error / (2 * value), low, high)
-    # The root is too steep there: its spread, where s^2 has a normal error and nothing is below 0.
+    # The root bends: its spread where s^2 has a normal error and nothing is below 0, and not error/(2 s).
     return Moment(value, float(np.sqrt(np.maximum(variance + error * _NORMAL, 0.0)).std()), low, high)
