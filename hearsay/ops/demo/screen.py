@@ -156,9 +156,9 @@ def explain(rows: list[dict[str, Any]]) -> str:
     """How to read the final table."""
     return (
         f"{verdict(rows)} `truth` is what the simulated people really hold and nobody ever sent: each sent one "
-        "randomised report. `estimate` is what the reports say together, `low` and `high` are its 95% interval (for a "
-        "quantile the band of values whose rank may be the one asked for). Ranges, points and tables are shares, "
-        "quantiles and means are values."
+        "randomised report, or one per round. `estimate` is what the reports say together, `low` and `high` are its "
+        "95% interval (for a quantile the band of values whose rank may be the one asked for). Ranges, points and "
+        "tables are shares, quantiles and means are values."
     )
 
 
