@@ -25,15 +25,15 @@ def haar(**changes: Any) -> Any:
     return parse({"name": "wide", "mechanism": "haar", "epsilon": 1.1, "domain": domain, **changes})
 
 
-def fastest(http: httpx.Client, path: str, tries: int = 9) -> tuple[float, httpx.Response]:
-    """The median of the seconds to an answer: other work of the machine is no part of it."""
+def fastest(http: httpx.Client, path: str, tries: int = 20) -> tuple[float, httpx.Response]:
+    """The least seconds to an answer: other work of the machine is no part of it."""
     taken = []
     for _ in range(tries):
         began = time.perf_counter()
         response = http.get(path)
         taken.append(time.perf_counter() - began)
         assert response.status_code == 200, response.text
-    return float(np.median(taken)), response
+    return min(taken), response
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_charts_of_a_million_cells(registry: Registry, tmp_path: Path) -> None:
             seconds, response = fastest(http, f"/api/surveys/wide/query?q={question}")
             print(f"{question}: {1_000 * seconds:.1f} ms, {response.num_bytes_downloaded} bytes")
             assert response.num_bytes_downloaded < MOST_BYTES
-            assert seconds < 0.1  # 20 ms on a machine that does nothing else
+            assert seconds < 0.02
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_a_series_of_final_windows_is_quick_the_second_time(registry: Registry, 
         again, response = fastest(http, path)
         print(f"2^{size} cells, {WINDOWS} windows: first {first:.3f} s, then {1_000 * again:.1f} ms")
         assert {row["status"] for row in response.json()} == {"final"}
-        assert again < 0.2  # 50 ms on a machine that does nothing else
+        assert again < 0.05
 
 
 def test_one_estimate_for_each_pass_and_window(

@@ -9,11 +9,12 @@ const MOST_ROWS = 500; // more are found by searching
 
 export function overview(main) {
   const search = el("input", { type: "search", "aria-label": "Search surveys", placeholder: "Search surveys", oninput: () => draw() });
-  const body = el("tbody");
+  const body = el("tbody", { role: "rowgroup" });
   const count = el("p", { class: "note", role: "status" });
   const troubles = el("ul", { class: "troubles" });
   const empty = el("p", {}, "No survey yet. Add one with ", el("code", {}, "hearsay survey add FILE.toml"), ".");
-  const table = el("table", { class: "surveys" }, el("thead", {}, el("tr", {}, ...COLUMNS.map((words) => el("th", { scope: "col" }, words)))), body);
+  const heads = COLUMNS.map((words) => el("th", { scope: "col", role: "columnheader" }, words));
+  const table = el("table", { class: "surveys", role: "table" }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...heads)), body);
   main.append(el("h1", {}, "Surveys"), troubles, search, count, empty, el("div", { class: "scroll" }, table));
   let seen = { surveys: [], troubles: [] };
 
@@ -50,8 +51,11 @@ export function overview(main) {
   };
 }
 
+// A narrow page shows each row as a block of lines, its label before each; the roles keep it a table for a screen reader.
 function makeRow() {
-  return el("tr", {}, el("th", { scope: "row" }, el("a")), el("td", {}, el("span")), ...COLUMNS.slice(2).map(() => el("td")));
+  const cells = COLUMNS.slice(1).map((words) => el("td", { role: "cell", "data-label": words }));
+  cells[0].append(el("span"));
+  return el("tr", { role: "row" }, el("th", { scope: "row", role: "rowheader" }, el("a")), ...cells);
 }
 
 function stateWords(survey) {
