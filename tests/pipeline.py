@@ -79,19 +79,24 @@ def watched(client: Client, store: Shard, seconds: float) -> None:
 
 
 class Tail:
-    """A server that loses its tail: everything goes back to what it was."""
+    """A server that loses its tail: everything goes back to what it was. On a cluster all masters lose it."""
 
     def __init__(self, client: Client) -> None:
-        self._client, self._names = client, client.keys("*")
-        pipeline = client.pipeline(transaction=True)
+        self._client = client
+        self._transaction = not isinstance(client, redis.RedisCluster)
+        self._names = client.keys("*")
+        pipeline = client.pipeline(transaction=self._transaction)
         for key in self._names:
             pipeline.dump(key)
             pipeline.pttl(key)
         self._held = pipeline.execute()
 
     def lose(self) -> None:
-        pipeline = self._client.pipeline(transaction=True)
-        pipeline.flushall()
+        pipeline = self._client.pipeline(transaction=self._transaction)
+        if self._transaction:
+            pipeline.flushall()
+        else:
+            self._client.flushall(target_nodes=redis.RedisCluster.PRIMARIES)
         for key, content, ttl_ms in zip(self._names, self._held[::2], self._held[1::2], strict=True):
             pipeline.restore(key, max(ttl_ms, 0), content)
         pipeline.execute()

@@ -100,6 +100,10 @@ class TooOld(ServerError):
     CODE = "too-old"
 
 
+class NoQueueThere(ServerError):
+    """RQ cannot run on the server that `queue-url` names, nor ever will."""
+
+
 class ShardsAway(ServerError):
     """Some shards of a survey do not answer, so that its sums are not complete."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hearsay.collector.limits import HEARTBEAT_TTL_S
+from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.processes.versions import this_process
 from hearsay.collector.store.registry import Registry
 
@@ -28,9 +29,11 @@ class Heartbeat:
     started: float = field(default_factory=time.monotonic)
     hold_layouts: bool = False  # the setting
     queue: str = ""  # of jobs, where it puts or takes some
+    durable: str = ""  # what a gateway promises
 
     def beat(self) -> None:
-        info = this_process(time.monotonic() - self.started, self.hold_layouts)._replace(queue=self.queue)
+        info = this_process(time.monotonic() - self.started, self.hold_layouts)
+        info = info._replace(queue=self.queue, durable=self.durable)
         self.registry.heartbeats.mark(self.role, self.process, HEARTBEAT_TTL_S, info)
 
     def stop(self) -> None:
@@ -51,7 +54,7 @@ def alive(registry: Registry) -> list[Alive]:
     """Every process that was seen lately, and how long ago."""
     return [
         Alive(mark.role, mark.process, max(HEARTBEAT_TTL_S - mark.left_ms / 1_000, 0.0), mark.info.version)
-        for mark in registry.heartbeats.marks()
+        for mark in registry.heartbeats.marks_of_all(role.name for role in NEEDED)
     ]
 
 

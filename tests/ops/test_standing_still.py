@@ -142,7 +142,7 @@ def test_status_can_be_read_at_any_width(
     _, out, _ = hearsay("status", "--interval", "0.01")
     assert all(len(line) <= 80 for line in out.splitlines())
     _, heading, _, line, *_ = out.splitlines()
-    assert heading.split() == ["survey", "state", "published", "folded", "per", "s", "waiting"]
+    assert heading.split() == ["survey", "state", "published", "folded", "folded/s", "waiting"]
     assert line.split() == ["buckets", "open", "51", "0", "0", "51"], "one line for a survey"
     _, out, _ = hearsay("status", "buckets", "--interval", "0.01")
     assert all(len(line) <= 80 for line in out.splitlines())

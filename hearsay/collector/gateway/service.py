@@ -75,7 +75,7 @@ class GatewayProcess(uvicorn.Server):
     """
 
     def __init__(self, registry: Registry, options: Options, parent_pipe: int | None = None) -> None:
-        self._registry, self._parent_pipe = registry, parent_pipe
+        self._registry, self._parent_pipe, self._durable = registry, parent_pipe, options.durable
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="publish")
         self._keys, self._counts = Keys(options.keys), Counts()
         self._surveys = Surveys(registry, self._executor, self._counts, hold_s=options.hold_s, durable=options.durable)
@@ -128,7 +128,8 @@ class GatewayProcess(uvicorn.Server):
 
     async def _every_second(self) -> None:
         """Send heartbeats, refresh keys, resend what Redis lost, write counts; if Redis fails, say so and try again."""
-        heartbeat, last_refresh, last_beat = Heartbeat(self._registry, GATEWAY.name), 0.0, -BEAT_S
+        heartbeat = Heartbeat(self._registry, GATEWAY.name, durable=self._durable)
+        last_refresh, last_beat = 0.0, -BEAT_S
         while True:
             self._health.turn()
             self._surveys.tidy()

@@ -6,14 +6,17 @@ trouble in one line.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+
+from redis.exceptions import RedisError
 
 from hearsay.collector.agreement import releases_differ
 from hearsay.collector.errors import ShardsAway
 from hearsay.collector.limits import ATTEMPTS, MEMORY_SHARE
 from hearsay.collector.roles import COLLECTOR, NEEDED, WORKER
 from hearsay.collector.store.condition import KEEPS, Condition
+from hearsay.collector.store.durability import REPLICA
 from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.processes.heartbeats import ProcessMark
 from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
@@ -44,7 +47,7 @@ def troubles(
     every = _of_servers(registry)
     marks: list[ProcessMark] = []
     with _unless_away(registry):
-        marks = registry.heartbeats.marks()
+        marks = registry.heartbeats.marks_of_all(role.name for role in NEEDED)
         every += _complaints(registry)
     present = Counter(mark.role for mark in marks)
     if words := releases_differ(marks):
@@ -57,6 +60,8 @@ def troubles(
             surveys = look_at_parts(registry.list(), failed)
     every += [Trouble("node", name, str(error), True) for name, error in (failed or {}).items() if _is_away(error)]
     every += [trouble for seen in surveys for trouble in _of_survey(seen, present)]
+    if REPLICA in {*(mark.info.durable for mark in marks), *(seen.survey.durable for seen in surveys)}:
+        every += _without_replica(registry)
     if surveys:
         every += [
             Trouble(
@@ -150,6 +155,18 @@ def _of_server(seen: Condition, name: str) -> list[Trouble]:
     elif seen.short:
         words = f"{name}: memory is short, {seen.words()}: writers wait above {MEMORY_SHARE:.0%}"
         listed.append(Trouble("memory", None, words, False))
+    return listed
+
+
+def _without_replica(registry: Registry) -> list[Trouble]:
+    """Servers without a replica, where a gateway or a survey promises one."""
+    listed = []
+    for node in registry.servers.nodes():
+        with suppress(RedisError):  # away, which is a trouble of its own; or not everybody may ask
+            if not node.replicas():
+                name = "the server" if registry.servers.alone else f"node {node.address}"
+                words = f"{name} has no replica, and durable = replica is promised: reports there are not acknowledged"
+                listed.append(Trouble("replica", None, words, False))
     return listed
 
 

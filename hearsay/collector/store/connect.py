@@ -9,7 +9,7 @@ from typing import Any, cast
 import redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-from hearsay.collector.errors import ServerError
+from hearsay.collector.errors import NoQueueThere, ServerError
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.servers.cluster import Cluster
@@ -57,10 +57,10 @@ def connect_queue(url: str) -> redis.Redis:
     target = _target(url)
     with _explained(target):
         if len(target.seeds) > 1 and target.sentinel is None:
-            raise ServerError(NO_CLUSTER)
+            raise NoQueueThere(NO_CLUSTER)
         client = _client(url) if target.sentinel is None else _through_sentinel(target)
         if int(client.info("cluster").get("cluster_enabled", 0)):
-            raise ServerError(NO_CLUSTER)
+            raise NoQueueThere(NO_CLUSTER)
     return cast(redis.Redis, client)
 
 
@@ -98,13 +98,13 @@ def _through_sentinel(target: Target) -> Client:
 def _cluster(target: Target) -> Cluster:
     """A cluster of which every node that answers can be used, and of which all named nodes are part."""
     cluster = Cluster(target.seeds, lambda seed, timeout_s: _client(target.url_of(seed), timeout_s))
-    members, addresses = _members(cluster.teller)
+    members, addresses, _ = _members(cluster.teller.do("CLUSTER", "NODES"))
     for seed in target.seeds:
         client = _client(target.url_of(seed), SENTINEL_S)
         try:
             if not int(client.info("cluster").get("cluster_enabled", 0)):
                 raise ServerError(f"redis-url names {seed}, which is not in cluster mode, among the nodes of a cluster")
-            if client.execute_command("CLUSTER", "MYID").decode() not in members:
+            if _members(client.execute_command("CLUSTER", "NODES"))[2] not in members:
                 raise ServerError(f"redis-url names nodes of two clusters: {seed} is not of that of {target.seeds[0]}")
         except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
             if not _resolved(seed) & addresses:
@@ -119,12 +119,13 @@ def _cluster(target: Target) -> Cluster:
     return cluster
 
 
-def _members(node: Node) -> tuple[set[str], set[Seed]]:
-    """Ids and addresses of all nodes of a cluster, those that are down included."""
-    text = node.do("CLUSTER", "NODES")
-    rows = [row.split() for row in (text.decode() if isinstance(text, bytes) else str(text)).splitlines()]
+def _members(told: Any) -> tuple[set[str], set[Seed], str]:
+    """Ids and addresses of all nodes of a cluster, those that are down too, and the id of the one that tells it."""
+    text = told.decode() if isinstance(told, bytes) else str(told)
+    rows = [row.split() for row in text.splitlines()]
     places = [row[1].partition("@")[0].rpartition(":") for row in rows]
-    return {row[0] for row in rows}, {Seed(host, int(port)) for host, _, port in places}
+    (own,) = (row[0] for row in rows if "myself" in row[2].split(","))
+    return {row[0] for row in rows}, {Seed(host, int(port)) for host, _, port in places}, own
 
 
 def _resolved(seed: Seed) -> set[Seed]:

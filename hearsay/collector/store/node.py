@@ -215,6 +215,10 @@ class Node:
         """Ask for the server's own account of its memory."""
         return self.client.info("memory")
 
+    def replicas(self) -> int:
+        """Ask how many replicas follow the server."""
+        return int(self._guarded(lambda: self.client.info("replication")).get("connected_slaves", 0))
+
     def rewrite_log(self) -> bool:
         """Ask the server to rewrite its append-only file; False: it does not."""
         try:

@@ -7,9 +7,8 @@ import click
 from hearsay.collector import logs
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.roles import COLLECTOR
-from hearsay.collector.store.connect import connect_queue
 from hearsay.ops.config import Settings
-from hearsay.ops.server.connection import open_registry_patiently
+from hearsay.ops.server.connection import open_queue_patiently, open_registry_patiently
 from hearsay.ops.terminal.options import uses_of
 from hearsay.ops.terminal.stopping import stopping
 
@@ -28,5 +27,7 @@ def command(settings: Settings) -> None:
         if registry is None:
             return
         logging.getLogger(__name__).info("collecting", extra={"settings": settings.chosen()})
-        queue_connection = connect_queue(settings.with_password().queue_url)
+        queue_connection = open_queue_patiently(settings, stop)
+        if queue_connection is None:
+            return
         Dispatcher(registry.servers, queue_connection, settings.part(CollectorSettings)).run(stop)

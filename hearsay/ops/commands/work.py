@@ -7,7 +7,7 @@ import click
 from hearsay.collector import logs
 from hearsay.collector.roles import WORKER
 from hearsay.ops.config import Settings
-from hearsay.ops.server.connection import open_registry_patiently
+from hearsay.ops.server.connection import open_queue_patiently, open_registry_patiently
 from hearsay.ops.terminal.options import uses_of
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.workers.context import WorkerSettings
@@ -25,5 +25,9 @@ def command(settings: Settings) -> None:
     with stopping() as stop:
         if open_registry_patiently(settings, stop) is None:
             return
+        queue_connection = open_queue_patiently(settings, stop)  # else every worker would complain, again and again
+        if queue_connection is None:
+            return
+        queue_connection.close()
         logging.getLogger(__name__).info("working", extra={"settings": settings.chosen()})
         supervise(settings.with_password().part(WorkerSettings), settings.workers, stop)

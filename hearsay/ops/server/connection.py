@@ -1,16 +1,21 @@
-"""The registry behind the settings' server: at once for commands, patiently for services."""
+"""The registry behind the settings' server, and RQ's server: at once for commands, patiently for services."""
 
 import time
+from collections.abc import Callable
 from threading import Event
+from typing import TypeVar
+
+from redis import Redis
 
 from hearsay.collector.agreement import check_stored
-from hearsay.collector.errors import ServerError, TooOld, UnknownSurvey
+from hearsay.collector.errors import NoQueueThere, ServerError, TooOld, UnknownSurvey
 from hearsay.collector.plugins import load_plugins
-from hearsay.collector.store.connect import open_servers
+from hearsay.collector.store.connect import connect_queue, open_servers
 from hearsay.collector.store.registry import Registry
 from hearsay.errors import nearest
 from hearsay.ops.config import Settings
 
+Opened = TypeVar("Opened")
 PATIENCE_S = 30.0  # services start together with the server, which may have a long AOF to read
 
 
@@ -36,11 +41,20 @@ def open_registry(settings: Settings, kind: type[Registry] = _OperatorsRegistry)
 
 def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:
     """The same for a service: waits a while for a server that is still starting; None where `stop` is set meanwhile."""
+    return _patiently(lambda: open_registry(settings, Registry), stop)
+
+
+def open_queue_patiently(settings: Settings, stop: Event) -> Redis | None:
+    """RQ's server, waited for in the same way; one that RQ cannot run on is an error at once."""
+    return _patiently(lambda: connect_queue(settings.with_password().queue_url), stop)
+
+
+def _patiently(connect: Callable[[], Opened], stop: Event) -> Opened | None:
     deadline = time.monotonic() + PATIENCE_S
     while not stop.is_set():
         try:
-            return open_registry(settings, Registry)
-        except TooOld:
+            return connect()
+        except (TooOld, NoQueueThere):
             raise
         except ServerError:
             if time.monotonic() > deadline:

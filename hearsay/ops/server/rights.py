@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 # What a client asks before it does anything, what PUBLISH asks of the server's memory, and nothing on a key.
 CONNECTING = (
-    "hello ping select client|setinfo client|setname client|id info script|load time cluster|slots cluster|nodes asking"
+    "hello ping select client|setinfo client|setname client|id info script|load time cluster|slots cluster|nodes "
+    "cluster|info asking"
 )
 READING = (
     "hget hmget hgetall hkeys hvals hexists hlen hscan get mget exists pttl smembers xlen xrange xrevrange lindex "

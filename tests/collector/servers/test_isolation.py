@@ -1,5 +1,6 @@
 """A lost or frozen node of a cluster costs its own shards only."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.producer.fleet import Fleet
 from hearsay.workers.context import Context, set_current
-from tests.cluster import EmbeddedCluster, frozen, killed, until
+from tests.cluster import QUEUE_URL, EmbeddedCluster, frozen, killed, until
 from tests.identity import survey_table
 from tests.pipeline import fold_all, singles, state_of
 
@@ -125,7 +126,7 @@ def test_the_collector_cuts_on_healthy_nodes_while_one_is_frozen(
     cluster: EmbeddedCluster, registry: Registry, registered: Registered, server: EmbeddedServer, prefix: str
 ) -> None:
     """Over ten seconds as many ranges of healthy shards are cut as before."""
-    with redis.Redis.from_url(server.url) as queue:
+    with redis.Redis.from_url(os.environ.get(QUEUE_URL, server.url)) as queue:
         dispatcher = Dispatcher(open_servers(cluster.url), queue, CollectorSettings(prefix))
         stop = threading.Event()
         thread = threading.Thread(target=dispatcher.run, args=(stop,))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import redis
 
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.health.troubles import troubles
@@ -16,7 +15,7 @@ from hearsay.collector.store.connect import Client
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
 from hearsay.ops.doctor import machine
-from hearsay.ops.server.embedded import EmbeddedServer
+from tests.pipeline import queue_of
 
 Hearsay = Callable[..., tuple[int, str, str]]
 
@@ -80,10 +79,8 @@ def test_a_password_that_others_can_read_is_wrong(tmp_path: Path) -> None:
         assert "secret" not in finding.words
 
 
-def test_workers_on_another_queue_are_told_at_once(
-    hearsay: Hearsay, client: Client, prefix: str, server: EmbeddedServer
-) -> None:
-    connection = redis.Redis.from_url(server.url)
+def test_workers_on_another_queue_are_told_at_once(hearsay: Hearsay, client: Client, prefix: str) -> None:
+    connection = queue_of(client)
     collector = Dispatcher(client, connection, CollectorSettings(prefix=prefix, queue="one"))
     collector.heartbeat.beat()
     registry = Registry(client, prefix)

@@ -1,6 +1,7 @@
 """Every role does its work with the user that `hearsay redis acl` prints, and nothing that it must not do."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ import pytest
 import redis
 
 from hearsay.collector.store import api_keys
-from hearsay.collector.store.connect import connect
+from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.keys import api_keys as keys_of_gateways
 from hearsay.collector.store.keys import surveys
 from hearsay.collector.store.registry import Registry
@@ -22,6 +23,7 @@ from hearsay.ops.config import environment
 from hearsay.ops.server.embedded import EmbeddedServer, find_server, free_port, server_version
 from hearsay.ops.server.rights import ROLES, users
 from hearsay.ops.server.waiting import wait_until_folded
+from tests.cluster import QUEUE_URL, EmbeddedCluster
 from tests.pipeline import singles
 
 PASSWORD = "of-the-test"
@@ -29,13 +31,20 @@ pytestmark = pytest.mark.skipif((server_version(find_server()) or (0,)) < (7, 0)
 
 
 @pytest.fixture
-def url_of(server: EmbeddedServer, client: redis.Redis, prefix: str) -> Iterator[Callable[[str], str]]:
+def url_of(
+    server: EmbeddedServer | EmbeddedCluster, client: redis.Redis, prefix: str
+) -> Iterator[Callable[[str], str]]:
     """The URL of a role's user; writers may touch the survey `colours` only."""
-    for role, rules in users(prefix, "colours").items():
-        client.execute_command("ACL", "SETUSER", f"{prefix}-{role}", *rules, f">{PASSWORD}")
-    yield lambda role: server.address.replace("redis://", f"redis://{prefix}-{role}:{PASSWORD}@")
-    for role in ROLES:
-        client.acl_deluser(f"{prefix}-{role}")
+    nodes = server.nodes if isinstance(server, EmbeddedCluster) else [server]
+    with ExitStack() as stack:
+        each_node = [stack.enter_context(redis.Redis.from_url(node.url)) for node in nodes]
+        for of_node in each_node:
+            for role, rules in users(prefix, "colours").items():
+                of_node.execute_command("ACL", "SETUSER", f"{prefix}-{role}", *rules, f">{PASSWORD}")
+        yield lambda role: server.address.replace("redis://", f"redis://{prefix}-{role}:{PASSWORD}@")
+        for of_node in each_node:
+            for role in ROLES:
+                of_node.acl_deluser(f"{prefix}-{role}")
 
 
 def survey(name: str) -> Survey:
@@ -52,8 +61,11 @@ def test_none_may_do_everything() -> None:
 @contextmanager
 def process(prefix: str, url: str, directory: Path, command: str, *words: str) -> Iterator[None]:
     settings = environment(redis_url=url, prefix=prefix, data_dir=directory, log_level="warning", workers=1)
+    queue = {QUEUE_URL: os.environ[QUEUE_URL]} if QUEUE_URL in os.environ else {}
     running = subprocess.Popen(
-        [sys.executable, "-m", "hearsay", command, *words], env={**settings, "PATH": ""}, stderr=subprocess.PIPE
+        [sys.executable, "-m", "hearsay", command, *words],
+        env={**settings, **queue, "PATH": ""},
+        stderr=subprocess.PIPE,
     )
     try:
         yield
@@ -76,11 +88,11 @@ def test_every_role_can_do_its_work(
         running.enter_context(
             process(prefix, url_of("estimator"), tmp_path, "estimate", "--port", str(free_port()), "--period-s", "0.1")
         )
-        store = Registry(connect(url_of("writer")), prefix).get("colours").shards[0]
+        store = Registry(open_servers(url_of("writer")), prefix).get("colours").shards[0]
         assert store.publish("w", 0, [], 0).status == "hello"
         assert store.publish("w", 1, singles(store, range(3)), 3).status == "ok"
         store.leave("w")
-        gateway = Registry(connect(url_of("gateway")), prefix)
+        gateway = Registry(open_servers(url_of("gateway")), prefix)
         shard, ids = gateway.get("colours").shards[0], {490_000: b"8 random4444"}
         assert shard.publish("g", 1, singles(store, range(3)), 3, ids=ids).status == "ok"
         assert shard.is_kept() in (True, False)
@@ -175,7 +187,7 @@ def test_a_writer_cannot_close_its_survey_by_a_script_either(
     url_of: Callable[[str], str], client: redis.Redis, prefix: str
 ) -> None:
     store = Registry(client, prefix).add(survey("colours")).shards[0]
-    writer = Registry(connect(url_of("writer")), prefix).get("colours").shards[0]
+    writer = Registry(open_servers(url_of("writer")), prefix).get("colours").shards[0]
     with pytest.raises(redis.exceptions.ResponseError):
         writer.close()
     client.hset(store.keys.published, "open", "0")  # what it may write says nothing about the survey

@@ -1,6 +1,7 @@
 """Heartbeats: every live process keeps a mark in Redis, which expires unless the process renews it."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hearsay.collector.store import keys
@@ -8,6 +9,8 @@ from hearsay.collector.store.node import Command
 from hearsay.collector.store.processes.marks import Marks
 from hearsay.collector.store.processes.versions import ProcessInfo, this_process
 from hearsay.collector.store.servers.servers import Servers
+
+OLD_MARKS_S = 10.0
 
 
 class ProcessMark(NamedTuple):
@@ -25,6 +28,8 @@ class Heartbeats:
     def __init__(self, servers: Servers, prefix: str) -> None:
         self._servers, self._prefix = servers, prefix
         self._marks = Marks(servers, keys.heartbeats(prefix))
+        self._old: list[ProcessMark] = []
+        self._look_again_at = 0.0
 
     def mark(self, role: str, process: str, ttl_s: int, info: ProcessInfo | None = None) -> None:
         """Set or renew the mark of a process, also on a server whose memory is full."""
@@ -39,6 +44,18 @@ class Heartbeats:
         return [
             ProcessMark(mark.role, mark.name, mark.left_ms, ProcessInfo.parse(mark.words)) for mark in self._marks.all()
         ]
+
+    def marks_of_all(self, needed: Iterable[str]) -> list[ProcessMark]:
+        """The same, and those of releases up to 0.2.0 if a role that is `needed` has no other process.
+
+        Those are looked for every ten seconds at most.
+        """
+        marks = self.marks()
+        missing = set(needed) - {mark.role for mark in marks}
+        if missing and time.monotonic() >= self._look_again_at:
+            self._old = list(self.old_marks())
+            self._look_again_at = time.monotonic() + OLD_MARKS_S
+        return marks + [mark for mark in self._old if mark.role in missing]
 
     def old_marks(self) -> Iterator[ProcessMark]:
         """The marks of releases up to 0.2.0, one key each; slow, since the server looks through all of its keys."""

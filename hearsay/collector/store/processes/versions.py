@@ -35,18 +35,20 @@ class ProcessInfo(NamedTuple):
     """What a process says of itself.
 
     `version` is its release, `up_s` for how many seconds it has been running, `queue` where it puts jobs or takes them
-    from.
+    from, `durable` what a gateway promises.
     """
 
     version: str
     forms: Forms
     up_s: float = 0.0
     queue: str = ""
+    durable: str = ""
 
     def text(self) -> str:
         """JSON, as the heartbeat has it."""
         table = {"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)}
-        return json.dumps({**table, **({"queue": self.queue} if self.queue else {})})
+        more = {"queue": self.queue, "durable": self.durable}
+        return json.dumps({**table, **{name: value for name, value in more.items() if value}})
 
     @classmethod
     def parse(cls, text: str | bytes) -> Self:
@@ -55,7 +57,8 @@ class ProcessInfo(NamedTuple):
             table: dict[str, Any] = json.loads(text)
             forms = {**OLDEST._asdict(), **table["forms"]}
             known = Forms(*(int(forms[kind]) for kind in Forms._fields))  # a newer release may name further kinds
-            return cls(str(table["version"]), known, float(table.get("up_s", 0.0)), str(table.get("queue", "")))
+            more = (str(table.get(name, "")) for name in ("queue", "durable"))
+            return cls(str(table["version"]), known, float(table.get("up_s", 0.0)), *more)
         except (ValueError, KeyError, TypeError):
             return cls(UNKNOWN, OLDEST, math.inf)  # never counts as just started, as in an upgrade
 
