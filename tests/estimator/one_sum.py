@@ -7,14 +7,14 @@ import re
 import sys
 from pathlib import Path
 
+from hearsay.collector import limits
 from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.registry import Registry
-from hearsay.estimator import materialise
 from hearsay.estimator.materialise import Materialiser
 
 if __name__ == "__main__":
     url, prefix, directory = sys.argv[1:]
-    materialise.MERGE_BYTES = 1  # every delta is merged at once: that takes memory too
+    limits.MERGE_BYTES = 1  # every delta is merged at once: that takes memory too
     materialiser = Materialiser(Registry(open_servers(url), prefix), Path(directory))
     materialiser.agreement.forms = materialiser.agreement.forms._replace(accumulators=2)
     for _ in sys.stdin:
