@@ -92,6 +92,13 @@ def test_usage_errors_are_one_line_and_two(arguments: list[str], capsys: pytest.
     assert len(captured.err) < 200, "a line, not the whole help in one"
 
 
+def test_the_help_of_a_number_without_bounds_names_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["plan", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "None" not in shown
+    assert "[x>0]" in shown  # of --budget
+
+
 @pytest.mark.parametrize(("path", "command"), [(path, command) for path, command, _ in ALL])
 def test_no_command_takes_nan_for_a_number(path: str, command: click.Command) -> None:
     for parameter in command.params:

@@ -85,13 +85,34 @@ def test_what_was_found_is_shown(tmp_path: Path, content: str | bytes, domain: D
         ("47\n11\n", MINUTES),
         ("green\nred\n", COLOURS),
         ("secret\nother\n", WORDS),
-        ("47,secret\n11,secret\n", MINUTES),
     ],
 )
 def test_a_file_without_a_header_shows_no_value(tmp_path: Path, content: str, domain: Domain) -> None:
     said = refusal(tmp_path, content, domain)
     assert "its first line seems to hold values; put the line 'value' above it" in said
     assert not any(cell in said for cell in ("47", "green", "secret"))
+
+
+def test_a_line_of_names_is_asked_for_that_fits_the_rows(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "47,secret\n11,secret\n", MINUTES)
+    assert "its first line seems to hold values; put a line with the names of all 2 columns above it" in said
+    assert not any(cell in said for cell in ("47", "secret"))
+    assert "put the line 'age' above it" in refusal(tmp_path, "47\n11\n", MINUTES, column="age")
+    assert "put the line 'x,y' above it" in refusal(tmp_path, "1,1.5\n2,1.5\n", MAP)
+
+
+@pytest.mark.parametrize("cell", ["", "secret", "4711"])
+def test_what_helps_is_said_whatever_the_cell_holds(tmp_path: Path, cell: str) -> None:
+    leave_out = "; a row with an empty cell must be left out"
+    text = f"id,age\n1,5\n2,{cell}\n"
+    clamp = "; --clamp moves numbers outside to the nearest end"
+    assert refusal(tmp_path, text, MINUTES, column="age").endswith(
+        f"value must be an integer in 0..63{clamp}{leave_out}"
+    )
+    colours = refusal(tmp_path, f"id,age\n1,red\n2,{cell}\n", COLOURS, column="age")
+    assert colours.endswith(f"line 3, column 2: value must be one of red, green, dark blue{leave_out}")
+    if cell != "4711":
+        assert refusal(tmp_path, text, MINUTES, column="age", clamp=True).endswith(f"0..63{leave_out}")
 
 
 def test_another_column_and_names_that_are_too_long(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from hearsay.mechanisms.estimates.estimate import Estimate
 
 _NPY_HEADER_BYTES = 1_024  # what numpy writes before an array's numbers, at most
 _CELL_BYTES = 8  # int64
+_NAMED = 3  # snapshots that a message names
 _JSON_BYTES = 64 << 20  # the largest snapshot.json that is read
 # What json, zipfile and numpy raise for a damaged file; RuntimeError: a member is marked as encrypted.
 _DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -169,7 +170,9 @@ def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
             raise ValueError(f"more than {_JSON_BYTES} bytes")
         metadata = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SnapshotError(f"{directory} is not a snapshot: it has no {JSON}") from None
+        raise SnapshotError(
+            f"{directory} is not a snapshot: it has no {JSON}{_snapshots_in(Path(directory))}"
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise SnapshotError(f"{directory} is not a snapshot: {JSON}: {_short(error)}") from None
     number = metadata.get("format") if isinstance(metadata, dict) else None
@@ -178,6 +181,13 @@ def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
     if number > FORMAT:
         raise SnapshotError(f"{directory} has snapshot format {number}, this version reads up to {FORMAT}")
     return metadata
+
+
+def _snapshots_in(directory: Path) -> str:
+    """The snapshots one level down: a survey's directory has one for each window."""
+    found = sorted(printable(path.parent.name) for path in directory.glob(f"[!.]*/{JSON}"))
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"; snapshots in it: {', '.join(found[:_NAMED])}{more}" if found else ""
 
 
 def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]:

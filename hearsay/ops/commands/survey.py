@@ -133,8 +133,8 @@ def show(
         print_json(description)
         return
     out = console()
-    out.print(f"# tag {survey.tag}", markup=False)
-    out.print(toml.dump(survey.canonical()), markup=False)
+    out.print(f"# tag {survey.tag}", markup=False, soft_wrap=True)
+    out.print(toml.dump(survey.canonical()), markup=False, soft_wrap=True)  # a broken line would be no TOML
     if survey.reason is not None:
         out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
     elif "choices" in description:

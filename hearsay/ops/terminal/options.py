@@ -75,6 +75,9 @@ _PERCENT = re.compile(r"\d{1,9}(\.\d{1,9})? ?%")
 class NumberRange(click.FloatRange):
     """A finite number between bounds. Click accepts NaN and infinity; this class refuses them."""
 
+    def _describe_range(self) -> str:  # click writes x<=None where there are no bounds
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and _PERCENT.fullmatch(value.strip()):
             self.fail(f"write {value.strip()} as {float(value.strip()[:-1]) / 100:g}", param, ctx)
@@ -86,6 +89,9 @@ class NumberRange(click.FloatRange):
 
 class CountRange(click.IntRange):
     """A whole number between bounds, also written as 1e6 or 2.5e6."""
+
+    def _describe_range(self) -> str:  # click writes x<=None where there are no bounds
+        return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and "e" in value.lower():

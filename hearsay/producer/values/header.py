@@ -34,24 +34,30 @@ def column_numbers(file: str, header: Sequence[str], domain: Domain, column: str
     """The number of each of the domain's columns in the header."""
     names = [name.strip() for name in header]
     numbers = []
-    for wanted in wanted_names(domain, column):
+    all_wanted = wanted_names(domain, column)
+    for wanted in all_wanted:
         times = names.count(wanted)
         if times == 0:
-            raise ValuesError(f"{file} {_missing(names, wanted, domain)}")
+            raise ValuesError(f"{file} {_missing(names, wanted, all_wanted, domain)}")
         if times > 1:
             raise ValuesError(f"{file} must name column {wanted!r} once, got it {times} times in the header")
         numbers.append(names.index(wanted))
     return numbers
 
 
-def _missing(names: Sequence[str], wanted: str, domain: Domain) -> str:
+def _missing(names: Sequence[str], wanted: str, all_wanted: Sequence[str], domain: Domain) -> str:
     """What is there instead of a column, and what to do."""
     for separator, word in _SEPARATORS.items():
         if any(separator in name for name in names):
             return f"separates its cells by {word}; write commas, and numbers with a decimal point"
     if any(_may_be_value(name, domain) for name in names if name.casefold() != wanted.casefold()):
-        needed = ",".join(domain.columns)
-        return f"has no column {wanted!r}: its first line seems to hold values; put the line {needed!r} above it"
+        line = ",".join(all_wanted)
+        header = (
+            f"the line {line!r}"
+            if len(names) == len(all_wanted)
+            else f"a line with the names of all {len(names)} columns"
+        )
+        return f"has no column {wanted!r}: its first line seems to hold values; put {header} above it"
     return missing_column(names, wanted, len(domain.columns) == 1)
 
 

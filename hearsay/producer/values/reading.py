@@ -22,6 +22,7 @@ from hearsay.producer.values.block import Block
 from hearsay.producer.values.source import Source, open_source
 
 CLAMP_OPTION = "--clamp"
+_PAIRS = "key-value"  # a kind of domain whose files may have empty cells: a device that holds no pair
 Watch = Callable[[int, int | None, int], None]  # bytes read, bytes in all where known, rows read
 
 
@@ -84,10 +85,18 @@ def _values(name: str, block: Block, domain: Domain, clamped: bool) -> Values:
     except ValueOutsideDomain as error:
         if error.position is None or error.column is None:
             raise
-        # Said whatever the cell holds: a message tells nothing of it.
-        may_clamp = error.column in _clamped_columns(domain) and not clamped
-        hint = f"; {CLAMP_OPTION} moves numbers outside to the nearest end" if may_clamp else ""
-        raise ValuesError(f"{name}: {block.place(error.position, error.column)}: {error}{hint}") from None
+        hints = _hints(domain, error.column, clamped)
+        raise ValuesError(f"{name}: {block.place(error.position, error.column)}: {error}{hints}") from None
+
+
+def _hints(domain: Domain, column: str, clamped: bool) -> str:
+    """What may help. Said whatever the cell holds: a message tells nothing of it, not even whether it is empty."""
+    hints = ""
+    if column in _clamped_columns(domain) and not clamped:
+        hints += f"; {CLAMP_OPTION} moves numbers outside to the nearest end"
+    if domain.kind != _PAIRS and domain.cells_in(column) is not None:
+        hints += "; a row with an empty cell must be left out"
+    return hints
 
 
 def _clamped_columns(domain: Domain) -> dict[str, Numbers]:

@@ -150,7 +150,14 @@ class TestRefusals:
         self.refuse(tmp_path / "nowhere", "does not exist")
 
     def test_not_a_snapshot(self, tmp_path: Path) -> None:
-        self.refuse(tmp_path, r"has no snapshot\.json")
+        self.refuse(tmp_path, r"has no snapshot\.json$")
+
+    def test_the_directory_above_snapshots_names_them(self, tmp_path: Path) -> None:
+        publish(tmp_path, content())
+        self.refuse(tmp_path / "colours", r"has no snapshot\.json; snapshots in it: all$")
+        for name in ("a", "b", "c", "d"):
+            write(tmp_path / "many" / name, content())
+        self.refuse(tmp_path / "many", r"; snapshots in it: a, b, c and 1 more$")
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "1"}', "\xff", '{"format": 1}', "null"])
     def test_other_json(self, tmp_path: Path, text: str) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hearsay.collector.survey import toml
 from hearsay.collector.survey.survey import load
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.metric.bounds import advised_bins
@@ -139,3 +141,15 @@ def test_shuffled_needs_a_pure_epsilon(write: object, capsys: pytest.CaptureFixt
     assert "metric-l1 promises something else" in capsys.readouterr().err
     pure = write("pure", 1.0, "size = 64\n", "haar")  # type: ignore[operator]
     assert cli.run(["survey", "show", pure, "--shuffled", "0"]) == 2
+
+
+def test_the_file_can_be_copied_from_a_narrow_terminal(
+    write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = write("narrow", 1.0, "size = 181\n", "hierarchical")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert cli.run(["survey", "show", name]) == 0
+    printed = capsys.readouterr().out.split("\n\n")[0]
+    survey = load(Path(name))
+    assert max(len(line) for line in printed.splitlines()[1:]) > 60, "a line that a terminal would break"
+    assert tomllib.loads(printed) == tomllib.loads(toml.dump(survey.canonical()))
