@@ -2,14 +2,12 @@
 
 import gzip
 import json
-import re
 from pathlib import Path
 
 import click
 import pytest
 
 from hearsay.ops import cli
-from hearsay.ops.pages.docs import DOCS
 from hearsay.ops.terminal import values_file
 from hearsay.ops.terminal.options import CountRange
 
@@ -34,17 +32,6 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     code = cli.run(list(words))
     seen = capsys.readouterr()
     return code, seen.out, seen.err
-
-
-def test_what_the_page_shows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```console\n(.*?)```", (DOCS / "reference/values.md").read_text("utf-8"), re.DOTALL)
-    lines = block.splitlines()
-    content = re.search(r"printf '(.*?)' > people.csv", lines.pop(0))
-    assert content is not None
-    (folder / "people.csv").write_text(content[1].replace("\\n", "\n"))
-    for asked, answered in zip(lines[::2], lines[1::2], strict=True):
-        _, _, said = run(capsys, *asked.removeprefix("$ hearsay ").split())
-        assert said.strip() == answered
 
 
 def test_rows_are_counted_on_stderr_and_stdout_has_only_data(
