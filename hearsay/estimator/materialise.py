@@ -245,7 +245,7 @@ class Materialiser:
     def _retain(self, seen: SurveyLook, result: Pass) -> None:
         root = self.root
         if root is not None and is_anothers(root, seen.survey.name, self._owner(seen)):
-            root = None  # what another deployment keeps there is none of ours to forget
+            root = None  # another deployment wrote the files there: they stay
         for window in forget(seen.registered, root, seen):
             result.purged += 1
             self.readings.forget_window(seen, seen.survey.windows.named(window))

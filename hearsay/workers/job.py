@@ -33,7 +33,7 @@ def is_of_another_release(job: Job) -> bool:
     except DeserializationError:
         return False
     if job.instance is not None or name is None or not _FAMILY.fullmatch(name):
-        return False  # nobody of ours wrote it
+        return False  # another program wrote it
     if name in (MANY_JOB, MERGE_JOB):
         return bool(more) or len(arguments) != 1 or not all(_has_its_words(each) for each in arguments[0])
     return name != FOLD_JOB or bool(more) or not _has_its_words(arguments)

@@ -19,7 +19,8 @@ from tests.workers.of_release import apply_later
 from tests.workers.test_worker import ROOT, queue_url, wait_for
 
 SIZE = 60_000
-PLACES = ("collector", "worker", "worker", "estimator")
+ROLES = ("collector", "worker", "worker", "estimator")
+ONE_EACH = ("collector", "worker", "estimator")
 
 
 class Sender(threading.Thread):
@@ -38,9 +39,12 @@ class Sender(threading.Thread):
 
 
 class Deployment:
-    """Four processes, each of some release."""
+    """Some processes, each of some release."""
 
-    def __init__(self, server: EmbeddedServer, client: redis.Redis, prefix: str, snapshots: Path) -> None:
+    def __init__(
+        self, server: EmbeddedServer, client: redis.Redis, prefix: str, snapshots: Path, roles: tuple[str, ...] = ROLES
+    ) -> None:
+        self.roles = roles
         servers = {"url": server.url, "queue_url": queue_url(server)}
         self.settings = {**servers, "prefix": prefix, "snapshots": str(snapshots), "hold": False}
         self.registered = buckets(client, prefix, SIZE, answers={"minimum_reports": 1})
@@ -50,12 +54,12 @@ class Deployment:
     def replace(self, place: int, release: str) -> None:
         """End one process, in good order, and start one of this release in its place; then look that all goes on."""
         self.end(place)
-        words = [sys.executable, "-m", "tests.workers.of_release", release, PLACES[place]]
+        words = [sys.executable, "-m", "tests.workers.of_release", release, self.roles[place]]
         process = self.running[place] = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE)
         assert process.stdin is not None
         process.stdin.write(json.dumps(self.settings).encode() + b"\n")
         process.stdin.flush()
-        if len(self.running) == len(PLACES):
+        if len(self.running) == len(self.roles):
             self.look()
 
     def look(self) -> None:
@@ -75,13 +79,16 @@ class Deployment:
 
 
 @pytest.mark.parametrize(
-    "order",
+    ("old", "new", "order", "there_and_back"),
     [
-        pytest.param((0, 1, 2, 3), id="collector-first", marks=pytest.mark.slow),
-        pytest.param((3, 2, 1, 0), id="estimator-first"),
+        pytest.param("before", "now", (2, 1, 0), 1, id="before-now-short"),
+        *(
+            pytest.param(old, new, order, 3, id=f"{old}-{new}-{ROLES[order[0]]}-first", marks=pytest.mark.slow)
+            for old, new in (("before", "now"), ("now", "next"))
+            for order in ((0, 1, 2, 3), (3, 2, 1, 0))
+        ),
     ],
 )
-@pytest.mark.parametrize(("old", "new"), [("before", "now"), pytest.param("now", "next", marks=pytest.mark.slow)])
 def test_rolling_upgrade_and_rollback_are_exact(
     server: EmbeddedServer,
     client: redis.Redis,
@@ -91,18 +98,21 @@ def test_rolling_upgrade_and_rollback_are_exact(
     old: str,
     new: str,
     order: tuple[int, ...],
+    there_and_back: int,
 ) -> None:
     if new == "next":
         monkeypatch.setattr(state, "_apply", apply_later)  # queries are of the newest release
-    deployment = Deployment(server, client, prefix, tmp_path)
+    deployment = Deployment(server, client, prefix, tmp_path, ONE_EACH if len(order) == len(ONE_EACH) else ROLES)
     shard, sender = deployment.registered.shards[0], Sender(deployment.registered)
     sender.start()
     try:
         for place in order:
             deployment.replace(place, old)
-        for place in order[:3]:
+        for place in order[:there_and_back]:
             deployment.replace(place, new)
-        for place in reversed(order[:3]):  # one process was of the old release all the time: the way back is open
+        for place in reversed(
+            order[:there_and_back]
+        ):  # one process was of the old release all the time: the way back is open
             deployment.replace(place, old)
         for place in order:
             deployment.replace(place, new)
@@ -125,13 +135,13 @@ def test_rolling_upgrade_and_rollback_are_exact(
 def test_with_layouts_held_a_whole_deployment_goes_back(
     server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path
 ) -> None:
-    deployment = Deployment(server, client, prefix, tmp_path)
+    deployment = Deployment(server, client, prefix, tmp_path, ONE_EACH)
     deployment.settings["hold"] = True
     shard, sender = deployment.registered.shards[0], Sender(deployment.registered)
     sender.start()
     try:
         for release in ("now", "before"):
-            for place in range(len(PLACES)):
+            for place in range(len(ONE_EACH)):
                 deployment.replace(place, release)
         sender.stop.set()
         sender.join()

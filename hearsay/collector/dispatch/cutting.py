@@ -16,7 +16,7 @@ from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
 
 CUTS_PER_PASS = 32  # of one shard; then the collector does its chores
-YOUNG_S = 0.5  # of the age at which a range is cut: when a shard with small ranges is asked again
+YOUNG_SHARE = 0.5  # of the age at which a range is cut: so long a shard with small ranges is not asked again
 _Name = tuple[str, str, int]  # of a shard: survey, tag and number
 
 
@@ -81,7 +81,7 @@ class Cutting:
         if isinstance(answer, Range):
             (self._small.add if is_small(shard, answer) else self._small.discard)(name)
         elif answer == "young" and name in self._small:
-            self._not_before[name] = self._clock() + YOUNG_S * age_ms / 1_000
+            self._not_before[name] = self._clock() + YOUNG_SHARE * age_ms / 1_000
 
 
 def _name(shard: Shard) -> _Name:

@@ -13,7 +13,7 @@ from hearsay.collector.store.registry import Registered
 SIMULATED_HEADER = "Hearsay-Simulated"
 ALONE, MIXED = "alone", "mixed"
 SIMULATED_MODES = (ALONE, MIXED)
-FRESH_S = 1.0  # how long it is believed that a survey has simulated reports only
+FRESH_S = 1.0  # how long the answer that a survey has simulated reports only is used without asking again
 
 
 def read_mode(given: bytes | None) -> str | None:

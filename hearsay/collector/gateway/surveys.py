@@ -15,8 +15,8 @@ from hearsay.collector.gateway.simulated import Mixtures
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.shard import Shard
 
-FRESH_S = 1.0  # how long a survey, or that there is none of a name, is believed without asking
-OLD_S = 10.0  # a survey not asked for since is not believed while it is being read anew
+FRESH_S = 1.0  # what the registry said of a name is used for so long without asking again
+OLD_S = 10.0  # older than this, requests wait for the registry's answer; younger, they go on with what is known
 MOST_NAMES = 10_000
 MOST_LANES = 1_000
 
@@ -41,19 +41,19 @@ class Surveys:
         """The survey of this name; Refusal where there is none."""
         if not _NAME.fullmatch(name):
             raise _unknown()
-        registered, asked = self._known.get(name, (None, -FRESH_S))
-        if time.monotonic() - asked >= FRESH_S:
+        registered, asked_at = self._known.get(name, (None, -FRESH_S))
+        if time.monotonic() - asked_at >= FRESH_S:
             task = self._refreshing.get(name)
             if task is None:
                 task = self._refreshing[name] = asyncio.get_running_loop().create_task(self._refresh(name))
-            if registered is None or time.monotonic() - asked >= OLD_S:
+            if registered is None or time.monotonic() - asked_at >= OLD_S:
                 registered = await asyncio.shield(task)
         if registered is None:
             raise _unknown()
         return registered
 
     def forget(self, name: str) -> None:
-        """Read the survey anew before it is believed again."""
+        """Ask the registry again at the next request for this survey."""
         self._known.pop(name, None)
 
     async def _refresh(self, name: str) -> Registered | None:

@@ -106,7 +106,7 @@ class ShardReading(ShardLook):
         """Bring a vector up to `seen`; it holds what was read of this window in `cached`, nothing where that is None.
 
         `own`: it holds nothing else, and may be emptied. None: what was read is not part of what is there now, or a
-        merge came in between; the vector is spoilt.
+        merge came in between; the vector must not be used any more.
         """
         reading, pointers = cached, None
         if reading is None or reading.fence != seen.fence:

@@ -72,7 +72,7 @@ class Registration:
 
     @classmethod
     def parse(cls, record: bytes) -> Self:
-        """What the registry holds; a record that nobody of ours wrote must not stop the other surveys."""
+        """What the registry holds; a record of another program must not stop the other surveys."""
         try:
             table = json.loads(record)
             survey, reason, shards = parse(table["survey"]), table.get("reason"), table["shards"]

@@ -1,10 +1,10 @@
 """Which mechanism releases a count with given properties best under L0 (Kulkarni figure 6.4), and why.
 
-Of the 128 sets of properties only four mechanisms are best for some: fairness brings all the others along (theorem
-13), symmetry and the row properties come with gm (theorem 12), gm has the column properties for a <= 1/2 (lemma 14,
-whose inequality is printed the wrong way round) and weak honesty for n >= 2a/(1-a) (lemma 13). WM does not become gm
-where a > 1/2, whatever n is: only the program with weak honesty alone does. Other objectives and weights are left to
-the linear program.
+For each of the 128 sets of properties one of only four mechanisms is best. The best fair mechanism has all the other
+properties too (theorem 13). gm is symmetric and has the row properties (theorem 12), the column properties for a <= 1/2
+(lemma 14, whose inequality is printed the wrong way round) and weak honesty for n >= 2a/(1-a) (lemma 13). WM does not
+become gm where a > 1/2, whatever n is: only the program with weak honesty alone does. Other objectives and weights are
+left to the linear program.
 """
 
 from fractions import Fraction

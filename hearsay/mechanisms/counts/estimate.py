@@ -5,11 +5,11 @@ for every count j. Given the devices' counts,
 
     n Var = sum_j f_j v_j,    v_j = sum_y psi_y^2 P(y | j) - q_j^2,
 
-f plugged in as the estimate's projection to the simplex. That sum of shares has an error of its own: intervals are wide
-enough for 1.96 standard errors more of it, and for one report from the count that tells least. Shares get score
-intervals (`intervals`), other sums half a step between neighbouring outputs; fewer than ten reports have no normal
-error, and get Bernstein's inequality for the noisiest count. A channel whose rows are linearly dependent has no psi for
-some q: nothing unbiased can be said about these, and they are unknown.
+where f is replaced by the estimate, projected to the simplex. This variance is itself estimated: intervals add 1.96 of
+its standard errors, and one report from the count with the largest v_j. Shares get score intervals (`intervals`). Other
+sums get a continuity correction of half the distance between neighbouring outputs. Below ten reports the normal
+approximation fails, and Bernstein's inequality with the largest v_j is used. Where the channel's rows are linearly
+dependent, some q have no psi: they have no unbiased estimate, and the answer is unknown.
 """
 
 from dataclasses import dataclass, replace

@@ -1,10 +1,10 @@
 """Probabilities as integers out of 2^64 that keep their promise exactly, whatever a solver or a rounding left over.
 
-A linear program's solution is private up to the solver's tolerance only: it has zeros beside entries that are not, and
-ratios beyond a. Of every column a small part kappa is kept back, the rest is rounded up, entries rise until every pair
-of inputs keeps the ratio, and what the column then lacks to 2^64 is spread evenly over the rows. The part spread is
-nearly the same in all columns, so that it keeps the ratio too; where it does not, kappa is doubled. Rows that are never
-given stay so. No probability changes by more than a few times kappa, which is 1e-8 at most for epsilon from 0.01 on.
+A linear program's solution is private up to the solver's tolerance only: in one row it has zeros beside entries above
+zero, and ratios beyond a. The repair scales every column by 1 - kappa and rounds it up, raises entries until every pair
+of inputs keeps the ratio, and spreads what the column then lacks to 2^64 evenly over the rows. That remainder is nearly
+the same in all columns, so it keeps the ratio too; where it does not, kappa is doubled. Outputs that are never given
+stay so. No probability changes by more than a few times kappa, which is 1e-8 at most for epsilon from 0.01 on.
 """
 
 from fractions import Fraction

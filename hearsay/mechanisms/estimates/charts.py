@@ -1,4 +1,4 @@
-"""Which pictures an estimate can be shown as: an estimate names them, and the page draws what it is told."""
+"""The charts of an estimate: an estimate names them, and the page draws them."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -7,9 +7,10 @@ Privacy   The oracle's: pair and level are chosen with coins that spend nothing,
 Estimate  A range is the sum of the fewest nodes that make it up: share F = l (plus + minus), total S = l(plus - minus).
 Variance  Of any weights on a level's cells by the oracle's moments; Cov(F, S) = l^2 [Var plus - Var minus]. Means by
           Fieller. A device counts once for each of its pairs in the range.
-Few       Levels with few reports do not know their own spread. Shares lean (`intervals`), and a mean m is also taken
-          where the data do not contradict it with the variance that it would have itself: with weights 1 - m on plus
-          and -1 - m on minus, sum w^2 f = F/l (1 - m^2), at the upper limit of F and with half a report's step.
+Few       With few reports in a level the estimated variance is itself uncertain. Intervals of shares then use the
+          variance at the share that is tested (`intervals.leaning`). The interval of a mean also holds every m that is
+          not rejected with the variance under m: with weights 1 - m on plus and -1 - m on minus, sum w^2 f =
+          F/l (1 - m^2), taken at the upper limit of F, and with a continuity correction of half a report.
 """
 
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Level:
         return moment / self.reports if self.reports else np.where(square > 0, UNKNOWN, 0.0)
 
     def steepest(self, count: Floats) -> Floats:
-        """How much the variance of the share of so many nodes can change with it: also what one report changes."""
+        """The most by which the variance of the share of `count` nodes changes with that share."""
         rise = self.moments.b + 2 * count * self.moments.d
         return np.maximum(np.abs(rise), np.abs(rise - 2)) / max(self.reports, 1)
 
@@ -141,7 +142,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
         return self._shares(self.parts(keys, keys))
 
     def _shares(self, parts: RangeParts) -> Measured:
-        """Shares of pairs in l times their own scale."""
+        """Shares of devices: intervals are made for the share of sampled pairs, F/l, and multiplied by l."""
         ratio, scale = parts.ratio, self.length
         stderr = np.sqrt(np.maximum(ratio.share_variance, 0.0)) / scale
         stderr = np.where(parts.known, np.maximum(stderr, 1 / max(self.reports, 1)), np.inf)
@@ -156,13 +157,13 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
         parts = self.parts(low, high)
         ratio, scale = parts.ratio, self.length
         sampling = parts.slope * np.clip(self._shares(parts).ends()[1] / scale, 0.0, 1.0)
-        itself = (parts.noise + sampling, np.zeros(low.size), np.maximum(parts.noise + parts.skew - sampling, 0.0))
+        under_mean = (parts.noise + sampling, np.zeros(low.size), np.maximum(parts.noise + parts.skew - sampling, 0.0))
         ends = hull(
             ratio.share,
             ratio.total,
             [
                 (ratio.total_variance, ratio.covariance, ratio.share_variance),
-                (itself[0] * scale**2, itself[1], itself[2] * scale**2),
+                (under_mean[0] * scale**2, under_mean[1], under_mean[2] * scale**2),
             ],
             scale * parts.slope,
         )

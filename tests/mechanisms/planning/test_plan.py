@@ -149,12 +149,12 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], words: str) -> N
     ("domain", "query", "name", "rel"),
     [
         (LINE, "range 3 20", "haar", 0.01),
-        (LINE, "range 3 20", "flat", 0.01),
-        (TABLE, "marginal a b", "inp-ht", 0.01),
+        pytest.param(LINE, "range 3 20", "flat", 0.01, marks=pytest.mark.slow),
+        pytest.param(TABLE, "marginal a b", "inp-ht", 0.01, marks=pytest.mark.slow),
         (TABLE, "marginal a b", "marg-ps", 0.01),
         ({"kind": "count", "max": 8}, "mean", "gm", 0.01),
-        ({"kind": "number", "low": 0, "high": 10}, "mean", "mean", 0.01),
-        ({"kind": "key-value", "keys": 4}, "point 1", "privkv", 0.01),
+        pytest.param({"kind": "number", "low": 0, "high": 10}, "mean", "mean", 0.01, marks=pytest.mark.slow),
+        pytest.param({"kind": "key-value", "keys": 4}, "point 1", "privkv", 0.01, marks=pytest.mark.slow),
         (LABELS, "point 3", "ss", 0.01),
         (LABELS, "point 3", "olh", 0.03),  # its number of hash values jumps
     ],

@@ -208,7 +208,7 @@ def _looks(node: Node, shards: Sequence[Shard], known: Known) -> dict[int, Look 
     for shard, reply in zip(shards, replies, strict=True):
         try:
             looks[id(shard)] = shard.look_from(reply)
-        except (RedisError, ValueError, KeyError) as error:  # the server's answer, or what nobody of ours wrote
+        except (RedisError, ValueError, KeyError) as error:  # the server's answer, or a record of another program
             looks[id(shard)] = error
     return looks
 

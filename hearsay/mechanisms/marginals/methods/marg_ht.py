@@ -1,7 +1,7 @@
 """One character of a random set of k attributes (Kulkarni's MARGHT).
 
-Device    Draw one of the B sets of k attributes evenly, and one of its K - 1 non-empty characters; report its sign,
-          flipped with probability 1/(e^eps + 1).
+Device    Draw one of the B sets of k attributes evenly, and one of its K - 1 non-empty characters, where K is the
+          number of characters of the set; report its sign, flipped with probability 1/(e^eps + 1).
 Privacy   Set and character are independent of the value; the sign has ratio at most e^eps.
 Fold      sum[set, a] += sign, count[set, a] += 1.
 Estimate  A marginal's characters are pooled over the sets that contain the marginal; no others are shared, which is why
