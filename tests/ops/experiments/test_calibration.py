@@ -43,7 +43,7 @@ DRAWN: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("mechanism", every_mechanism())
 def test_intervals_hold_at_the_edges(mechanism: str) -> None:
     """The quick form; `make verify` has the whole."""
-    for result in results((mechanism,), 12, True, SEED):
+    for result in results((mechanism,), 6, True, SEED):
         assert not result.failures
 
 
