@@ -62,17 +62,24 @@ def _draw(file: Path, title: str, outcomes: list[Outcome]) -> None:
     except ImportError:
         raise OperationError("pictures need matplotlib: pip install 'hearsay-ldp[experiments]'") from None
     mpl.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
-    steps = [each for each in outcomes if each.asked_per_s is not None] or outcomes
+    # Of a step that was tried twice, the second time.
+    steps = list({each.asked_per_s: each for each in outcomes if each.asked_per_s is not None}.values()) or outcomes
     figure, (above, below) = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained")
     if len(steps) > 1:
         _draw_steps(above, below, steps)
     else:
         _draw_run(above, below, steps[0])
     for axes in (above, below):
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))  # beside the lines, not on them
         axes.grid(alpha=0.3)
+    above.yaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
+    for which in (below.yaxis.set_major_formatter, below.yaxis.set_minor_formatter):
+        which(ticker.FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+    if len(steps) > 1:
+        for axes in (above, below):
+            axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
     figure.suptitle(title)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)
@@ -96,7 +103,6 @@ def _draw_run(above: Any, below: Any, outcome: Outcome) -> None:
         if any(getattr(sample, name) > 0 for sample in outcome.samples):
             above.plot(moments, _per_second(outcome, name, seconds), color=_COLOURS[words], label=words)
     above.set(ylabel="reports per second", ylim=(0, None))
-    above.ticklabel_format(style="plain")
     tables = [Latencies(batches).table() for batches in by_second]
     for name, style in (("p50", "-"), ("p99", "--"), ("max", ":")):
         shown = [(moment, table[name]) for moment, table in zip(moments, tables, strict=True) if table]

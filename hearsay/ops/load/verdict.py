@@ -16,7 +16,7 @@ _WAITED = 0.2  # of the time: more waiting than this is what held the producers 
 _CAUSES = {
     "backlog": ("workers", "reports came in faster than workers committed them"),
     "quarantine": ("workers", "ranges are quarantined"),
-    "deltas": ("estimator", "deltas came in faster than they were merged"),
+    "deltas": ("workers", "deltas came in faster than they were merged"),
     "memory": ("server", "the server's memory is nearly full"),
     "disk": ("server", "the server cannot write its log"),
     "server": ("server", "the server was away"),

@@ -52,7 +52,7 @@ def test_a_rate_that_is_held_has_no_limit() -> None:
         (replace(LATE, publishing=0.8), "link"),
         (replace(LATE, publishing=0.8, servers=Servers(0.1, 0.05, 0.049)), "link"),
         (replace(LATE, waits={"backlog": 0.5}), "workers"),
-        (replace(LATE, waits={"deltas": 0.5}), "estimator"),
+        (replace(LATE, waits={"deltas": 0.5}), "workers"),
         (replace(LATE, waits={"memory": 0.5}), "server"),
         (replace(WELL, commit_behind_s=9.0), "workers"),
         (replace(WELL, commit_behind_s=None), "workers"),
