@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 
 from hearsay.collector.describe.plan_file import survey_text
-from hearsay.collector.describe.planned import described, domain_from
+from hearsay.collector.describe.planned import Plan, described, domain_from
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.planning.asked import Asked
-from hearsay.mechanisms.planning.curves import curve
+from hearsay.mechanisms.planning.curves import curve, sketch
 from hearsay.mechanisms.planning.drawn_states import play
 from hearsay.mechanisms.planning.plan import Target
 from hearsay.mechanisms.questions import answer
 
 PARAMETERS = (
     *("kind", "size", "low", "high", "bins", "order", "domain", "query", "users", "epsilon", "within"),
-    *("shape", "mechanism", "curve"),
+    *("shape", "mechanism", "curve", "sketch"),
 )
 _KEYS = ("low", "high", "bins", "order")
 CURVE_SECONDS = 10.0
+_SKETCHES = 3  # rows whose curves the page draws
 _EXAMPLE_USERS, _EXAMPLE_ANSWERS = 200_000, 1_024
 _EXAMPLE_SEED = 7
 
@@ -38,6 +39,8 @@ def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     users = best.users or target.users or 10_000
     curves = {name: curve(asked, name, users, _shape_of(made, name, best.shape), CURVE_SECONDS)
               for name in parameters.get("curve", ())}  # fmt: skip
+    if _one(parameters, "sketch") == "1":
+        curves = _sketches(asked, made, users) | curves
     return {
         "query": made.query,
         "rows": [row.table() for row in made],
@@ -47,6 +50,15 @@ def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "curves": {name: [list(point) for point in points] for name, points in curves.items()},
         "example": _example(asked, best.mechanism, best.epsilon, users, best.shape),
         "survey": survey_text(asked.domain, best, made.query) if made.recommended else None,
+    }
+
+
+def _sketches(asked: Asked, made: Plan, users: int) -> dict[str, list[tuple[float, float]]]:
+    """Rough curves of the first rows, each through its row."""
+    return {
+        row.mechanism: sketch(asked, row.mechanism, users, row.shape, (row.epsilon, row.within))
+        for row in made[:_SKETCHES]
+        if row.epsilon is not None and row.within is not None and row.users == users
     }
 
 

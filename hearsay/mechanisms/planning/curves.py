@@ -5,7 +5,8 @@ within 3% (olh 9%, whose number of hash values jumps). For other numbers of user
 """
 
 import time
-from math import isfinite
+from contextlib import suppress
+from math import inf, isfinite
 
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.planning.asked import Asked
@@ -30,6 +31,23 @@ def curve(asked: Asked, name: str, users: int, shape: str, seconds: float) -> li
         if isfinite(width) and width > 0:
             points[number] = (EPSILONS[number], width)
     return [points[number] for number in sorted(points)]
+
+
+def sketch(asked: Asked, name: str, users: int, shape: str, through: tuple[float, float]) -> list[tuple[float, float]]:
+    """Rough points, soon there, moved so that they pass through a point (epsilon, half width) that is exact; none for
+    widths that need whole surveys."""
+
+    def rough(epsilon: float) -> float:
+        widths = asked.widths(name, epsilon, rough=True)
+        return inf if widths.varies else widths.expected(shape, users)
+
+    points: dict[float, float] = {}
+    for epsilon in (through[0], *EPSILONS):
+        with suppress(MechanismError):
+            points[epsilon] = rough(epsilon)
+    ratio = through[1] / points.get(through[0], inf)
+    drawn = [(epsilon, points[epsilon] * ratio) for epsilon in EPSILONS if epsilon in points]
+    return [(epsilon, width) for epsilon, width in drawn if 0 < width < inf]
 
 
 def _spread_out(count: int) -> list[int]:

@@ -31,7 +31,7 @@ def ask(planner: Planner, *questions: dict[str, Any]) -> list[httpx.Response]:
 
 
 def test_an_answer_has_rows_curves_an_example_and_a_survey_to_copy() -> None:
-    (response,) = ask(Planner(), {**QUESTION, "curve": "grr"})
+    (response,) = ask(Planner(), {**QUESTION, "curve": "grr", "sketch": "1"})
     assert response.status_code == 200, response.text
     document = response.json()
     (row,) = document["rows"]

@@ -7,6 +7,7 @@ import pytest
 
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.planning.asked import Asked
+from hearsay.mechanisms.planning.curves import EPSILONS, curve, sketch
 from hearsay.mechanisms.planning.plan import Target, plan
 from hearsay.mechanisms.planning.solve import EPSILON_HIGH, epsilon_for
 
@@ -53,3 +54,15 @@ def test_a_tree_is_optimised_for_few_epsilons_only() -> None:
     assert row.epsilon in optimised
     assert len(optimised) <= 3
     assert row.within == pytest.approx(0.02, rel=0.01)
+
+
+def test_a_sketch_is_near_the_curve_and_builds_no_optimised_tree() -> None:
+    domain = catalogue.parse_domain({"kind": "ordinal", "size": 64})
+    asked = Asked.of(domain, "range 20 40", ["haar", "hierarchical"])
+    exact = asked.widths("haar", 2.0).expected("normal", 5_000)
+    points = sketch(asked, "haar", 5_000, "normal", (2.0, exact))
+    assert tuple(epsilon for epsilon, _ in points) == EPSILONS
+    for point, wanted in zip(points, curve(asked, "haar", 5_000, "normal", 10.0), strict=True):
+        assert point == pytest.approx(wanted, rel=0.03)
+    assert len(sketch(asked, "hierarchical", 5_000, "normal", (2.0, 0.05))) == len(EPSILONS)
+    assert {rough for name, _, rough in asked._built if name == "hierarchical"} == {True}

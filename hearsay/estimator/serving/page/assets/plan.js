@@ -53,11 +53,12 @@ export function planner(main) {
     const { signal } = asking;
     text(status, "Planning: every mechanism is asked your question...");
     try {
-      const plan = await patient(given, signal);
+      const plan = await patient({ ...given, sketch: 1 }, signal);
       draw(plan, given);
       set(main, { "data-ready": true, "data-reports": 0, "data-state": "live" });
       const drawn = plan.rows.slice(0, 3).map((row) => row.mechanism);
-      const lines = {};
+      const lines = plan.curves;
+      chart.update(lines, plan.users, plan.rows[0].unit);
       for (const mechanism of drawn) {
         Object.assign(lines, (await patient({ ...given, curve: mechanism }, signal)).curves);
         chart.update(lines, plan.users, plan.rows[0].unit);
