@@ -94,6 +94,8 @@ def command(
         if out is not None:
             snapshot.write(out, content)
         _compared(content, people, ask, truth, picture, as_json)
+        if out is not None and not as_json:
+            _say_where(out)
 
 
 def _people(
@@ -219,4 +221,8 @@ def _whole_path(survey: Survey, cells: Values, random: Random, out: Path, simula
     )
     if content.withheld:
         click.echo(f"answers are withheld until there are {survey.minimum_reports} reports")
+    _say_where(out)
+
+
+def _say_where(out: Path) -> None:
     click.echo(f"snapshot in {out}; ask it: hearsay query --snapshot {out} ...")

@@ -87,6 +87,12 @@ def test_repeated_surveys_cover_and_meet_the_prediction(survey: str, capsys: pyt
         assert row["rmse"] == pytest.approx(row["within"] / 1.96, rel=0.4)
 
 
+@pytest.mark.parametrize("words", [[], ["--truth"], ["--ask", "range 4 11"]])
+def test_it_says_where_the_snapshot_is(survey: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["simulate", survey, *PEOPLE, *words, "--out", "found"]) == 0
+    assert "snapshot in found; ask it: hearsay query --snapshot found ...\n" in capsys.readouterr().out
+
+
 def test_the_truth_never_goes_into_the_snapshot(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, survey, *PEOPLE, "--truth", "--out", "with")
     assert cli.run(["simulate", survey, *PEOPLE, "--seed", "3", "--out", "without"]) == 0
