@@ -38,7 +38,7 @@ ELSEWHERE = {
     "make verify": "Makefile",
 }
 
-LONG = {"planning", "correlations"}  # eight seconds each
+LONG = {"planning", "correlations", "counts", "key-value", "values"}  # several seconds each
 
 
 def has_services(page: Path) -> bool:
