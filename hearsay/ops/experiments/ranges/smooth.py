@@ -125,12 +125,13 @@ def smooth(runs: int, generator: np.random.Generator) -> Result:
         f"{runs} runs; error and band: root mean square and mean width over ranges, as if the guard were not there. "
         f"Asked of smooth data: error up to {', '.join(f'{most:.2f} ({name})' for name, most in MOST_ERROR.items())}, "
         f"bands at most {MOST_WIDTH:g} as wide, {HOLD[0]:.0%} to {HOLD[1]:.0%} hold, the guard silent "
-        f"in {SILENT:.0%}. Asked of the others: it speaks in {SPEAKS:.0%}.",
+        f"in {SILENT:.0%} of all these runs. Asked of the others: it speaks in {SPEAKS:.0%}.",
     )
     mechanism: Any = build(
         {"mechanism": "hierarchical", "epsilon": EPSILON, "domain": {"kind": "ordinal", "size": CELLS}}
     )
     first, end = sampled_ranges(CELLS)
+    spoke_on_smooth = 0
     seen = {name: (shares, DEVICES) for name, shares in {**SMOOTH_DATA, **ROUGH_DATA}.items()}
     for name, (shares, devices) in {**seen, **UNSEEN_DATA}.items():
         squares, widths, hold_shares, spoke = [], [], [], 0
@@ -153,6 +154,10 @@ def smooth(runs: int, generator: np.random.Generator) -> Result:
         if runs >= JUDGED_RUNS and name not in UNSEEN_DATA:
             verdict = "as asked" if _judge(result, name, (error, width, hold), spoke / runs) else "NOT AS ASKED"
         result.rows.append([name, f"{error:.2f}", f"{width:.2f}", f"{hold:.1%}", f"{spoke / runs:.0%}", verdict])
+        spoke_on_smooth += spoke if name in MOST_ERROR else 0
+    if runs >= JUDGED_RUNS:  # together: of 20 runs with 5% each, two or more speak in one case of four
+        share = spoke_on_smooth / (runs * len(MOST_ERROR))
+        result.expect(share <= 1 - SILENT, f"the guard speaks in {share:.1%} of the runs on smooth data")
     return result
 
 
@@ -167,5 +172,4 @@ def _judge(result: Result, name: str, measured: tuple[float, float, float], spok
         result.expect(width <= MOST_WIDTH, f"{name}: the band is {width:.2f} as wide as the raw interval")
     if name in MOST_ERROR:
         result.expect(HOLD[0] <= hold <= HOLD[1], f"{name}: the band holds {hold:.1%}")
-        result.expect(spoke <= 1 - SILENT, f"{name}: the guard speaks in {spoke:.0%} of the runs")
     return len(result.failures) == before
