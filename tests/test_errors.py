@@ -11,9 +11,13 @@ import pytest
 
 import hearsay
 from hearsay import Device, HearsayError, SurveyError
+from hearsay.collector.errors import ServerError
+from hearsay.collector.store.connect import open_servers
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.questions import answer, check_reports, parse_text, query_for
+from hearsay.producer.errors import ValuesError
+from hearsay.producer.values.header import column_numbers
 from tests.test_imports import SERVERS
 
 PAGE = Path(hearsay.__file__).parents[1] / "docs" / "start" / "python.md"
@@ -74,6 +78,14 @@ def test_errors_that_people_meet_set_their_fields_where_they_are_raised() -> Non
         query_for(parse_text("quantile 0.5"), estimate)
     assert refused.value.what == "mechanism"
     assert "one that can answer quantile: " in str(refused.value.expected)
+    with pytest.raises(ValuesError) as missing:
+        column_numbers("people.csv", ["age"], survey.mechanism.domain, "sex")
+    assert (missing.value.what, missing.value.expected, missing.value.got) == ("column", "sex", None)
+    with pytest.raises(ServerError) as away:
+        open_servers("redis://127.0.0.1:1")
+    assert (away.value.what, away.value.expected, away.value.got) == (
+        "redis-url", "a server that answers", "127.0.0.1:1",
+    )  # fmt: skip
 
 
 def test_a_survey_file_keeps_the_fields(tmp_path: Path) -> None:

@@ -145,11 +145,13 @@ def _explained(target: Target) -> Iterator[None]:
     except (ValueError, TypeError):  # its text may quote a password; TypeError: a parameter that there is not
         raise ServerError(URL) from None
     except redis.exceptions.AuthenticationError:
-        raise ServerError(f"Redis server at {target.address} {_why_refused(target)}") from None
+        words = f"Redis server at {target.address} {_why_refused(target)}"
+        raise ServerError(words, what="redis-url", expected="a user and password that the server takes") from None
     except MasterNotFoundError as error:
         raise ServerError(f"Sentinels at {target.address}: {_why_no_master(error)}") from None
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
-        raise ServerError(f"Redis server at {target.address} {_why_unreachable(target.url, error)}") from None
+        words = f"Redis server at {target.address} {_why_unreachable(target.url, error)}"
+        raise ServerError(words, what="redis-url", expected="a server that answers", got=target.address) from None
     except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
         raise ServerError(f"Redis server at {target.address} cannot be used: {error}") from None
 

@@ -74,13 +74,20 @@ class ShardDurability(ShardBase):
         if level == MEMORY:
             return
         node = self.node
-        refused = f"durable {level} cannot be promised by server {node.address}"
+        refused, promise = (
+            f"durable {level} cannot be promised by server {node.address}",
+            f"a server that keeps {level}",
+        )
+
+        def error(why: str) -> ServerError:
+            return ServerError(f"{refused}: {why}", what="durable", expected=promise, got=node.address)
+
         if level == DISK:
             if not node.client.info("persistence").get("aof_enabled"):
-                raise ServerError(f"{refused}: it keeps no log; set appendonly yes")
+                raise error("it keeps no log; set appendonly yes")
             try:
                 node.do("WAITAOF", 0, 0, 1)
             except redis.exceptions.ResponseError:
-                raise ServerError(f"{refused}: it is older than Redis 7.2 and has no WAITAOF") from None
+                raise error("it is older than Redis 7.2 and has no WAITAOF") from None
         elif not node.client.info("replication").get("connected_slaves"):
-            raise ServerError(f"{refused}: it has no replica")
+            raise error("it has no replica")

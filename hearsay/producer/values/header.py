@@ -38,7 +38,8 @@ def column_numbers(file: str, header: Sequence[str], domain: Domain, column: str
     for wanted in all_wanted:
         times = names.count(wanted)
         if times == 0:
-            raise ValuesError(f"{file} {_missing(names, wanted, all_wanted, domain)}")
+            words = f"{file} {_missing(names, wanted, all_wanted, domain)}"
+            raise ValuesError(words, what="column", expected=wanted)
         if times > 1:
             raise ValuesError(f"{file} must name column {wanted!r} once, got it {times} times in the header")
         numbers.append(names.index(wanted))

@@ -33,7 +33,8 @@ def blocks(source: Source, domain: Domain, column: str | None) -> Iterator[Block
     except Exception as error:  # each library has a tree of its own; its text may show cells
         raise ValuesError(f"{source.name}: Parquet that {reader} cannot read ({type(error).__name__})") from None
     if missing:
-        raise ValuesError(f"{source.name} {missing_column(present, missing[0], len(domain.columns) == 1)}")
+        words = f"{source.name} {missing_column(present, missing[0], len(domain.columns) == 1)}"
+        raise ValuesError(words, what="column", expected=missing[0])
     numbers = dict(zip(domain.columns, names, strict=True))
     columns = {name: _cells(source.name, by_name[theirs], theirs) for name, theirs in numbers.items()}
     rows = len(next(iter(columns.values())))
