@@ -110,7 +110,8 @@ class Device:
         """Make a report and send it: `"sent"`; `"kept"` where it waits in the ledger for the gateway; `"skipped"` where
         the survey samples windows and this is none of the device's.
 
-        BudgetSpent, before anything is drawn: nothing may be spent now. A survey with rounds is asked for its open one.
+        BudgetSpent, before anything is drawn: nothing may be spent now. SurveyClosed or GatewayError: the gateway takes
+        the report neither now nor later. A survey with rounds is asked for its open one.
         """
         budget, cells = self._with_ledger(), self._side.read(value)
         if round is None and self._terms.windows.in_rounds:

@@ -220,6 +220,10 @@ def test_what_an_application_does_not_allow(
         assert opened(tab, "minutes", maxEpsilon=0.9).startswith("Refused: a report spends above")
         assert opened(tab, "pairs").startswith("Refused: values of kind key-value")
         assert opened(tab, "nobody") == "Refused: no survey of this name is registered"
+        Registry(client, prefix).close("likes")
+        assert opened(tab, "likes") == "opened"
+        assert tab.run("device.submit('a').catch(String)") == "Refused: closed"
+        assert tab.run("device.spent()") == [], "nothing was drawn"
         assert tab.run(
             "hearsay.Device.open('http://example.com', 'minutes').catch((error) => error.message)"
         ).startswith("use https")

@@ -176,7 +176,7 @@ export class Device {
 		await device.step(({surveys}) => { surveys.put({ ...answer, at }); });
 		addEventListener("online", () => device.flush());
 		return Object.assign(device, {
-			form: answer.device, tag: answer.tag, of, every: repeat !== "once" && count * UNITS[unit],
+			form: answer.device, tag: answer.tag, closed: answer.open === false, of, every: repeat !== "once" && count * UNITS[unit],
 			lifetime: lifetime_epsilon ?? Infinity,
 			epsilon: Math.max(definition.epsilon, guarantee.kind === "pure" && own),
 		});
@@ -194,6 +194,7 @@ export class Device {
 
 	async submit(value) {
 		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon, of } = this;
+		if (this.closed) throw new Refused("closed");
 		const skips = await this.step(async ({ spent, outbox }) => {
 			if (of) { // drawn once, and kept
 				const turn = Math.floor(now / this.every), key = [tag, "of " + Math.floor(turn / of)];

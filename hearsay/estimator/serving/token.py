@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearsay.collector.http.problems import problem
 
 CODE = "token"
-OPEN = ("/", "/healthz")
+OPEN = ("/", "/plan", "/healthz")
 OPEN_BELOW = ("/assets/", "/surveys/")
 SCHEME = b"bearer "
 

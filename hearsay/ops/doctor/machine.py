@@ -1,11 +1,12 @@
 """What can be seen without the server: Python, packages, settings, files, ports, disk."""
 
+import http.client
 import os
 import shutil
 import socket
+import ssl
 import stat
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -69,18 +70,26 @@ def _password(settings: Settings) -> Iterator[Finding]:
 
 
 def _port(role: str, command: str, host: str, port: int) -> Finding:
-    """A port is free, or the role's own process answers there."""
-    what = f"port {port}"
-    try:
-        with urllib.request.urlopen(f"http://{_reachable(host)}:{port}/healthz", timeout=_WAIT_S) as answer:
-            if b'"status"' in answer.read(1_000):
-                return Finding(what, True, f"the {role} answers")
-    except urllib.error.HTTPError:
-        pass
-    except (OSError, ValueError):
-        if not _taken(_reachable(host), port):
-            return Finding(what, True, f"free for the {role}; it does not run here (hearsay {command})")
+    """A port is free, or the role's own process answers there, by plain HTTP or by TLS."""
+    what, there = f"port {port}", f"{_reachable(host)}:{port}"
+    if not _taken(_reachable(host), port):
+        return Finding(what, True, f"free for the {role}; it does not run here (hearsay {command})")
+    if _answers(f"http://{there}/healthz"):
+        return Finding(what, True, f"the {role} answers")
+    if _answers(f"https://{there}/healthz"):
+        return Finding(what, True, f"the {role} answers by TLS")
     return Finding(what, False, f"taken by something other than the {role}; choose another: hearsay {command} --port")
+
+
+def _answers(url: str) -> bool:
+    """Whether one of our processes is there; its certificate is for other names than this machine's own."""
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(url, timeout=_WAIT_S, context=trusting) as answer:
+            return b'"status"' in answer.read(1_000)
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
 
 
 def _reachable(host: str) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from hearsay.collector.errors import SurveyClosed
 from hearsay.collector.survey.participation import SAMPLED
 from hearsay.collector.survey.windows import Window
-from hearsay.producer.budget.ledger import HANDED_OUT, Draw, Ledger
+from hearsay.producer.budget.ledger import HANDED_OUT, STORED, Draw, Ledger
 from hearsay.producer.budget.link import Link, NotAnswered, NotReached
-from hearsay.producer.budget.outbox import Outbox
+from hearsay.producer.budget.outbox import FINAL, Outbox
 from hearsay.producer.budget.read_survey import read_survey
 from hearsay.producer.budget.terms import Terms
 from hearsay.producer.errors import BudgetSpent, GatewayError
@@ -28,21 +29,23 @@ def now_ms() -> int:
     return int(time.time() * 1_000)
 
 
-def fetch(link: Link, ledger: Ledger | None) -> Terms:
-    """The survey as its gateway describes it; while the gateway is away, as the ledger remembers it."""
+def fetch(link: Link, ledger: Ledger | None) -> tuple[Terms, bool]:
+    """The survey as its gateway describes it; while the gateway is away, as the ledger remembers it. And whether it
+    takes reports, as far as is known."""
     try:
         return _described(link)
     except (NotReached, NotAnswered) as error:
         known = None if ledger is None else ledger.definition(link.url)
         if known is None:
             raise GatewayError(f"the gateway does not answer ({error}), and the survey is not known yet") from None
-        return read_survey(known)
+        return read_survey(known), True
     finally:
         link.close()
 
 
-def _described(link: Link) -> Terms:
-    """The survey as the gateway has it; a gateway that cannot answer just now is one that does not answer."""
+def _described(link: Link) -> tuple[Terms, bool]:
+    """The survey as the gateway has it, and whether it takes reports; a gateway that cannot answer just now is one that
+    does not answer."""
     answer = link.survey()
     if answer.status >= 500 or answer.retry_after_s is not None:
         raise NotAnswered(answer.code, answer.retry_after_s)
@@ -51,7 +54,7 @@ def _described(link: Link) -> Terms:
         if answer.code == "unknown-survey":
             raise GatewayError(f"the gateway has no survey of the name {name!r}; `hearsay survey list` shows all names")
         raise GatewayError(f"{link.url} does not describe a survey ({answer.code}); is this a gateway's address?")
-    return read_survey(answer.table)
+    return read_survey(answer.table), answer.table.get("open") is not False
 
 
 def open_budget(
@@ -63,15 +66,24 @@ def open_budget(
     """The survey, which `check` may refuse, and its budget where there is a ledger; a URL is asked for the survey."""
     ledger = None if path is None else Ledger(path, now_ms)
     link = Link(source, key) if isinstance(source, str) and "://" in source else None
-    survey = read_survey(source) if link is None else fetch(link, ledger)
+    survey, is_open = (read_survey(source), True) if link is None else fetch(link, ledger)
     check(survey)
-    return survey, None if ledger is None else Budget(survey, ledger, link)
+    return survey, None if ledger is None else Budget(survey, ledger, link, is_open=is_open)
 
 
 class Budget:
     """What one device may still spend on one survey, and its outbox. `link` is None where it only makes reports."""
 
-    def __init__(self, survey: Terms, ledger: Ledger, link: Link | None, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(
+        self,
+        survey: Terms,
+        ledger: Ledger,
+        link: Link | None,
+        clock: Callable[[], int] = now_ms,
+        *,
+        is_open: bool = True,
+    ) -> None:
+        self._is_open = is_open  # a survey that was seen closed stays closed
         self._survey, self._ledger, self._link, self._clock = survey, ledger, link, clock
         self._lock = Lock()  # of the connection; the ledger has its own
         self._same = False  # whether the gateway was seen to have this very survey
@@ -91,15 +103,27 @@ class Budget:
         return self._ledger.spend(self._survey, window, round_number, draw, HANDED_OUT).report
 
     def submit(self, draw: Draw, round_number: int | None) -> str:
-        """A report, paid for and sent: `sent`; `kept`: it waits to be sent; `skipped`: it drew another window."""
+        """A report, paid for and sent: `sent`; `kept`: it waits to be sent; `skipped`: it drew another window.
+
+        SurveyClosed, before anything is drawn where that is known; GatewayError where the gateway refuses it for good.
+        """
         outbox = self._sending()
         outbox.settle()
+        if not self._is_open:
+            raise SurveyClosed(f"survey {self._survey.name} is closed and takes no more reports")
         window = self._survey.windows.of(self._clock(), round_number)
         if self._skips(window):
             return SKIPPED
         number = self._ledger.spend(self._survey, window, round_number, draw).number
         with self._lock:
-            return SENT if outbox.is_due() and self._is_same() and outbox.send(number) else KEPT
+            became = outbox.send(number) if outbox.is_due() and self._is_same() else None
+        if became == "closed":
+            self._is_open = False
+            raise SurveyClosed(f"survey {self._survey.name} was closed and took no more reports; this one is spent")
+        if became not in (None, STORED):
+            words = FINAL.get(became, became)
+            raise GatewayError(f"the gateway refused the report, which is spent and not sent again: {words}")
+        return KEPT if became is None else SENT
 
     def flush(self) -> int:
         """Try to send all that waits, now; how many still wait."""
@@ -153,7 +177,7 @@ class Budget:
             return True
         assert self._link is not None
         try:
-            described = _described(self._link)
+            described, _ = _described(self._link)
         except NotReached:
             self._sending().back_off()
             return False

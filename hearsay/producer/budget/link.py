@@ -90,6 +90,10 @@ class Link:
             return
         try:
             self._connection.connect()
+        except ssl.SSLCertVerificationError as error:
+            self._connection.close()
+            why = f"its certificate cannot be trusted: {error.verify_message}"
+            raise NotReached(f"{why}; SSL_CERT_FILE may name its authority's file") from None
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise NotReached(type(error).__name__) from None

@@ -21,6 +21,13 @@ MENDED = {
     "unknown-survey": "no survey of this name is registered",
     "too-early": "this device's clock is over an hour ahead",
 }
+# What the commonest of the final ones mean.
+FINAL = {
+    "closed": "the survey takes no more reports",
+    "round-over": "the round takes no more reports",
+    "expired": "it is over a day old by the gateway's clock",
+    "rejected": "it is no report of this survey",
+}
 _LOG = logging.getLogger("hearsay.device")
 
 
@@ -45,38 +52,39 @@ class Outbox:
                 extra={"survey": self._survey.name, "reports": given_up},
             )
 
-    def send(self, first: int | None = None) -> bool:
-        """Send all that waits, `first` before the others, until the gateway fails; whether `first` is stored."""
+    def send(self, first: int | None = None) -> str | None:
+        """Send all that waits, `first` before the others, until the gateway fails. What became of `first`: `stored`, or
+        the code of a refusal that is final; None: it waits, or another process sends it."""
         waiting = self._ledger.waiting(self._survey.tag)
-        stored = False
+        became = None
         try:
             for number in sorted(waiting, key=lambda each: each != first):
                 outcome = self._send_one(number)
                 if outcome is None:
                     break
-                stored |= outcome and number == first
+                if number == first:
+                    became = outcome or None
         finally:
             self._gateway.close()
-        return stored
+        return became
 
-    def _send_one(self, number: int) -> bool | None:
-        """Whether it is stored; None: the gateway failed, and all others have to wait."""
+    def _send_one(self, number: int) -> str | None:
+        """`stored`, the code of a final refusal, or nothing where it is not to be sent any more; None: the gateway
+        failed, and all others have to wait."""
         try:
             self._gateway.connect()
             entry = self._ledger.claim(number)
             if entry is None:
-                return False
+                return ""
             answer = self._gateway.post(entry)
         except (NotReached, NotAnswered):
             self.back_off()
             return None
         if answer.status == 202:
             is_stored = answer.table.get("accepted") == 1
-            self._finish(number, STORED if is_stored else REFUSED, "rejected")
-            return is_stored
+            return self._finish(number, STORED if is_stored else REFUSED, STORED if is_stored else "rejected")
         if _is_final(answer):
-            self._finish(number, GIVEN_UP if answer.code == "expired" else REFUSED, answer.code)
-            return False
+            return self._finish(number, GIVEN_UP if answer.code == "expired" else REFUSED, answer.code)
         self._warn(answer.code)
         self.back_off(int(1_000 * (answer.retry_after_s or 0)))
         return None
@@ -88,12 +96,15 @@ class Outbox:
             _LOG.warning(words, extra={"survey": self._survey.name, "code": code})
         self._warned = code
 
-    def _finish(self, number: int, state: str, code: str) -> None:
+    def _finish(self, number: int, state: str, code: str) -> str:
+        """The code, when the ledger has the state."""
         self._ledger.finish(number, state)
         self._ledger.set_pause(self._survey.tag, 0, 0)
         self._warned = None
         if state != STORED:
-            _LOG.warning("a report was refused", extra={"survey": self._survey.name, "code": code})
+            words = f"a report of survey {self._survey.name} was refused: {FINAL.get(code, code)}"
+            _LOG.warning(words, extra={"survey": self._survey.name, "code": code})
+        return code
 
     def back_off(self, least_ms: int = 0) -> None:
         """Wait longer than after the last failure, and at least so long."""

@@ -12,9 +12,11 @@ import httpx
 import pytest
 import redis
 
+from hearsay import Device
 from hearsay.collector.gateway import service
 from hearsay.collector.http import server
 from hearsay.collector.store.registry import Registered
+from hearsay.ops.doctor import machine
 from hearsay.producer.errors import GatewayError
 from hearsay.producer.via.fleet import fetch_survey
 from tests.collector.gateway.running import Sender, gateway, identity, reports_of
@@ -134,9 +136,15 @@ def test_tls_by_certificate_files(client: redis.Redis, prefix: str, asked: Regis
             assert answer.status_code == 202
         with pytest.raises(httpx.HTTPError):
             sender.get("/healthz")
+        finding = machine._port("gateway", "gateway", "127.0.0.1", int(sender.base_url.port or 0))
+        assert (finding.ok, finding.words) == (True, "the gateway answers by TLS")
         with pytest.raises(
             GatewayError, match=r"cannot be trusted \(self-signed certificate\); SSL_CERT_FILE may name"
         ):
             fetch_survey(address, asked.survey.name)
+        with pytest.raises(
+            GatewayError, match="its certificate cannot be trusted: self-signed certificate; SSL_CERT_FILE"
+        ):
+            Device(f"{address}/v1/surveys/{asked.survey.name}", ledger=tmp_path / "ledger")
     with gateway(client, prefix) as sender, pytest.raises(GatewayError, match="does not answer in TLS; is it a plain"):
         fetch_survey(str(sender.base_url).replace("http:", "https:"), asked.survey.name)

@@ -28,7 +28,7 @@ def test_every_address_that_knows_something_asks_for_the_token(http: httpx.Clien
     app = create_app(None, Health(), {}, overview=object(), feed=_Feed())  # type: ignore[arg-type] # only its routes
     paths = [route.path.replace("{name}", "colours").replace("{window}", "all") for route in app.routes]  # type: ignore[attr-defined]
     closed = [path for path in paths if not is_open(path)]
-    assert {*paths} - {*closed} == {"/", "/healthz", "/surveys/colours", "/assets/{path:path}"}
+    assert {*paths} - {*closed} == {"/", "/plan", "/healthz", "/surveys/colours", "/assets/{path:path}"}
     for path in [*closed, "/api/none", "//api/surveys", "/assets/../api/surveys"]:
         refused = http.get(path)
         assert refused.status_code in (401, 404), path
@@ -48,7 +48,7 @@ def test_another_token_is_none(http: httpx.Client, header: str) -> None:
 def test_with_the_token_all_is_answered_and_health_and_the_page_need_none(http: httpx.Client) -> None:
     for path in ("/metrics", "/api/surveys", "/api/overview", "/api/surveys/colours"):
         assert http.get(path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200, path
-    for path in ("/healthz", "/", "/surveys/colours", "/assets/page.js"):
+    for path in ("/healthz", "/", "/plan", "/surveys/colours", "/assets/page.js"):
         assert http.get(path).status_code == 200, path
         assert "epsilon" not in http.get("/surveys/colours").text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from hearsay import BudgetSpent, Device
+from hearsay import BudgetSpent, Device, SurveyClosed
 from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
@@ -82,3 +82,22 @@ def test_a_gateway_with_another_survey_of_that_name_gets_nothing(
         with pytest.raises(GatewayError, match="nothing is sent to it"):
             device.flush()
         assert client.xlen(other.shards[0].keys.stream) == 0
+
+
+def test_a_closed_survey_is_an_error_and_costs_nothing_where_that_is_known(
+    client: redis.Redis, prefix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = Registry(client, prefix)
+    registry.add(parse({**LIKES, "participation": {"repeat": "every-window"}, "window": {"every": "7d"}}))
+    with gateway(client, prefix) as sender:
+        url = f"{sender.base_url}/v1/surveys/likes"
+        before = Device(url, ledger=tmp_path / "before")
+        registry.close("likes")
+        with pytest.raises(SurveyClosed, match="this one is spent"):
+            before.submit(3)
+        assert "1 refused" in before.statement()
+        assert "a report of survey likes was refused: the survey takes no more reports" in caplog.messages
+        after = Device(url, ledger=tmp_path / "after")
+        with pytest.raises(SurveyClosed, match="survey likes is closed and takes no more reports"):
+            after.submit(3)
+        assert after.spent() == 0.0

@@ -11,7 +11,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.producer.budget.budget import Budget
 from hearsay.producer.budget.ledger import Entry, Ledger
 from hearsay.producer.budget.link import Answer, NotAnswered, NotReached
-from hearsay.producer.errors import BudgetSpent, LedgerError
+from hearsay.producer.errors import BudgetSpent, GatewayError, LedgerError
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 START_MS = 1_800_000_000_000
@@ -68,7 +68,7 @@ class World:
         try:
             budget = self.processes[process]
             outcome = budget.submit(self.draw, None) if what == "submit" else f"flush {min(budget.flush(), 1)}"
-        except (BudgetSpent, LedgerError) as error:
+        except (BudgetSpent, GatewayError, LedgerError) as error:
             outcome = error.code
         except Crash:
             self.crash_after = None
