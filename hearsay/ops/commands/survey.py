@@ -190,7 +190,7 @@ def _show_together(surveys: list[Survey], as_json: bool) -> None:
 @click.argument("name")
 @uses(*SERVER, "plugins")
 def close(settings: Settings, name: str) -> None:
-    """Take no more reports; those accepted are still folded."""
+    """Take no more reports, for good: it cannot be opened again. Those accepted are still folded."""
     open_registry(settings).close(name)
     click.echo(f"survey {name} is closed")
 

@@ -32,7 +32,7 @@ _LARGE = 1 << 10  # cells; a covariance of more would take too much memory for w
 _STEPS = 200  # of Newton's method, at most
 _SOLVED = 1e-9  # the largest entry of the gradient at which the dual is solved
 _LEAST_STEP = 1e-10
-_SUFFICIENT = 1e-4  # a step is halved until it gains this part of what the gradient promises (Armijo 1966)
+_SUFFICIENT = 1e-4  # a step is halved until it gains this part of what the gradient promises (the rule of Armijo)
 MODEL = "maximum entropy: a model of what was measured, biased, blind to interactions of more attributes"
 
 
