@@ -36,12 +36,15 @@ function along({ labels, first, size, low, high, bins, start, step, scale }, val
 	return Math.min(Math.max(nearest - before, 0), bins - 1);
 }
 
+const allowed = ({ labels, first, size, low, high, bins }) => labels ? "one of the survey's labels"
+	: bins ? `a number in ${low}..${high}` : `an integer in ${first}..${first + size - 1}`;
+
 function cellOf(axes, value) {
 	const parts = Array.isArray(value) ? value : Object(value) === value ? axes.map(({name}) => value[name]) : [value];
 	if (parts.length !== axes.length) throw new RangeError("an entry for each axis");
 	return axes.reduce((cell, axis, index) => {
 		const own = along(axis, parts[index]);
-		if (own < 0) throw new RangeError(`${axis.name} is no value of the survey`);
+		if (own < 0) throw new RangeError(`${axis.name} must be ${allowed(axis)}`);
 		return cell * (axis.labels?.length ?? axis.bins ?? axis.size) + own;
 	}, 0);
 }
