@@ -8,7 +8,11 @@ import redis
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import ReportsLost
+from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.sharing import SILENT_S, Share
+from hearsay.collector.store import keys
 from hearsay.collector.store.ranges import Range
+from hearsay.collector.store.registry import Registry
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.writer import Writer
 from tests.clock import Clock, turn_clocks
@@ -192,3 +196,27 @@ def test_a_pressure_mark_from_the_future_is_void(clock: Clock, client: redis.Red
     clock.turn(-HOUR_S)
     assert store.status().pressure is None
     assert store.publish("w", 1, singles(store, [0]), 1).status == "ok"
+
+
+def test_a_process_that_died_before_the_clock_went_back_is_replaced(
+    clock: Clock, client: redis.Redis, prefix: str
+) -> None:
+    """Its mark would count until the clock is there again: nobody would cut its shards, or end its rounds."""
+    heartbeats = [Heartbeat(Registry(client, prefix), "collector", name) for name in ("alive", "dead")]
+    share = Share(heartbeats[0], clock=lambda: 0.0)
+
+    def refresh() -> None:
+        share._next = 0.0
+        share.refresh()
+
+    for heartbeat in heartbeats:
+        heartbeat.beat()
+    clock.turn(-HOUR_S)
+    refresh()
+    assert not share.alone, "one that lives is not forgotten because of a jump"
+    clock.turn(SILENT_S + 1)
+    refresh()
+    assert share.alone
+    clock.turn(limits.HEARTBEAT_TTL_S)
+    refresh()
+    assert client.hkeys(keys.heartbeats(prefix)) == [b"collector:alive"]

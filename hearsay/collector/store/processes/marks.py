@@ -6,6 +6,7 @@ marks.
 
 from typing import NamedTuple
 
+from hearsay.collector.limits import HEARTBEAT_TTL_S
 from hearsay.collector.store.servers.servers import Servers, place_of
 
 
@@ -29,8 +30,12 @@ class Marks:
         self._place = place_of(servers, key)
 
     def put(self, role: str, name: str, words: str, ttl_s: int) -> None:
-        """Set or renew a mark for `ttl_s` seconds, also on a server whose memory is full."""
-        self._place.node.run("mark", [self._key], [f"{role}:{name}", ttl_s * 1_000, words])
+        """Set or renew a mark for `ttl_s` seconds, also on a server whose memory is full.
+
+        No mark of the key counts for longer than a heartbeat from now on, also where the server's clock went back.
+        """
+        arguments = [f"{role}:{name}", ttl_s * 1_000, words, HEARTBEAT_TTL_S * 1_000]
+        self._place.node.run("mark", [self._key], arguments)
 
     def remove(self, role: str, name: str) -> None:
         """Delete a mark before it expires."""
