@@ -231,7 +231,8 @@ class Node:
 
     def keys(self, pattern: str) -> list[str]:
         """Every key of this node that fits; walks through all of them."""
-        return [key.decode() for key in self.client.scan_iter(match=pattern, count=1_000)]
+        keys: list[bytes] = self._guarded(lambda: list(self.client.scan_iter(match=pattern, count=1_000)))
+        return [key.decode() for key in keys]
 
     def processor_s(self) -> float:
         """Processor time that the server has used so far."""

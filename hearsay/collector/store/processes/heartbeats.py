@@ -58,9 +58,14 @@ class Heartbeats:
         return marks + [mark for mark in self._old if mark.role in missing]
 
     def old_marks(self) -> Iterator[ProcessMark]:
-        """The marks of releases up to 0.2.0, one key each; slow, since the server looks through all of its keys."""
+        """The marks of releases up to 0.2.0, one key each; slow, since the server looks through all of its keys.
+
+        A node that does not answer is left out.
+        """
         beginning = keys.old_heartbeat(self._prefix, "")
         for node in self._servers.nodes():
+            if node.away:
+                continue
             names = sorted(node.keys(f"{beginning}*"))
             reads = [Command((command, name)) for name in names for command in ("PTTL", "GET")]
             answers = node.many(reads) if names else []
