@@ -38,6 +38,7 @@ class ProcessFaults(Pipeline):
 
     rounds: Registered  # a survey with rounds, whose ends are worth waiting for
     durable = "disk"  # what gateways ask for: what a server loses together with others nobody can send again
+    longest_s = 5.0  # from the end of a storm until its last fault is over: so long producers must live to send again
 
     def __init__(self, server: EmbeddedServer, directory: Path, choice: random.Random) -> None:
         super().__init__(server, directory)

@@ -35,9 +35,13 @@ def make_all_known(patch: pytest.MonkeyPatch) -> None:
 
 
 class Load:
-    """Surveys with so many shards each, and who reports to them for so many seconds."""
+    """Surveys with so many shards each, and who reports to them in a storm of so many seconds, until it is over.
+
+    A producer that ends leaves what it sent last in a server's memory: a server that loses it then loses it for good.
+    """
 
     def __init__(self, storm: ProcessFaults, seconds: float, shards: int = 1, slower: float = 1.0) -> None:
+        seconds += storm.longest_s
         self._storm, self._seconds, self._pace = storm, seconds, 1 / slower
         self._reports, self._sent, devices = (
             2 * int(seconds * rate * self._pace / 2) for rate in (RATE, ROAD_RATE, TURNS_RATE)

@@ -38,6 +38,7 @@ class ClusterFaults(ProcessFaults):
     """The pipeline with two of every process, on three masters with a replica each."""
 
     durable = "replica"
+    longest_s = 20.0  # a fault waits until all nodes are well
 
     def __init__(self, cluster: EmbeddedCluster, queue: EmbeddedServer, directory: Path, choice: random.Random) -> None:
         super().__init__(queue, directory, choice)
