@@ -22,6 +22,8 @@ from hearsay.mechanisms.marginals.domain import AttributeDomain, OnAttributes
 from hearsay.mechanisms.marginals.table import Table
 
 FEW_ATTRIBUTES = 12  # of a headline
+SMALL_TABLE = 64  # cells: with its covariance at most 32 kB
+KEPT_TABLES = 128
 
 
 class Marginals(ABC):
@@ -71,7 +73,18 @@ class MarginalEstimate(OnAttributes, Estimate, Marginals):
         )
 
     def table(self, attributes: Iterable[int]) -> Table:
-        return self._table(check_attributes(tuple(attributes), self.order))
+        """Small ones are kept: the headline, the tree and the correlations ask for the same pairs."""
+        checked = check_attributes(tuple(attributes), self.order)
+        table = self._kept_tables.get(checked)
+        if table is None:
+            table = self._table(checked)
+            if table.value.size <= SMALL_TABLE and len(self._kept_tables) < KEPT_TABLES:
+                self._kept_tables[checked] = table
+        return table
+
+    @cached_property
+    def _kept_tables(self) -> dict[Attributes, Table]:
+        return {}
 
     @abstractmethod
     def _table(self, attributes: Attributes) -> Table:
