@@ -11,7 +11,7 @@ from hearsay.collector import roles
 from hearsay.collector.dispatch.dispatcher import CollectorSettings
 from hearsay.estimator.serving.service import EstimatorSettings
 from hearsay.ops import config
-from hearsay.ops.cli import run
+from hearsay.ops.cli import cli, run
 from hearsay.ops.commands import estimate
 from hearsay.ops.config import TABLE, Settings, unknown_variables, without_password
 from hearsay.ops.errors import ConfigurationError
@@ -153,8 +153,10 @@ def test_a_new_setting_reaches_its_role_by_its_row_and_field(monkeypatch: pytest
     def collect(settings: Settings) -> None:
         got.append(settings.part(OfTheRole))
 
-    CliRunner().invoke(collect, ["--patience-s", "7", "--prefix", "test"], catch_exceptions=False)
-    CliRunner().invoke(collect, [], env={"HEARSAY_PATIENCE_S": "5"}, catch_exceptions=False)
+    CliRunner().invoke(
+        collect, ["--patience-s", "7", "--prefix", "test"], catch_exceptions=False, **cli.context_settings
+    )
+    CliRunner().invoke(collect, [], env={"HEARSAY_PATIENCE_S": "5"}, catch_exceptions=False, **cli.context_settings)
     assert got == [OfTheRole("test", 7.0), OfTheRole("hs", 5.0)]
     assert not any(option.name == "patience_s" for option in estimate.command.params)
 

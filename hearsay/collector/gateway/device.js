@@ -1,4 +1,4 @@
-// A device of a hearsay survey: the value stays here, only a randomised report is sent. docs/how-to/devices.md.
+// A device of a survey: only a randomised report leaves it. docs/how-to/devices.md.
 
 const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
 export class Refused extends Error { name = "Refused"; }
@@ -36,15 +36,12 @@ function along({ labels, first, size, low, high, bins, start, step, scale }, val
 	return Math.min(Math.max(nearest - before, 0), bins - 1);
 }
 
-const allowed = ({ labels, first, size, low, high, bins }) => labels ? "one of the survey's labels"
-	: bins ? `a number in ${low}..${high}` : `an integer in ${first}..${first + size - 1}`;
-
 function cellOf(axes, value) {
 	const parts = Array.isArray(value) ? value : Object(value) === value ? axes.map(({name}) => value[name]) : [value];
 	if (parts.length !== axes.length) throw new RangeError("an entry for each axis");
 	return axes.reduce((cell, axis, index) => {
 		const own = along(axis, parts[index]);
-		if (own < 0) throw new RangeError(`${axis.name} must be ${allowed(axis)}`);
+		if (own < 0) throw new RangeError(`${axis.name} is no value of the survey`);
 		return cell * (axis.labels?.length ?? axis.bins ?? axis.size) + own;
 	}, 0);
 }
@@ -102,7 +99,7 @@ function sized(header, number) {
 }
 const bin = (bytes) => join(sized(0xc4, bytes.length), bytes);
 
-// A private report of a value.
+// A private report.
 export function report(form, value, words = secure) {
 	if (form.version !== 1) throw new Refused("the form must be of version 1");
 	let cell = cellOf(form.axes, value), node = form.draw, variant = 0;
@@ -124,7 +121,7 @@ export function report(form, value, words = secure) {
 	return bin(numbered ? join([variant], row) : row);
 }
 
-// What a report spends at most.
+// A report's epsilon.
 const ratio = (more, less) => more === less ? 0 : Math.abs(Math.log(Number(more)) - Math.log(Number(less)));
 const rest = (threshold) => WORD - BigInt(threshold);
 const SPENT = {
@@ -169,7 +166,7 @@ export class Device {
 			[["tag", "window"], "id", "at"].forEach((keyPath, of) => request.result.createObjectStore(STORES[of], {keyPath}));
 		const device = Object.assign(new Device(), { at, key, survey, database: await asked(request) });
 		const answer = await fetch(at).then((response) => response.json())
-			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline: the last answer
+			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline
 		if (!answer?.device) throw new Refused(answer?.device_reason ?? answer?.error ?? "no gateway");
 		if (tag && answer.tag !== tag) throw new Refused("the survey has another tag");
 		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, of, lifetime_epsilon } } = answer;
@@ -179,7 +176,7 @@ export class Device {
 		await device.step(({surveys}) => { surveys.put({ ...answer, at }); });
 		addEventListener("online", () => device.flush());
 		return Object.assign(device, {
-			form: answer.device, tag: answer.tag, closed: answer.open === false, of, every: repeat !== "once" && count * UNITS[unit],
+			form: answer.device, tag: answer.tag, open: answer.open, of, every: repeat !== "once" && count * UNITS[unit],
 			lifetime: lifetime_epsilon ?? Infinity,
 			epsilon: Math.max(definition.epsilon, guarantee.kind === "pure" && own),
 		});
@@ -197,7 +194,7 @@ export class Device {
 
 	async submit(value) {
 		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon, of } = this;
-		if (this.closed) throw new Refused("closed");
+		if (this.open === false) throw new Refused("closed");
 		const skips = await this.step(async ({ spent, outbox }) => {
 			if (of) { // drawn once, and kept
 				const turn = Math.floor(now / this.every), key = [tag, "of " + Math.floor(turn / of)];
@@ -232,7 +229,7 @@ export class Device {
 			if (!gone && !navigator.onLine) break;
 			await this.step(({ spent, outbox }) => {
 				if (gone || old) outbox.delete(each.id);
-				if (gone) return void (each.tries || spent.delete([each.tag, each.window])); // it never left: given back
+				if (gone) return void (each.tries || spent.delete([each.tag, each.window])); // never left: given back
 				if (old) each = { ...each, id: newId(now), made: now };
 				each.tries++;
 				outbox.put(each);

@@ -139,7 +139,10 @@ class Sender:
         entries, counts = self._reports.take(count)
         publishing = time.monotonic()
         self._sent.making_s += publishing - self._making
-        writers.send(writers.next(), entries, counts, self._publish)
+        writer = writers.next()  # asks the registry now and then, which may be what waits
+        if (asking_s := time.monotonic() - publishing) > REPLY_S:
+            self._sent.waited("reply", asking_s)
+        writers.send(writer, entries, counts, self._publish)
         self._sent.publishing_s += time.monotonic() - publishing
 
     def _publish(self, writer: Writer, entries: Sequence[Entry], counts: Sequence[int]) -> None:

@@ -103,20 +103,21 @@ def test_each_series_comes_from_one_estimator(client: redis.Redis, prefix: str, 
 
 
 def test_three_estimators_take_little_more_than_one(client: redis.Redis, prefix: str, tmp_path: Path) -> None:
-    """Passes over 30 surveys, all of which have changed."""
+    """Passes over 30 surveys, all of which have changed; the cheapest of five, since other threads may run beside."""
     every = several(client, prefix, 30)
     one, three = estimators(client, prefix, tmp_path / "one", 1), estimators(client, prefix, tmp_path / "three", 3)
-    taken = {1: 0.0, 3: 0.0}
+    taken: dict[int, list[float]] = {1: [], 3: []}
     for turn in range(6):
         for running in (one, three):
             for registered in every:
                 deliver(registered.shards[0], turn)
             started = time.process_time()
             done = sum(materialiser.run_once().materialised for materialiser in running)
-            taken[len(running)] += (time.process_time() - started) if turn else 0.0  # the first one loads modules
+            taken[len(running)].append(time.process_time() - started)
             assert done == len(every)
-    print(f"{taken[3] / taken[1]:.2f} times the processor time of one")
-    assert taken[3] <= 1.2 * taken[1]
+    ratio = min(taken[3][1:]) / min(taken[1][1:])  # the first one loads modules
+    print(f"{ratio:.2f} times the processor time of one")
+    assert ratio <= 1.2
 
 
 def test_collectors_share_shards_and_take_over(client: redis.Redis, prefix: str) -> None:

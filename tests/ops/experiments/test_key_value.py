@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.ops.cli import cli
 from hearsay.ops.experiments.key_value.command import LAST_TABLES, command
 from hearsay.ops.experiments.key_value.cost import figure_11, table_4
 from hearsay.ops.experiments.key_value.curves import Score, Spot
@@ -45,7 +46,7 @@ def test_one_row_of_the_acceptance_table() -> None:
 @pytest.mark.slow
 def test_the_whole_command(tmp_path: Path) -> None:
     """As users run it: the acceptance table within 10%, one round below any number of them, and every figure."""
-    done = CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
+    done = CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False, **cli.context_settings)
     assert done.exit_code == 0, done.output
     figures = {f"figure-{number}" for number in range(3, 13)}
     assert {path.stem for path in tmp_path.glob("*.png")} == figures
@@ -54,7 +55,9 @@ def test_the_whole_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("table", "rows"), [("rare-keys", 9), ("moments", 24)])
 def test_one_of_the_last_tables_alone(tmp_path: Path, table: str, rows: int) -> None:
-    done = CliRunner().invoke(command, ["--quick", "--only", table, "--out", str(tmp_path)], catch_exceptions=False)
+    done = CliRunner().invoke(
+        command, ["--quick", "--only", table, "--out", str(tmp_path)], catch_exceptions=False, **cli.context_settings
+    )
     assert done.exit_code == 0, done.output
     (written,) = tmp_path.glob("*.csv")
     assert len(written.read_text().splitlines()) == rows + 1

@@ -13,6 +13,7 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.metric.collector_modes import KeptReports
 from hearsay.mechanisms.metric.l1 import MetricL1Signs
 from hearsay.mechanisms.metric.sign_estimate import SignEstimate
+from hearsay.ops.cli import cli
 from hearsay.ops.experiments.metric import figures
 from hearsay.ops.experiments.metric.command import command
 from hearsay.ops.experiments.metric.figures import figure_2, largest_variance
@@ -77,7 +78,9 @@ def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 def test_the_whole_experiment_agrees_with_the_paper(tmp_path: Path) -> None:
-    outcome = CliRunner().invoke(command, ["--quick", "--out", str(tmp_path)], catch_exceptions=False)
+    outcome = CliRunner().invoke(
+        command, ["--quick", "--out", str(tmp_path)], catch_exceptions=False, **cli.context_settings
+    )
     assert outcome.exit_code == 0
     names = {"figure-1", "figure-2-5d", "figure-2-6d", "table-1", "table-2", "large-grid"}
     assert {path.stem for path in tmp_path.glob("*.csv")} == names
