@@ -62,6 +62,7 @@ def test_the_public_names_are_there_and_no_others() -> None:
         _ = hearsay.Gadget  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_public_names_have_types(tmp_path: Path) -> None:
     program = (
         "from hearsay import Device, Survey, Writer, load_snapshot, open_survey, simulate\n"

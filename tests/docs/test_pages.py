@@ -38,7 +38,7 @@ ELSEWHERE = {
     "make verify": "Makefile",
 }
 
-LONG = {"planning", "correlations", "counts", "key-value", "values"}  # several seconds each
+LONG = {"planning", "ratings", "correlations", "counts", "key-value", "values"}  # several seconds each
 
 
 def has_services(page: Path) -> bool:
