@@ -128,7 +128,9 @@ class TestRefusals:
         down = cluster.masters[0]
         down.kill()
         try:
-            open_servers(cluster.url).disconnect()
+            servers = open_servers(cluster.url)
+            assert any(not node.away for node in servers.nodes())
+            servers.disconnect()
         finally:
             down.start()
             until(lambda: b"cluster_state:ok" in cluster.ask(down, "CLUSTER", "INFO"))
