@@ -15,7 +15,9 @@ import redis
 
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.registry import Registered
-from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from hearsay.ops.server.embedded import HOST, EmbeddedServer, free_port
+from tests.chaos.losses.explained import Happened
+from tests.chaos.losses.journal import FOLDER
 from tests.chaos.processes import LEASE_S, Pipeline, children
 from tests.clock import Clock, turn_scripts
 
@@ -24,6 +26,11 @@ LOST_TAIL_S = 0.5
 DAY_S = 86_400
 Fault = Callable[[], str | None]  # answers what happened; None: nothing did
 ENDS_WITHIN_S = 15.0  # a supervisor gives its workers four seconds; the machine is busy
+
+
+def address_of(server: EmbeddedServer) -> str:
+    """As a journal has it."""
+    return f"{HOST}:{server.port}"
 
 
 def is_worker(pid: int) -> bool:
@@ -42,10 +49,12 @@ class ProcessFaults(Pipeline):
 
     def __init__(self, server: EmbeddedServer, directory: Path, choice: random.Random) -> None:
         super().__init__(server, directory)
-        self.plugins = "tests.identity,tests.chaos.turns"
+        self.plugins = "tests.identity,tests.chaos.turns,tests.chaos.losses.journal"
         self.choice, self.faults = choice, Counter[str]()
         self.ports, self.senders = [free_port(), free_port()], dict[str, tuple[str, ...]]()
         self.orphans, self.stubborn, self.taken_back = set[int](), list[str](), 0
+        self.happened, self.struck = list[Happened](), set[str]()  # struck: servers, by what is happening now
+        self.forgets = False  # whether they may come back without their last moment
         self._kinds, self._weights = zip(*self.often(), strict=True)
         self._first = self.choice.sample(self._kinds, len(self._kinds))  # each at least once
 
@@ -55,6 +64,16 @@ class ProcessFaults(Pipeline):
             (self.kill_process, 14), (self.freeze, 2), (self.flush_queue, 2), (self.kill_between_rounds, 1),
             (self.kill_supervisor, 1), (self.terminate, 3), (self.kill_sender, 2),
         ]  # fmt: skip
+
+    @property
+    def journal(self) -> Path:
+        """Where processes write down what they published."""
+        folder = self.directory / "journal"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), FOLDER: str(self.journal)}
 
     def start_all(self) -> None:
         self.services = {
@@ -100,9 +119,12 @@ class ProcessFaults(Pipeline):
     def strike(self) -> None:
         """One fault."""
         fault = self._first.pop() if self._first else self.choice.choices(self._kinds, self._weights)[0]
+        began, name, self.struck, self.forgets = time.time(), None, set(), False
         with suppress(redis.exceptions.RedisError, CollectorError):  # it met a server that another fault had hit
             if (name := fault()) is not None:
                 self.faults[name] += 1
+        happened = Happened(name or fault.__name__, began, time.time(), frozenset(self.struck), self.forgets)
+        self.happened.append(happened)
 
     def take_back(self) -> None:
         """What an operator does with ranges that were put aside: nothing is wrong with them, only with the rest."""
@@ -217,6 +239,10 @@ class Storm(ProcessFaults):
             for name in faked:
                 os.environ.pop(name, None)
 
+    def strike(self) -> None:
+        super().strike()
+        self.happened[-1] = self.happened[-1]._replace(nodes=frozenset({address_of(self.server)}))
+
     def restart_server(self) -> str | None:
         self.server.stop()
         self.start_server()
@@ -233,6 +259,7 @@ class Storm(ProcessFaults):
 
         In between nothing is flushed: what the server has said is on disk stays there.
         """
+        self.forgets = True
         with redis.Redis.from_url(self.server.url) as client:
             client.config_set("appendfsync", "no")
         logs = {log: log.stat().st_size for log in self.server.aof_directory.glob("*.incr.aof")}

@@ -5,6 +5,7 @@ value are a loss, 2 a double count.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -18,6 +19,8 @@ from hearsay.collector.survey.survey import parse
 from hearsay.mechanisms import catalogue
 from tests.chaos import turns
 from tests.chaos.faults import ProcessFaults
+from tests.chaos.losses.explained import Loss, explain
+from tests.chaos.losses.journal import keep_journal
 from tests.chaos.processes import write_values
 from tests.identity import make_known, survey_table
 
@@ -51,7 +54,8 @@ class Load:
         registry.add(parse(survey_table("identity", self._sent, "road")), shards)
         storm.rounds = registry.add(parse(turns.survey_table(devices, REPORTS_A_ROUND)), shards)
         self._crowd = turns.Crowd(storm.rounds, devices, TURNS_RATE * self._pace)
-        self._devices = devices
+        self._devices, self.losses = devices, list[Loss]()
+        keep_journal(storm.journal)  # of the crowd, which is here
 
     def start(self) -> None:
         """Services and those who report."""
@@ -76,22 +80,28 @@ class Load:
         for name in SURVEYS:
             storm.wait_until_drained(name, 300)
             assert not any(shard.status().quarantined for shard in storm.registered(name).shards)
-        hist = np.concatenate([storm.state(name)["hist"] for name in ("buckets", "road")])
-        answered = storm.state(turns.NAME)
+        states = {name: storm.state(name) for name in SURVEYS}
+        answered = states[turns.NAME]
+        lost = {name: np.flatnonzero(states[name]["hist"] == 0).tolist() for name in ("buckets", "road")}
+        lost[turns.NAME] = _missing(crowd, answered["hist"])
+        self.losses = explain(lost, storm.journal, storm.happened, promised=("road",))
+        allowed = sum(loss.reports for loss in self.losses if loss.story.allowed)
         failed = sum(map(bool, codes)) + (crowd.failure is not None or crowd.is_alive())
         if crowd.failure is not None:
             print(f"the devices of {turns.NAME} failed: {crowd.failure!r}")
         return {
             "rounds": len(crowd.asked),
-            "ranges put aside after five attempts, and taken back by command": storm.taken_back,
-            "reports too late for their round, and told so": len(crowd.refused),
-            "lost with their round, and told so": crowd.lost * crowd.frame,
-            "**lost**": int((hist == 0).sum()) + _missing(crowd, answered["hist"]),
-            "**doubled**": int((hist > 1).sum()) + int((answered["hist"] > 1).sum()),
+            "ranges quarantined after five attempts, and retried by command": storm.taken_back,
+            "reports too late for their round, with an error to their writer": len(crowd.refused),
+            "lost with their round, with an error to their writer": crowd.lost * crowd.frame,
+            "lost by a server after their writer had ended": allowed,
+            "**lost**": sum(map(len, lost.values())) - allowed,
+            "**doubled**": sum(int((state["hist"] > 1).sum()) for state in states.values()),
+            "**counted though refused**": sum(int(answered["hist"][value]) for value in crowd.refused),
             "**answers to a question that was not asked**": int(answered["misunderstood"][0]),
             "**producers that failed**": failed,
             "**workers that outlived their supervisor**": len(storm.left_behind()),
-            "**processes that did not end when told**": len(storm.stubborn),
+            "**processes that did not end on SIGTERM**": len(storm.stubborn),
         }
 
     @property
@@ -104,12 +114,11 @@ class Load:
         self._storm.stop()
 
 
-def _missing(crowd: turns.Crowd, hist: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> int:
+def _missing(crowd: turns.Crowd, hist: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> list[int]:
     """Reports that are not counted, without anybody having been told; those told lost with their round are as many."""
     asked = {value for batches in crowd.asked.values() for values in batches for value in values}
-    missing = {value for value in asked - crowd.refused if hist[value] == 0}
-    counted_though_refused = sum(int(hist[value]) for value in crowd.refused)
-    return abs(len(missing) - crowd.lost * crowd.frame) + counted_though_refused
+    missing = sorted(value for value in asked - crowd.refused if hist[value] == 0)
+    return [] if len(missing) == crowd.lost * crowd.frame else missing
 
 
 def strike_until(storm: ProcessFaults, deadline: float) -> None:
@@ -121,9 +130,10 @@ def strike_until(storm: ProcessFaults, deadline: float) -> None:
             storm.take_back()
 
 
-def print_table(faults: dict[str, int], outcome: dict[str, int], heading: str) -> bool:
-    """The faults and what came of them; whether something is wrong."""
+def print_table(faults: dict[str, int], outcome: dict[str, int], losses: Sequence[Loss], heading: str) -> bool:
+    """The faults, what came of them, and the story of each loss; whether something is wrong."""
     print(f"{heading}\n| fault | times |\n|---|---|")
     for name, count in [*sorted(faults.items()), *outcome.items()]:
         print(f"| {name} | {count:,} |")
+    print(*losses, sep="\n", end="\n" if losses else "")
     return any(count for name, count in outcome.items() if name.startswith("**"))

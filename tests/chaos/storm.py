@@ -36,8 +36,9 @@ def run(minutes: float, seed: int, directory: Path) -> int:
             load.stop()
             server.stop()
     kills = sum(count for name, count in storm.faults.items() if "kill -9" in name)
-    wrong = print_table(storm.faults, outcome, f"MINUTES={minutes:g} SEED={seed}: {load.reports:,} reports, {kills} "
-                        f"kills, clock turned by {'libfaketime' if FAKETIME.exists() else 'the scripts'}")  # fmt: skip
+    clock = "libfaketime" if FAKETIME.exists() else "the scripts"
+    heading = f"MINUTES={minutes:g} SEED={seed}: {load.reports:,} reports, {kills} kills, clock turned by {clock}"
+    wrong = print_table(storm.faults, outcome, load.losses, heading)
     if kills < KILLS_A_MINUTE * minutes:
         print(f"only {kills} kills: the machine is too busy for a storm")
         return 1

@@ -16,7 +16,7 @@ from hearsay.collector.growth import set_shards
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.placement import slot
 from hearsay.ops.server.embedded import EmbeddedServer
-from tests.chaos.faults import LOST_TAIL_S, Fault, ProcessFaults
+from tests.chaos.faults import LOST_TAIL_S, Fault, ProcessFaults, address_of
 from tests.cluster import QUEUE_URL, EmbeddedCluster, frozen, until
 
 PATIENCE_S = 90.0  # until a busy machine's cluster is well again
@@ -132,6 +132,7 @@ class ClusterFaults(ProcessFaults):
         """
         if time.monotonic() < self._gateway_died + RESEND_S:
             return None
+        self.forgets = True
         master = self._pair().master
         self.cluster.ask(master, "CONFIG", "SET", "appendfsync", "no")
         logs = {log: log.stat().st_size for log in master.aof_directory.glob("*.incr.aof")}
@@ -151,6 +152,7 @@ class ClusterFaults(ProcessFaults):
         holders = [pair.master for pair in self._pairs()]
         (source,) = [node for node in holders if self._holds(node, number)]
         target = self.choice.choice([node for node in holders if node is not source])
+        self.struck |= {address_of(source), address_of(target)}
         identity = self.cluster.ask(target, "CLUSTER", "MYID").decode()
         self.cluster.ask(source, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", number, number, "NODE", identity)
         until(lambda: self._holds(target, number), PATIENCE_S)
@@ -177,7 +179,9 @@ class ClusterFaults(ProcessFaults):
         return False
 
     def _pair(self) -> Pair:
-        return self.choice.choice(self._pairs())
+        pair = self.choice.choice(self._pairs())
+        self.struck |= set(map(address_of, pair))
+        return pair
 
     def _pairs(self) -> list[Pair]:
         """Masters that hold slots with their replicas, once all of them are well: one fault at a time."""
@@ -198,6 +202,8 @@ class ClusterFaults(ProcessFaults):
         return sorted(pairs, key=lambda pair: pair.master.port or 0)
 
     def _wait_until_replaced(self, pair: Pair) -> None:
+        self.forgets = True
+
         def is_master() -> bool:
             with redis.Redis.from_url(pair.replica.url) as client:
                 return bool(client.info("replication")["role"] == "master")

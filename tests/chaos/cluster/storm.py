@@ -41,7 +41,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
     faults = sum(storm.faults.values())
     of_cluster = sum(count for name, count in storm.faults.items() if any(word in name for word in OF_CLUSTER))
     heading = f"{load.reports:,} reports, {faults} faults, {of_cluster} of them of nodes, slots and shards"
-    wrong = print_table(storm.faults, outcome, f"CLUSTER=1 MINUTES={minutes:g} SEED={seed}: {heading}")
+    wrong = print_table(storm.faults, outcome, load.losses, f"CLUSTER=1 MINUTES={minutes:g} SEED={seed}: {heading}")
     if faults < FAULTS_A_MINUTE * minutes:
         print(f"only {faults} faults: the machine is too busy for a storm")
         return 1
