@@ -1,8 +1,8 @@
 # Everything here works on a fresh machine with Python 3.11+ and make, without root.
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-# Two processes: the machine that must stay below ten minutes has two cores.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Tests that follow each other stay in one process, so that what a file starts is started once.
+PYTEST := $(BIN)/python -m pytest --dist worksteal
 
 # Every command below starts processes: each reads compiled modules instead of compiling them again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,8 +26,9 @@ run: setup  ## Run the Procfile: server, collector, workers, estimator, gateway
 	@echo "the gateway: http://127.0.0.1:$${HEARSAY_GATEWAY_PORT:-8788}/v1/"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start
 
-test: setup  ## Run the tests (under ten minutes on two cores); CLUSTER=1: those that use a server, on three masters
-	@CLUSTER=$(CLUSTER) $(PYTEST)
+# Three processes for two cores: a third of the time of a process is waiting, for servers and for time to pass.
+test: setup  ## Run the tests (under eight minutes on two cores); CLUSTER=1: those that use a server, on three masters
+	@CLUSTER=$(CLUSTER) $(PYTEST) -n 3
 
 check: setup  ## Lint, formatting, types, and who may import whom
 	@$(BIN)/ruff check .
@@ -36,7 +37,7 @@ check: setup  ## Lint, formatting, types, and who may import whom
 	@$(BIN)/lint-imports --no-cache
 
 verify: setup  ## Run the slow tests: long statistics, chaos, Prometheus (under 45 minutes)
-	@$(PYTEST) -m slow
+	@$(PYTEST) -n 2 -m slow
 
 chaos: setup  ## Everything that can go wrong, for MINUTES=5 or more: what was lost or doubled; CLUSTER=1: on a cluster
 	@$(BIN)/python -m tests.chaos.$(if $(CLUSTER),cluster.)storm

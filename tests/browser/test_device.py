@@ -17,10 +17,7 @@ from hearsay.ops.demo.scene import SURVEYS
 from tests.browser.chromium import Browser, Tab, browser, program
 from tests.collector.gateway.running import Sender, gateway
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium")
 MINUTES = {
     "name": "minutes",
     "mechanism": "haar",

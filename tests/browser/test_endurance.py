@@ -10,7 +10,6 @@ from tests.browser.endurance import watch
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

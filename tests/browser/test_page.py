@@ -16,10 +16,7 @@ from tests.browser.conftest import CHARTS, EXAMPLES
 from tests.estimator.running import estimator
 from tests.estimator.surveys import deliver_values
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium")
 ODD = ["<img src=x onerror=alert(1)>", "x" * 64, "עברית", "   ", "a\"b'c & d"]
 
 

@@ -12,7 +12,6 @@ from tests.estimator.running import estimator
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
-    pytest.mark.xdist_group("browser"),
 ]
 QUESTION = "query=point+3&within=0.01&users=100000&kind=categorical&size=16"
 

@@ -14,10 +14,7 @@ from tests.estimator.running import estimator
 from tests.estimator.surveys import deliver_values
 from tests.mechanisms.queries.test_resolution import DATA, growing
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium")
 STEPS = 16
 DRAWN = """
 import(new URL('assets/resolution.js', location)).then(({ memory }) => {

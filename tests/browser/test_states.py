@@ -16,10 +16,7 @@ from tests.estimator.running import estimator
 from tests.estimator.surveys import colours, deliver, devices
 from tests.pipeline import fold_all
 
-pytestmark = [
-    pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium")
 HOUR_MS = 3_600_000
 ONE = 1_738_328_400_000  # 2025-01-31 13:00 UTC
 STATE = "document.querySelector('main').dataset.state"

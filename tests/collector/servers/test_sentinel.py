@@ -34,7 +34,8 @@ class Watched:
         self.secret = make_private(directory / "master")
         make_private(directory / "replica")
         (directory / "replica" / "password").write_text(self.secret + "\n")
-        self.master = EmbeddedServer(directory / "master", extra=["--masterauth", self.secret])
+        at_once = ["--repl-diskless-sync-delay", "0"]  # else it waits five seconds for more replicas
+        self.master = EmbeddedServer(directory / "master", extra=["--masterauth", self.secret, *at_once])
         self.replica = EmbeddedServer(directory / "replica", extra=["--masterauth", self.secret])
         self.port, self._directory = free_port(), directory
         self._sentinel: subprocess.Popen[bytes] | None = None
