@@ -22,7 +22,8 @@ class SpecificationError(MechanismError):
 class ValueOutsideDomain(MechanismError):
     """A device was given a value outside the survey's domain; the message never shows the value.
 
-    Of many values, `position` says which one, and `column` in which column, where that is known.
+    Of many values, `positions` says which ones, and `column` in which column, where that is known; `position` is the
+    first of them.
 
     >>> from hearsay.mechanisms import build
     >>> mechanism = build({"mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 4}})
@@ -33,9 +34,14 @@ class ValueOutsideDomain(MechanismError):
 
     CODE = "value-outside-domain"
 
-    def __init__(self, message: str, position: int | None = None, column: str | None = None) -> None:
+    def __init__(self, message: str, positions: Iterable[int] | int = (), column: str | None = None) -> None:
         super().__init__(message)
-        self.position, self.column = position, column
+        self.positions = (positions,) if isinstance(positions, int) else tuple(positions)
+        self.column = column
+
+    @property
+    def position(self) -> int | None:
+        return self.positions[0] if self.positions else None
 
 
 class NotPortable(MechanismError):

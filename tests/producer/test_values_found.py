@@ -43,7 +43,8 @@ def refusal(folder: Path, content: str | bytes, domain: Domain, **options: Any) 
 @pytest.mark.parametrize("domain", [MINUTES, WORDS], ids=["numbers", "texts"])
 def test_a_blank_line_in_one_column_is_named_unless_nothing_follows(tmp_path: Path, domain: Domain) -> None:
     assert "line 3 is blank" in refusal(tmp_path, "value\n1\n\n3\n", domain)
-    assert "line 3 is blank" in refusal(tmp_path, "value\n1\n\n\n\n3\n", domain)
+    blank = "3 of 5 rows are bad: 3 blank, where every line holds a value (lines 3, 4, 5); "
+    assert blank in refusal(tmp_path, "value\n1\n\n\n\n3\n", domain)
     assert load(tmp_path, "value\n1\n3\n\n\n", domain).rows == 2
 
 
@@ -103,7 +104,7 @@ def test_a_line_of_names_is_asked_for_that_fits_the_rows(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("cell", ["", "secret", "4711"])
 def test_what_helps_is_said_whatever_the_cell_holds(tmp_path: Path, cell: str) -> None:
-    leave_out = "; a row with an empty cell must be left out"
+    leave_out = "; --skip-bad leaves bad rows out"
     text = f"id,age\n1,5\n2,{cell}\n"
     clamp = "; --clamp moves numbers outside to the nearest end"
     assert refusal(tmp_path, text, MINUTES, column="age").endswith(
@@ -113,6 +114,48 @@ def test_what_helps_is_said_whatever_the_cell_holds(tmp_path: Path, cell: str) -
     assert colours.endswith(f"line 3, column 2: value must be one of red, green, dark blue{leave_out}")
     if cell != "4711":
         assert refusal(tmp_path, text, MINUTES, column="age", clamp=True).endswith(f"0..63{leave_out}")
+
+
+def test_one_pass_counts_all_bad_rows_by_cause_and_shows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "CHUNK_BYTES", 60)
+    rows = ["1,5", "2,", "3,4711", "4", "5,secret", "6,7", "7,8,9", "8,-1", "9,6", "10,x", "11,7"]
+    text = "id,age\n" + "\n".join(rows) + "\n"
+    assert refusal(tmp_path, text, MINUTES, column="age") == (
+        "people.csv: 7 of 11 rows are bad: 1 with fewer cells than the header, which has 2 (line 5); 1 with more cells "
+        "than the header, which has 2 (line 8); 5 in column 2: value must be an integer in 0..63 (lines 3, 4, 6, ...); "
+        "a number has a decimal point, no decimal comma; --clamp moves numbers outside to the nearest end; --skip-bad "
+        "leaves bad rows out"
+    )
+    loaded = load(tmp_path, text, MINUTES, column="age", skip_bad=True)
+    assert (loaded.values.tolist(), loaded.rows, loaded.left_out) == ([5, 7, 6, 7], 4, 7)
+    both = load(tmp_path, text, MINUTES, column="age", skip_bad=True, clamp=True)
+    assert (both.values.tolist(), both.clamped, both.left_out) == ([5, 63, 7, 0, 6, 7], 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "domain", "said", "left"),
+    [
+        ("value\n1\n\n\n2\n\n3\n\n", MINUTES, "3 of 6 rows are bad: 3 blank, where every", [1, 2, 3]),
+        ("value\nred\nsecret\ndark blue\n4711\n", COLOURS, "in column 1: value must be one of red", [0, 2]),
+        ("x,y\n1,0.5\n99,0.5\n2,secret\n,\n", MAP, "3 of 4 rows are bad: 2 in column 1: x must", [[1, 2]]),
+        ("device,key,value\na,1,2\n ,1,2\nb,9,2\nb,1,3\na,1,5\nc,1,99\n", CUPS, "4 of 6 rows are bad: ", None),
+    ],
+)
+def test_bad_rows_of_every_kind_are_left_out(
+    tmp_path: Path, text: str, domain: Domain, said: str, left: list[Any] | None
+) -> None:
+    assert said in (refused := refusal(tmp_path, text, domain))
+    assert not any(cell in refused for cell in ("secret", "4711", "99"))
+    loaded = load(tmp_path, text, domain, skip_bad=True)
+    if left is None:  # pairs: each device keeps those that can be read
+        assert (loaded.values.sizes.tolist(), loaded.left_out) == ([1, 1], 4)
+    else:
+        assert loaded.values.tolist() == left
+
+
+def test_a_file_of_bad_rows_only_is_refused_also_where_they_are_left_out(tmp_path: Path) -> None:
+    assert "2 of 2 rows are bad" in refusal(tmp_path, "value\nx\ny\n", MINUTES, skip_bad=True)
+    assert load(tmp_path, "value\n1\n", MINUTES, skip_bad=True).left_out == 0
 
 
 def test_another_column_and_names_that_are_too_long(tmp_path: Path) -> None:
@@ -180,6 +223,12 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -
     assert load(tmp_path, file(y=[0.5], x=[3]), MAP).values.tolist() == [[3, 2]]
     assert "row 2, column 'value': value must be an integer" in refusal(tmp_path, file(value=[3, 4711]), MINUTES)
     assert "row 2, column 'value': is empty" in refusal(tmp_path, file(value=[3, None]), MINUTES)
+    holes = file(x=[3, None, 4, 99, 2], y=[0.5, 0.5, None, 0.5, 0.5])
+    assert "3 of 5 rows are bad: 1 with an empty cell in column 'x' (row 2); 1 with" in refusal(tmp_path, holes, MAP)
+    loaded = load(tmp_path, holes, MAP, skip_bad=True)
+    assert (loaded.values.tolist(), loaded.left_out) == ([[3, 2], [2, 2]], 3)
+    named = file(value=["None", None, "red"])
+    assert load(tmp_path, named, COLOURS, skip_bad=True).values.tolist() == [0]
     assert "found: Value. Use --column Value." in refusal(tmp_path, file(Value=[3]), MINUTES)
     assert "cannot read" in refusal(tmp_path, file(value=[3])[:60], MINUTES)
     assert "no values" in refusal(tmp_path, file(value=pyarrow.array([], type=pyarrow.int64())), MINUTES)

@@ -65,7 +65,7 @@ class Axis:
         return index + (self.first or 0) if self.bins is None else self.bins.begin(index)
 
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Indices:
-        """Cell indices of raw values; raises at the first that is outside, naming its position but not the value."""
+        """Cell indices of raw values; where some are outside, the error has their positions but not the values."""
         if self.labels is not None:
             if isinstance(values, Coded) and values.texts == self.labels:
                 cells = values.codes
@@ -94,7 +94,9 @@ class Axis:
 
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():
-            raise ValueOutsideDomain(f"{self.name} must be {self.allowed()}", int(np.argmax(outside)), self.name)
+            raise ValueOutsideDomain(
+                f"{self.name} must be {self.allowed()}", np.flatnonzero(outside).tolist(), self.name
+            )
 
     def locate(self, text: str | float | int) -> int:
         """The cell that a query names, in the axis' own units."""

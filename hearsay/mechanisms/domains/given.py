@@ -28,7 +28,7 @@ def _read(domain: Domain, columns: Mapping[str, Any]) -> Values:
         if error.position is None or error.column is None:
             raise
         where = f"row {error.position} of column {error.column!r}"
-        raise ValueOutsideDomain(f"{where}: {error}", error.position, error.column) from None
+        raise ValueOutsideDomain(f"{where}: {error}", error.positions, error.column) from None
 
 
 def _is_series(given: Any) -> bool:

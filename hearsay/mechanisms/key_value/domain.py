@@ -44,12 +44,12 @@ class ValueAxis:
         return cls(name, *parse_scale({"low": -1.0, "high": 1.0, **table}, where))
 
     def scale(self, values: Any) -> NDArray[np.float64]:
-        """To -1..1; refuses at the first that is outside."""
+        """To -1..1; refuses those that are outside."""
         numbers = plain_numbers(values)
         inside = (numbers >= self.low) & (numbers <= self.high)
         if not inside.all():
             message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
-            raise ValueOutsideDomain(message, int(np.argmin(inside)), self.name)
+            raise ValueOutsideDomain(message, np.flatnonzero(~inside).tolist(), self.name)
         return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
 
     def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -128,7 +128,7 @@ class KeyValue(Domain):
         check_columns(columns, self.columns)
         names, device = np.unique([str(name).strip() for name in columns[DEVICE]], return_inverse=True)
         if names.size and not names[0]:
-            raise ValueOutsideDomain("device must not be empty", int(np.flatnonzero(device == 0)[0]), DEVICE)
+            raise ValueOutsideDomain("device must not be empty", np.flatnonzero(device == 0).tolist(), DEVICE)
         rows = np.flatnonzero(~self._says_nothing(columns, len(device)))
         try:
             indices = [axis.encode([columns[axis.name][row] for row in rows]) for axis in self.keys]
@@ -136,8 +136,8 @@ class KeyValue(Domain):
             table = np.stack(values, axis=1) if values else np.zeros((len(rows), 0))
             pairs = Pairs.grouped(device[rows], self._flat(indices), table, len(names))
         except ValueOutsideDomain as error:
-            row = None if error.position is None else int(rows[error.position])
-            raise ValueOutsideDomain(str(error), row, error.column or self.keys[0].name) from None
+            bad = rows[list(error.positions)].tolist()
+            raise ValueOutsideDomain(str(error), bad, error.column or self.keys[0].name) from None
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
 
     def cells_in(self, column: str) -> ColumnCells:

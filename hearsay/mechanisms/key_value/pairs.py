@@ -36,7 +36,8 @@ class Pairs:
         device, keys = device[order], keys[order]
         again = (device[1:] == device[:-1]) & (keys[1:] == keys[:-1])
         if again.any():
-            raise ValueOutsideDomain("key must differ from the device's other keys", int(order[1:][np.argmax(again)]))
+            repeated = np.sort(order[1:][again]).tolist()
+            raise ValueOutsideDomain("key must differ from the device's other keys", repeated)
         starts = np.zeros(devices + 1, dtype=np.int64)
         np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
         return cls(

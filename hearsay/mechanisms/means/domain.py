@@ -57,8 +57,8 @@ class Number(Domain):
         numbers = np.asarray(values, dtype=np.float64)
         inside = (numbers >= self.low) & (numbers <= self.high)
         if numbers.ndim != 1 or not inside.all():
-            row = int(np.argmin(inside)) if numbers.ndim == 1 else None
-            raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", row, "value")
+            rows = np.flatnonzero(~inside).tolist() if numbers.ndim == 1 else ()
+            raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", rows, "value")
         return numbers
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:

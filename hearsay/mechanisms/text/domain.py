@@ -73,9 +73,10 @@ class Text(Domain):
         check_columns(columns, self.columns)
         texts = list(columns["value"])
         if set(map(type, texts)) - {str}:
-            for position, text in enumerate(texts):
-                if not isinstance(text, str):
-                    raise ValueOutsideDomain(f"value must be a text, got {type(text).__name__}", position, "value")
+            others = [position for position, text in enumerate(texts) if not isinstance(text, str)]
+            if others:
+                got = type(texts[others[0]]).__name__
+                raise ValueOutsideDomain(f"value must be a text, got {got}", others, "value")
         return self.code.encode(texts)
 
     def one(self, value: Any) -> Octets:

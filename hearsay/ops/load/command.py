@@ -31,12 +31,14 @@ def load_task(
     durable: str,
 ) -> Task:
     """What is to be published; of a file of values, by default one report per row."""
-    path, column, clamp = (None, None, False) if values is None else (str(values.path), values.column, values.clamp)
+    file = values or ValuesFile(Path(), None, False)
+    path = None if values is None else str(values.path)
     if path == "-":
         raise click.UsageError("a load test may read its values several times; give a file, not standard input")
     if devices is None:
         devices = 1 if values is None else len(values.read(registered.survey.mechanism.domain))
-    return Task(survey, distribution, path, column, clamp, seed, frame, replay, rate, devices, durable)
+    how = (file.column, file.clamp, file.skip_bad)
+    return Task(survey, distribution, path, *how, seed, frame, replay, rate, devices, durable)
 
 
 def load_test(

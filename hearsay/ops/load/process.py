@@ -39,6 +39,7 @@ class Task:
     values: str | None
     column: str | None
     clamp: bool
+    skip_bad: bool
     seed: int | None
     frame: int | None  # None: every report is an entry of its own
     replay: bool
@@ -61,7 +62,7 @@ class Task:
         domain = registered.survey.mechanism.domain
         people: People = Population(self.distribution, domain, np.random.default_rng(seed))
         if self.values is not None:
-            rows = ValuesFile(Path(self.values), self.column, self.clamp).read(domain)
+            rows = ValuesFile(Path(self.values), self.column, self.clamp, self.skip_bad).read(domain)
             people = Rows(rows[self.number % len(rows) :: self.processes])
         random = secure() if seed is None else seeded(seed)
         return Reports(registered, people, random, frame=self.frame, rate=self.rate, replay=self.replay)

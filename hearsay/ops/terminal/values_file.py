@@ -1,4 +1,4 @@
-"""`--values FILE`, `--column` and `--clamp`: the devices' values as commands read them, with progress on stderr."""
+"""`--values FILE`, `--column`, `--clamp`, `--skip-bad`: the devices' values as commands read them, with progress."""
 
 import time
 from collections.abc import Callable
@@ -25,13 +25,14 @@ class ValuesFile:
     path: Path
     column: str | None
     clamp: bool
+    skip_bad: bool = False
 
     @property
     def _name(self) -> str:
         return "standard input" if str(self.path) == "-" else str(self.path)
 
     def read(self, domain: "Domain") -> Any:
-        """All values; says on stderr how many rows there were, how many values were clamped, how many lines blank."""
+        """All values; says on stderr how many rows there were, how many were left out, and how many values clamped."""
         from hearsay.producer import values  # with numpy, which most help texts do without
 
         console, started = notes(), time.monotonic()
@@ -42,10 +43,14 @@ class ValuesFile:
             def watch(done: int, size: int | None, rows: int) -> None:
                 bar.update(task, completed=done, total=size, description=f"{self._name}: {counted(rows, 'row')}")
 
-            loaded = values.load(self.path, domain, column=self.column, clamp=self.clamp, watch=watch)
+            loaded = values.load(
+                self.path, domain, column=self.column, clamp=self.clamp, skip_bad=self.skip_bad, watch=watch
+            )
         facts = [counted(loaded.rows, "row")]
         if self.clamp:
             facts.append(f"{counted(loaded.clamped, 'value')} clamped")
+        if self.skip_bad:
+            facts.append(f"{counted(loaded.left_out, 'bad row')} left out")
         if loaded.blank_lines:
             facts.append(f"{counted(loaded.blank_lines, 'blank line')} skipped")
         if console.is_terminal or len(facts) > 1 or time.monotonic() - started > QUICK_S:
@@ -54,14 +59,16 @@ class ValuesFile:
 
 
 def values_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command `--values`, `--column` and `--clamp`, as its argument `values_file`: a ValuesFile or None."""
+    """Give a command `--values` and how the file is read, as its argument `values_file`: a ValuesFile or None."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def with_file(*given: Any, column: str | None, clamp: bool, values_path: Path | None, **others: Any) -> Any:
-            if values_path is None and (column is not None or clamp):
-                raise click.UsageError("--column and --clamp go with --values")
-            file = None if values_path is None else ValuesFile(values_path, column, clamp)
+        def with_file(
+            *given: Any, column: str | None, clamp: bool, skip_bad: bool, values_path: Path | None, **others: Any
+        ) -> Any:
+            if values_path is None and (column is not None or clamp or skip_bad):
+                raise click.UsageError("--column, --clamp and --skip-bad go with --values")
+            file = None if values_path is None else ValuesFile(values_path, column, clamp, skip_bad)
             return function(*given, values_file=file, **others)
 
         options = (
@@ -70,6 +77,8 @@ def values_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any
             click.option("--column", metavar="NAME", help="With --values: the file's column, if the survey has one."),
             click.option("--clamp", is_flag=True,
                          help="With --values: move numbers outside to the nearest end, and say how many."),
+            click.option("--skip-bad", is_flag=True,
+                         help="With --values: leave out rows that cannot be read, and say how many."),
         )  # fmt: skip
         for option in reversed(options):
             with_file = option(with_file)

@@ -1,15 +1,35 @@
 """Some rows of a file, column by column."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 
-@dataclass
+from hearsay.mechanisms.domains.columns import Coded
+
+
+@dataclass(frozen=True)
 class Block:
-    """Cells by the domain's column names. `place(row, column)` says where in the file a cell is, in words."""
+    """Cells by the domain's column names. `lines` says where each row is; `named` how messages call each column."""
 
     columns: dict[str, Any]
-    rows: int
-    place: Callable[[int, str], str]
+    lines: Sequence[int]
+    named: Mapping[str, str]
     blank_lines: int = 0  # skipped before or among its rows
+
+    @property
+    def rows(self) -> int:
+        return len(self.lines)
+
+    def without(self, rows: Sequence[int]) -> "Block":
+        """The block without these rows."""
+        kept = np.delete(np.arange(self.rows), np.asarray(rows, dtype=np.int64))
+        columns = {name: _chosen(cells, kept) for name, cells in self.columns.items()}
+        return replace(self, columns=columns, lines=[self.lines[row] for row in kept.tolist()])
+
+
+def _chosen(cells: Any, rows: Any) -> Any:
+    if isinstance(cells, Coded):
+        return Coded(cells.codes[rows], cells.texts)
+    return cells[rows] if isinstance(cells, np.ndarray) else [cells[row] for row in rows.tolist()]

@@ -10,6 +10,7 @@ import numpy as np
 
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.producer.errors import ValuesError
+from hearsay.producer.values.bad_rows import BadRows, Cause
 from hearsay.producer.values.block import Block
 from hearsay.producer.values.header import missing_column, wanted_names
 from hearsay.producer.values.source import Source
@@ -19,8 +20,8 @@ _PLAIN = "biuf"  # kinds of numpy's numbers
 _Column = tuple[Any, list[int]]  # cells, and which rows are empty
 
 
-def blocks(source: Source, domain: Domain, column: str | None) -> Iterator[Block]:
-    """The domain's columns, all rows at once."""
+def blocks(source: Source, domain: Domain, column: str | None, bad: BadRows) -> Iterator[Block]:
+    """The domain's columns, all rows at once but those with an empty cell."""
     names = wanted_names(domain, column)
     reader = next((name for name in _READERS if find_spec(name)), None)
     if reader is None:
@@ -36,9 +37,18 @@ def blocks(source: Source, domain: Domain, column: str | None) -> Iterator[Block
         words = f"{source.name} {missing_column(present, missing[0], len(domain.columns) == 1)}"
         raise ValuesError(words, what="column", expected=missing[0])
     numbers = dict(zip(domain.columns, names, strict=True))
-    columns = {name: _cells(source.name, by_name[theirs], theirs) for name, theirs in numbers.items()}
+    columns = {name: _plain(by_name[theirs][0]) for name, theirs in numbers.items()}
     rows = len(next(iter(columns.values())))
-    yield Block(columns, rows, lambda row, name: f"row {row + 1}, column {numbers[name]!r}")
+    named = {name: f"column {theirs!r}" for name, theirs in numbers.items()}
+    all_empty = set[int]()
+    for name, theirs in numbers.items():
+        empty = sorted(set(by_name[theirs][1]) - all_empty)
+        if empty:
+            cause = Cause(f", {named[name]}: is empty", f"with an empty cell in {named[name]}")
+            bad.add(cause, [row + 1 for row in empty])
+            all_empty |= set(empty)
+    block = Block(columns, range(1, rows + 1), named)
+    yield block.without(sorted(all_empty)) if all_empty else block
 
 
 def _by_pyarrow(content: io.BytesIO) -> tuple[list[str], Callable[[str], _Column]]:
@@ -69,10 +79,6 @@ def _by_polars(content: io.BytesIO) -> tuple[list[str], Callable[[str], _Column]
     return present, read
 
 
-def _cells(file: str, column: _Column, name: str) -> Any:
-    cells, empty = column
-    if empty:
-        raise ValuesError(f"{file}: row {empty[0] + 1}, column {name!r}: is empty; fill it in or take the row out")
-    if isinstance(cells, np.ndarray):
-        return cells if cells.dtype.kind in _PLAIN else cells.tolist()
-    return cells
+def _plain(cells: Any) -> Any:
+    """Numbers as an array, other cells as a list."""
+    return cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype.kind not in _PLAIN else cells

@@ -1,8 +1,9 @@
 """Values from a file: columns matched by header name in any order, checked against the survey's domain.
 
 Every row has as many cells as the header: a decimal comma, or a cell too many, would move values into other columns.
-Every row counts, or the reading stops with its line and column. A bad cell's content is never shown: it is a private
-value. In a file of one column a blank line may be a missing value, so it is refused unless nothing follows it.
+Every row counts, or the file is refused with the number of bad rows, why, and where the first ones are, unless bad rows
+are to be left out. A bad cell's content is never shown: it is a private value. In a file of one column a blank line may
+be a missing value, so it is a bad row unless nothing follows it.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,11 +19,11 @@ from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.producer.errors import ValuesError
 from hearsay.producer.values import parquet, table
+from hearsay.producer.values.bad_rows import BadRows, Cause
 from hearsay.producer.values.block import Block
 from hearsay.producer.values.source import Source, open_source
 
 CLAMP_OPTION = "--clamp"
-_PAIRS = "key-value"  # a kind of domain whose files may have empty cells: a device that holds no pair
 Watch = Callable[[int, int | None, int], None]  # bytes read, bytes in all where known, rows read
 
 
@@ -34,6 +35,7 @@ class Loaded:
     rows: int
     clamped: int  # cells moved to the nearest end
     blank_lines: int
+    left_out: int  # bad rows
 
 
 def read(path: str | Path, domain: Domain) -> Any:
@@ -47,56 +49,64 @@ def load(
     *,
     column: str | None = None,
     clamp: bool = False,
+    skip_bad: bool = False,
     watch: Watch = lambda done, size, rows: None,
 ) -> Loaded:
     """The same, and what was met.
 
-    `column` names the file's column, where the domain has one. `clamp` moves numbers outside to the nearest end.
+    `column` names the file's column, where the domain has one. `clamp` moves numbers outside to the nearest end,
+    `skip_bad` leaves bad rows out.
     """
     if clamp and not _clamped_columns(domain):
         raise ValuesError(f"values of kind {domain.kind} cannot be clamped: they are not ordered numbers")
     with open_source(path) as source:
-        return _load(source, domain, column, clamp, watch)
+        return _load(source, domain, column, clamp, skip_bad, watch)
 
 
-def _load(source: Source, domain: Domain, column: str | None, clamp: bool, watch: Watch) -> Loaded:
+def _load(source: Source, domain: Domain, column: str | None, clamp: bool, skip_bad: bool, watch: Watch) -> Loaded:
     rows, clamped, parts = 0, 0, []
-    blocks: Iterator[Block] = (parquet if source.is_parquet else table).blocks(source, domain, column)
+    bad = BadRows("row" if source.is_parquet else "line")
+    blocks: Iterator[Block] = (parquet if source.is_parquet else table).blocks(source, domain, column, bad)
     blank_lines = 0
     for block in blocks:
         if clamp:
             clamped += _clamp(block, domain)
-        parts.append(_values(source.name, block, domain, clamp))
+        values, block = _values(block, domain, clamp, bad)
+        if skip_bad or not bad.count:
+            parts.append(values)
         rows += block.rows
         blank_lines += block.blank_lines
         watch(source.position(), source.size, rows)
+    if bad.count and not (skip_bad and rows):
+        raise bad.refusal(source.name, rows + bad.count)
     if not rows:
         raise ValuesError(f"{source.name} has a header but no values")
     try:
         joined = domain.join(parts)
     except ValueOutsideDomain as error:  # between rows that are far apart
         raise ValuesError(f"{source.name}: {error}") from None
-    return Loaded(joined, rows, clamped, blank_lines)
+    return Loaded(joined, rows, clamped, blank_lines, bad.count)
 
 
-def _values(name: str, block: Block, domain: Domain, clamped: bool) -> Values:
-    try:
-        return domain.read(block.columns)
-    except ValueOutsideDomain as error:
-        if error.position is None or error.column is None:
-            raise
-        hints = _hints(domain, error.column, clamped)
-        raise ValuesError(f"{name}: {block.place(error.position, error.column)}: {error}{hints}") from None
+def _values(block: Block, domain: Domain, clamped: bool, bad: BadRows) -> tuple[Values, Block]:
+    """The values of the rows that can be read, and these rows."""
+    while True:
+        try:
+            return domain.read(block.columns), block
+        except ValueOutsideDomain as error:
+            if not error.positions or error.column is None:
+                raise
+            words = f"{block.named[error.column]}: {error}"
+            cause = Cause(f", {words}", f"in {words}", _hint(domain, error.column, clamped))
+            bad.add(cause, [block.lines[row] for row in error.positions])
+            block = block.without(error.positions)
 
 
-def _hints(domain: Domain, column: str, clamped: bool) -> str:
+def _hint(domain: Domain, column: str, clamped: bool) -> str:
     """What may help. Said whatever the cell holds: a message tells nothing of it, not even whether it is empty."""
-    hints = ""
     if column in _clamped_columns(domain) and not clamped:
-        hints += f"; {CLAMP_OPTION} moves numbers outside to the nearest end"
-    if domain.kind != _PAIRS and domain.cells_in(column) is not None:
-        hints += "; a row with an empty cell must be left out"
-    return hints
+        return f"; {CLAMP_OPTION} moves numbers outside to the nearest end"
+    return ""
 
 
 def _clamped_columns(domain: Domain) -> dict[str, Numbers]:

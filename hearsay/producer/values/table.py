@@ -3,12 +3,12 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import chain
 
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.producer.errors import ValuesError
 from hearsay.producer.values import plain
+from hearsay.producer.values.bad_rows import BadRows, Cause
 from hearsay.producer.values.block import Block
 from hearsay.producer.values.header import column_numbers
 from hearsay.producer.values.source import Source
@@ -18,14 +18,14 @@ BLOCK_ROWS = 100_000  # rows taken one by one before they become values: bounds 
 _MARK = b"\xef\xbb\xbf"  # some programs write it before UTF-8
 
 
-def blocks(source: Source, domain: Domain, column: str | None) -> Iterator[Block]:
-    """The domain's columns, block after block."""
+def blocks(source: Source, domain: Domain, column: str | None, bad: BadRows) -> Iterator[Block]:
+    """The domain's columns, block after block; blank rows, and those with too few or too many cells, go to `bad`."""
     chunks = _chunks(source)
     first = next(chunks, b"")
     if not first.strip():
         raise ValuesError(f"{source.name} is empty; its first line must name the columns {', '.join(domain.columns)}")
     header, lines, rest = _header(source.name, first)
-    rows = _Rows(source.name, domain, column_numbers(source.name, header, domain, column), len(header), lines)
+    rows = _Rows(source.name, domain, column_numbers(source.name, header, domain, column), len(header), lines, bad)
     remaining = chain([rest] if rest else [], chunks)
     for chunk in remaining:
         block = rows.plain(chunk)
@@ -82,11 +82,14 @@ def _not_csv(name: str, line: int) -> ValuesError:
 class _Rows:
     """The rows of a file after its header, and how many lines were read."""
 
-    def __init__(self, name: str, domain: Domain, numbers: Sequence[int], cells: int, lines: int) -> None:
-        self._name, self._domain, self._cells, self._lines = name, domain, cells, lines
+    def __init__(self, name: str, domain: Domain, numbers: Sequence[int], cells: int, lines: int, bad: BadRows) -> None:
+        self._name, self._domain, self._cells, self._lines, self._bad = name, domain, cells, lines, bad
         self._numbers = dict(zip(domain.columns, numbers, strict=True))
         self._wanted = [(number, domain.cells_in(column)) for column, number in self._numbers.items()]
-        self._blank = 0  # blank lines at the end of what was read; in a file of one column nothing may follow them
+        self._named = {name: f"column {number + 1}" for name, number in self._numbers.items()}
+        self._blank = (
+            0  # blank lines at the end of what was read; in a file of one column those that a row follows are bad
+        )
         self._skipped = 0  # blank lines among the rows of a block
 
     def plain(self, chunk: bytes) -> Block | None:
@@ -99,7 +102,7 @@ class _Rows:
             return None
         lines = range(self._lines + 1, self._lines + 1 + len(columns[0]))
         self._lines += len(lines)
-        return Block(dict(zip(self._numbers, columns, strict=True)), len(lines), partial(self._place, lines))
+        return Block(dict(zip(self._numbers, columns, strict=True)), lines, self._named)
 
     def one_by_one(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """The rows of chunks, in blocks. The line of a row is looked up only when it is bad."""
@@ -114,7 +117,8 @@ class _Rows:
                     if not row:
                         self._blank += 1
                         continue
-                    self._check(row, before + rows.line_num)
+                    if not self._is_whole(row, before + rows.line_num):
+                        continue
                     for name, number in self._numbers.items():
                         columns[name].append(row[number])
                     lines.append(before + rows.line_num)
@@ -124,20 +128,25 @@ class _Rows:
                 raise _not_csv(self._name, before + rows.line_num) from None
             if not lines:
                 return
-            yield Block(columns, len(lines), partial(self._place, lines), self._skipped)
+            yield Block(columns, lines, self._named, self._skipped)
 
-    def _check(self, row: Sequence[str], line: int) -> None:
+    def _is_whole(self, row: Sequence[str], line: int) -> bool:
+        """Whether a row has its cells; a bad one is noted, and so are blank lines before it."""
         if self._blank and self._cells == 1:
             first = line - self._blank - sum(cell.count("\n") for cell in row)
-            raise ValuesError(
-                f"{self._name}: line {first} is blank; every line holds a value: fill it in or take the line out"
-            )
-        self._skipped, self._blank = self._skipped + self._blank, 0
+            blank = Cause(" is blank; every line holds a value", "blank, where every line holds a value")
+            self._bad.add(blank, range(first, first + self._blank))
+        elif self._blank:
+            self._skipped += self._blank
+        self._blank = 0
         if len(row) != self._cells:
-            commas = "; a number has a decimal point, no decimal comma" if len(row) > self._cells else ""
-            raise ValuesError(
-                f"{self._name}: line {line} must have {self._cells} cells like the header, got {len(row)}{commas}"
-            )
+            alone = f" must have {self._cells} cells like the header, got {len(row)}"
+            many = len(row) > self._cells
+            words = f"with {'more' if many else 'fewer'} cells than the header, which has {self._cells}"
+            hint = "; a number has a decimal point, no decimal comma" if many else ""
+            self._bad.add(Cause(alone, words, hint), [line])
+            return False
+        return True
 
     def _text(self, chunks: Iterable[bytes]) -> Iterator[str]:
         """Lines, counted."""
@@ -145,9 +154,6 @@ class _Rows:
             for line in io.StringIO(_decoded(self._name, chunk, self._lines), newline=""):
                 self._lines += 1
                 yield line
-
-    def _place(self, lines: Sequence[int], row: int, column: str) -> str:
-        return f"line {lines[row]}, column {self._numbers[column] + 1}"
 
 
 def _is_text(chunk: bytes) -> bool:

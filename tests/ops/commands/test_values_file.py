@@ -57,16 +57,21 @@ def test_release_and_plan_take_a_column(folder: Path, capsys: pytest.CaptureFixt
     code, _, err = run(capsys, *words)
     assert code == 2
     assert "line 3, column 2" in err
+    with (folder / "groups.csv").open("a") as file:
+        file.write("3,\n4,x\n5\n")
+    code, out, err = run(capsys, *words, "--clamp", "--skip-bad")
+    assert (code, len(json.loads(out))) == (0, 2)
+    assert "groups.csv: 2 rows, 1 value clamped, 3 bad rows left out" in err
     planned = ("plan", "ages.toml", "--query", "range 0 9", "--users", "1e5", "--epsilon", "1", "--mechanism", "haar")
-    assert run(capsys, *planned, "--values", "groups.csv", "--column", "members", "--json")[0] == 0
+    assert run(capsys, *planned, "--values", "groups.csv", "--column", "members", "--skip-bad", "--json")[0] == 0
 
 
-@pytest.mark.parametrize("words", [("--column", "age"), ("--clamp",)])
+@pytest.mark.parametrize("words", [("--column", "age"), ("--clamp",), ("--skip-bad",)])
 def test_column_and_clamp_need_a_file(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     simulated = ("simulate", "ages.toml", "--distribution", "zipf", "--devices", "10", "--ask", "range 0 9")
     code, _, err = run(capsys, *simulated, *words)
     assert code == 2
-    assert "--column and --clamp go with --values" in err
+    assert "--column, --clamp and --skip-bad go with --values" in err
 
 
 @pytest.mark.parametrize(("text", "count"), [("1e6", 1_000_000), ("2.5E3", 2_500), ("1000", 1_000), ("10e-1", 1)])

@@ -10,7 +10,7 @@ from hearsay.ops.load.process import Task
 from hearsay.ops.load.ramp import BURST_S, STEPS, highest, ramp
 from hearsay.ops.load.run import Outcome
 
-TASK = Task("ages", "normal", None, None, False, 1, 4_096, True, None, 1)
+TASK = Task("ages", "normal", None, None, False, False, 1, 4_096, True, None, 1)
 
 
 class Machine:

@@ -1,0 +1,58 @@
+"""Rows that cannot be read: how many for each cause, and where the first of them are. Never what they hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hearsay.producer.errors import ValuesError
+
+SKIP_OPTION = "--skip-bad"
+_SHOWN = 3  # places of a cause
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why rows are bad. `alone` follows the place of a single row, `many` a number of rows; `hint` may help."""
+
+    alone: str
+    many: str
+    hint: str = ""
+
+
+@dataclass
+class _Met:
+    cause: Cause
+    count: int
+    first: list[int]
+
+
+class BadRows:
+    """The bad rows of a file by cause. Its rows are called by `unit`: lines of a text, rows of a table."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._met: dict[str, _Met] = {}
+
+    @property
+    def count(self) -> int:
+        return sum(met.count for met in self._met.values())
+
+    def add(self, cause: Cause, places: Sequence[int]) -> None:
+        """Rows at these places, in their order."""
+        met = self._met.setdefault(cause.many, _Met(cause, 0, []))
+        met.count += len(places)
+        met.first += places[: _SHOWN - len(met.first)]
+
+    def refusal(self, file: str, rows: int) -> ValuesError:
+        """What is wrong with a file of so many rows, in one line."""
+        hints = "".join(dict.fromkeys(met.cause.hint for met in self._met.values()))
+        hints += f"; {SKIP_OPTION} leaves bad rows out"
+        if self.count == 1:
+            (met,) = self._met.values()
+            return ValuesError(f"{file}: {self._unit} {met.first[0]}{met.cause.alone}{hints}")
+        causes = "; ".join(self._words(met) for met in self._met.values())
+        return ValuesError(f"{file}: {self.count:,} of {rows:,} rows are bad: {causes}{hints}")
+
+    def _words(self, met: _Met) -> str:
+        places = ", ".join(f"{place:,}" for place in met.first) + (", ..." if met.count > len(met.first) else "")
+        unit = self._unit if met.count == 1 else f"{self._unit}s"
+        return f"{met.count:,} {met.cause.many} ({unit} {places})"
