@@ -152,7 +152,6 @@ class Writer:
         for position, chunk in enumerate(chunks):
             share = remaining if position == len(chunks) - 1 else reports * len(chunk) // len(entries)
             remaining -= share
-            self._let_go()
             self._number += 1
             batch = _Batch(self._number, chunk, share, round_number)
             self._batches.append(batch)
@@ -251,7 +250,7 @@ class Writer:
         return answer
 
     def _let_go(self) -> None:
-        """Drop batches that were stored so long ago that no server can lose them."""
+        """The server has everything now: drop batches that were stored so long ago that it cannot lose them."""
         oldest = self._clock() - RESEND_WINDOW_S
         while self._batches and self._batches[0].stored_at is not None and self._batches[0].stored_at < oldest:
             if self._durable != MEMORY and self._batches[0].number > self._safe:

@@ -14,7 +14,7 @@ from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
 from hearsay.workers.fold import fold_entries
-from tests.pipeline import buckets, cut_all, fold, fold_all, frame, singles, state_of, watched
+from tests.pipeline import Tail, buckets, cut_all, fold, fold_all, frame, singles, state_of, watched
 
 
 def test_a_repeated_publish_is_stored_once(client: redis.Redis, prefix: str) -> None:
@@ -186,6 +186,22 @@ def test_writers_repair_what_a_server_lost(own_server: EmbeddedServer) -> None:
         writers[start // 100 % 2].publish(singles(store, range(start, start + 100)), 100)
     fold_all(store)
     assert (state_of(store)["hist"] == 1).all()
+
+
+def test_a_writer_sends_again_after_a_server_was_away_for_long(client: redis.Redis, prefix: str) -> None:
+    """A failover that takes its time: what the new server never had is older than ten seconds when it answers."""
+    now = [0.0]
+    store = buckets(client, prefix, 4).shards[0]
+    writer = Writer(store, clock=lambda: now[0])
+    writer.publish(singles(store, [0]), 1)
+    tail = Tail(client)
+    for value in (1, 2):
+        writer.publish(singles(store, [value]), 1)
+    tail.lose()
+    now[0] += limits.RESEND_WINDOW_S + 5
+    writer.publish(singles(store, [3]), 1)
+    fold_all(store)
+    assert state_of(store)["hist"].tolist() == [1, 1, 1, 1]
 
 
 def test_a_writer_that_waits_is_not_forgotten(client: redis.Redis, prefix: str) -> None:

@@ -56,6 +56,7 @@ class Publisher:
         self._random = random or secure()
         self._lock = threading.Lock()
         self._stored: deque[tuple[float, Batch, Codec]] = deque()  # within the last seconds
+        self._had_all_at = clock()  # when the server last answered that it has all of these
         self._birth: str | None = None  # of the survey as it was first seen
         self.lost = 0  # requests that were answered as stored, lost by the server, and refused when sent again
         self._begin_anew()
@@ -80,13 +81,15 @@ class Publisher:
     def check(self) -> None:
         """Ask whether the server still has what was stored lately, and send again what it lost."""
         with self._lock, suppress(redis.exceptions.RedisError):
-            self._let_go()
             if not self._stored:
                 return
             if not self._in_doubt and self.shard.publish(self._name, 0, [], 0).last < self._number:
                 self._begin_anew()
             if self._in_doubt:
                 self._send_again(self._clock() + self._deadline_s)
+            else:
+                self._had_all_at = self._clock()
+                self._let_go()
 
     def close(self) -> None:
         """The process ends: check, and let the server forget its name soon."""
@@ -109,7 +112,8 @@ class Publisher:
                 return _filled(outcomes, positions, answer)
             if answer.status in ("ok", "duplicate"):  # a duplicate has the same content: its reply was lost
                 self._number += 1
-                self._stored.append((self._clock(), batch, codec))
+                self._had_all_at = self._clock()
+                self._stored.append((self._had_all_at, batch, codec))
                 return outcomes
             if answer.status in ("gap", "forgotten"):
                 self._begin_anew()
@@ -206,7 +210,8 @@ class Publisher:
         return self._durable == MEMORY
 
     def _let_go(self) -> None:
-        oldest = self._clock() - RESEND_WINDOW_S
+        """Drop what was stored so long before the server last had everything that it cannot lose it."""
+        oldest = self._had_all_at - RESEND_WINDOW_S
         while self._stored and self._stored[0][0] < oldest and not self._in_doubt:
             self._stored.popleft()
 

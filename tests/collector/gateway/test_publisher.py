@@ -174,6 +174,18 @@ def test_batches_are_let_go_when_no_server_can_lose_them(store: Shard, client: r
     assert len(publisher._stored) == 0
 
 
+def test_what_a_server_lost_is_sent_again_though_it_was_away_for_long(store: Shard, client: redis.Redis) -> None:
+    now = [0.0]
+    publisher = Publisher(store, clock=lambda: now[0])
+    codes(publisher, {1: 1})
+    tail = Tail(client)
+    codes(publisher, {2: 2})
+    tail.lose()
+    now[0] = limits.RESEND_WINDOW_S + 5
+    assert codes(publisher, {3: 3}) == [None]
+    assert counted(store) == [1, 2, 3]
+
+
 def test_after_a_long_silence_it_takes_a_new_name(store: Shard, client: redis.Redis) -> None:
     now = [0.0]
     publisher = Publisher(store, clock=lambda: now[0])
