@@ -3,7 +3,6 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,26 +16,11 @@ from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
-from hearsay.workers.context import Context, set_current
 from tests.cluster import EmbeddedCluster, frozen, until
 from tests.identity import survey_table
 from tests.pipeline import fold_all, singles
 
 SHARDS = 6
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
-
-@pytest.fixture
-def registry(cluster: EmbeddedCluster, prefix: str) -> Iterator[Registry]:
-    servers = open_servers(cluster.url)
-    set_current(Context(servers, prefix))
-    yield Registry(servers, prefix)
-    servers.disconnect()
 
 
 def histogram(registered: Registered) -> list[int]:

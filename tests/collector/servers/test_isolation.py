@@ -27,26 +27,11 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.producer.fleet import Fleet
-from hearsay.workers.context import Context, set_current
 from tests.cluster import QUEUE_URL, EmbeddedCluster, frozen, killed, until
 from tests.identity import survey_table
 from tests.pipeline import fold_all, singles, state_of
 
 SHARDS = 6
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
-
-@pytest.fixture
-def registry(cluster: EmbeddedCluster, prefix: str) -> Iterator[Registry]:
-    servers = open_servers(cluster.url)
-    set_current(Context(servers, prefix))
-    yield Registry(servers, prefix)
-    servers.disconnect()
 
 
 @pytest.fixture

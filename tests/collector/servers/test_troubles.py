@@ -1,7 +1,6 @@
 """What is wrong with a cluster, or with how it is named, is said in one line, with the right exit code."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 import redis
@@ -22,12 +21,6 @@ from tests.identity import survey_table
 
 NO_QUEUE = "queue-url must name a server that is not in cluster mode"
 AGES = {"name": "ages", "mechanism": "grr", "epsilon": 1.0, "domain": {"kind": "categorical", "size": 4}}
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
 
 
 def check(cluster: EmbeddedCluster, prefix: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
