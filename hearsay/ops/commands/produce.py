@@ -1,6 +1,9 @@
 """`hearsay produce`: simulated devices."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -8,23 +11,23 @@ import numpy as np
 
 from hearsay.collector.limits import FRAME_REPORTS
 from hearsay.collector.store.registry import Registered
+from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms import catalogue
-from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.shapes import SHAPES
 from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.load.command import load_task, load_test
+from hearsay.ops.operate.send_once import Collection, Sending, sending
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, per_round, print_json
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
-from hearsay.producer.fleet import FRAME, Fleet, People
+from hearsay.producer.fleet import FRAME, Fleet
 from hearsay.producer.populations import Population
-from hearsay.producer.values import Rows
 
 DEFAULT_DISTRIBUTION = "cauchy"
 
@@ -52,6 +55,8 @@ DEFAULT_DISTRIBUTION = "cauchy"
               help="Exit with 1 unless the rate is held and 99% are acknowledged within so many seconds.")  # fmt: skip
 @click.option("--into-real", is_flag=True,
               help="Publish even if the survey has real reports; simulated ones cannot be taken out.")  # fmt: skip
+@click.option("--again", is_flag=True,
+              help="With --values: send rows that the survey has from this file already.")  # fmt: skip
 @json_option
 @uses(*SERVER, "plugins", "key", "durable")
 def command(
@@ -71,6 +76,7 @@ def command(
     report_dir: Path | None,
     p99: float | None,
     into_real: bool,
+    again: bool,
     as_json: bool,
 ) -> None:
     """Publish the reports of simulated devices.
@@ -79,6 +85,10 @@ def command(
     secure source unless --seed is given. If the survey has rounds, the same devices take part in each, until the survey
     is closed. A survey that has other reports is refused without --into-real; status, page and snapshots say of a
     survey that its reports are simulated.
+
+    A row of --values reports once in a survey, or once in each of its windows of time: notes in the data directory say
+    which files went out. A file that went out in part goes on with its next row; one that went out is refused without
+    --again. A file that another machine sent is not noticed.
 
     With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
     answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
@@ -96,14 +106,17 @@ def command(
         raise click.UsageError("--single and --frame exclude each other")
     if values_file is None and devices is None and not ramp:
         raise click.UsageError("--devices is needed unless --values is given")
+    if again and values_file is None:
+        raise click.UsageError("--again goes with --values")
     is_test = processes > 1 or replay or ramp or report_dir is not None or p99 is not None
+    source = partial(_people, values_file, distribution, seed, settings.data_dir, devices, again)
     if via is not None:
         if is_test:
             raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
         size = 1 if single else frame
-        _send_to_gateway(
-            via, settings.key, name, devices, rate, values_file, distribution, seed, size, into_real, as_json
-        )
+        survey = _behind(via, name, size)
+        with source(lambda: Collection.behind(via, survey, int(1_000 * time.time()))) as people:
+            _send_to_gateway(via, settings.key, survey, people, rate, seed, size, into_real, as_json)
         return
     registered = open_registry(settings).get(name)
     if not into_real:
@@ -112,13 +125,41 @@ def command(
     if in_rounds and is_test:
         raise click.UsageError("a load test needs a survey without rounds")
     size = None if single else frame or FRAME
-    if not in_rounds and (is_test or rate is not None):
-        shape = distribution or DEFAULT_DISTRIBUTION
-        task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered, settings.durable)
-        load_test(settings, task, processes, ramp, report_dir, p99, as_json)
+    is_load = not in_rounds and (is_test or rate is not None)
+    if is_load and (values_file is None or replay or ramp):  # the same reports again and again: no file that is sent
+        _load_test(settings, registered, values_file, distribution, seed, size, replay, rate, devices,
+                   processes, ramp, report_dir, p99, as_json)  # fmt: skip
         return
-    people, rows = _people(registered.survey.mechanism.domain, values_file, distribution, seed)
-    _publish(registered, people, rows if devices is None else devices, seed, size, rate, settings.durable, as_json)
+    with source(lambda: Collection.of(registered), in_order=not (is_load or in_rounds)) as people:
+        if is_load:
+            people.trying_all()
+            _load_test(settings, registered, values_file, distribution, seed, size, replay, rate, devices,
+                       processes, ramp, report_dir, p99, as_json)  # fmt: skip
+        else:
+            _publish(registered, people, seed, size, rate, settings.durable, as_json)
+        if is_load or in_rounds:
+            people.ended(told=False)
+
+
+def _load_test(
+    settings: Settings,
+    registered: Registered,
+    values_file: ValuesFile | None,
+    distribution: str | None,
+    seed: int | None,
+    size: int | None,
+    replay: bool,
+    rate: float | None,
+    devices: int | None,
+    processes: int,
+    ramp: bool,
+    report_dir: Path | None,
+    p99: float | None,
+    as_json: bool,
+) -> None:
+    name, shape = registered.survey.name, distribution or DEFAULT_DISTRIBUTION
+    task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered, settings.durable)
+    load_test(settings, task, processes, ramp, report_dir, p99, as_json)
 
 
 def _check_distribution(distribution: str | None) -> None:
@@ -131,58 +172,67 @@ def _check_distribution(distribution: str | None) -> None:
 
 def _publish(
     registered: Registered,
-    people: People,
-    total: int,
+    people: Sending,
     seed: int | None,
     size: int | None,
     rate: float | None,
     durable: str,
     as_json: bool,
 ) -> None:
-    """Publish the reports of `total` devices to Redis, and print how many there were and how fast.
+    """Publish the reports of these people to Redis, and print how many there were and how fast.
 
     `size` is the number of reports in a frame; None publishes every report as an entry of its own.
     """
     name, mechanism = registered.survey.name, registered.survey.mechanism
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
+    total, in_order = people.total, not registered.survey.windows.in_rounds
     most_per_device = 1 if mechanism.one_round_each else mechanism.rounds
     with stopping() as stop:
         with reports_bar(f"devices of {name}", total * most_per_device) as bar:
             fleet = Fleet(registered, random, frame=size, rate=rate, stop=stop, on_wait=bar.waiting, durable=durable)
-            sent = fleet.take_part(people, total, bar.advance)
+            sent = fleet.take_part(people, total, people.telling(bar.advance) if in_order else bar.advance)
         seconds = time.monotonic() - started
         if as_json:
             print_json({"survey": name, "reports": sent, "seconds": seconds, "reports_per_s": sent / seconds})
         else:
-            stopped = f" (stopped; {counted(total, 'device')} were asked for)" if stop.is_set() else ""
+            stopped = _stopped(people, in_order) if stop.is_set() else ""
             click.echo(
                 f"{counted(sent, 'report')} published to {name} in {seconds:.1f} s ({sent / seconds:,.0f} reports/s)"
                 f"{per_round(registered.survey)}{stopped}"
             )
 
 
+def _stopped(people: Sending, in_order: bool) -> str:
+    """What is said of devices that were stopped."""
+    on = "; the same command sends the others" if people.is_noted and in_order else ""
+    return f" (stopped; {counted(people.total, 'device')} were asked for{on})"
+
+
+def _behind(via: str, name: str, size: int | None) -> Survey:
+    """The survey as a gateway describes it; so many reports shall be in a request."""
+    from hearsay.producer.via.fleet import MOST_IN_REQUEST, fetch_survey
+
+    if size is not None and size > MOST_IN_REQUEST:
+        raise click.UsageError(f"with --via, --frame must be in 1..{MOST_IN_REQUEST}, got {size}")
+    return fetch_survey(via, name)
+
+
 def _send_to_gateway(
     via: str,
     key: str | None,
-    name: str,
-    devices: int | None,
+    survey: Survey,
+    people: Sending,
     rate: float | None,
-    values_file: ValuesFile | None,
-    distribution: str | None,
     seed: int | None,
     size: int | None,
     into_real: bool,
     as_json: bool,
 ) -> None:
     """Send the devices' reports to a gateway over HTTP, `size` in a request, and print how it answered."""
-    from hearsay.producer.via.fleet import MOST_IN_REQUEST, REQUEST, GatewayFleet, fetch_survey
+    from hearsay.producer.via.fleet import NO_ANSWER, REQUEST, GatewayFleet
 
-    if size is not None and size > MOST_IN_REQUEST:
-        raise click.UsageError(f"with --via, --frame must be in 1..{MOST_IN_REQUEST}, got {size}")
-    survey = fetch_survey(via, name)
-    people, rows = _people(survey.mechanism.domain, values_file, distribution, seed)
-    total = devices if devices is not None else rows
+    name, total, in_order = survey.name, people.total, not survey.windows.in_rounds
     random = secure() if seed is None else seeded(seed)
     started = time.monotonic()
     with stopping() as stop:
@@ -191,7 +241,9 @@ def _send_to_gateway(
                 via, survey, random, size=size or REQUEST, rate=rate, key=key, mixed=into_real, stop=stop,
                 on_wait=bar.waiting,
             )  # fmt: skip
-            sent = fleet.run(people, total, bar.advance)
+            sent = fleet.run(people, total, people.telling(bar.advance) if in_order else bar.advance)
+        none = not (sent.accepted or sent.rejected or sent.missed or NO_ANSWER in sent.refused)
+        people.ended(told=in_order, none=none)
         if sent.mixture is not None and not sent.accepted:
             raise _mixture(sent.mixture.partition("; ")[0])
         seconds = time.monotonic() - started
@@ -199,7 +251,7 @@ def _send_to_gateway(
             print_json({"survey": name, "seconds": seconds, "reports_per_s": sent.accepted / seconds, **sent.table()})
         else:
             latencies = sent.table()
-            stopped = f" (stopped; {counted(total, 'device')} were asked for)" if stop.is_set() else ""
+            stopped = _stopped(people, in_order) if stop.is_set() else ""
             click.echo(
                 f"{counted(sent.accepted, 'report')} taken by the gateway for {name} in {seconds:.1f} s "
                 f"({sent.accepted / seconds:,.0f} reports/s); answered after {latencies['answered_p50_s']:.2f} s "
@@ -227,9 +279,22 @@ def _mixture(why: str) -> OperationError:
     return OperationError(f"{why}; use another survey, or --into-real")
 
 
-def _people(domain: Domain, file: ValuesFile | None, distribution: str | None, seed: int | None) -> tuple[People, int]:
-    """The devices' values, from a file or a distribution; and how many rows the file has, 0 without one."""
+@contextmanager
+def _people(
+    file: ValuesFile | None,
+    distribution: str | None,
+    seed: int | None,
+    data_dir: Path,
+    devices: int | None,
+    again: bool,
+    collection: Callable[[], Collection],
+    in_order: bool = True,
+) -> Iterator[Sending]:
+    """The devices: those rows of a file that have not reported, or simulated ones."""
+    to = collection()
     if file is not None:
-        cells = file.read(domain)
-        return Rows(cells), len(cells)
-    return Population(distribution or DEFAULT_DISTRIBUTION, domain, np.random.default_rng(seed)), 0
+        with sending(file, to, data_dir, devices, again, in_order) as people:
+            yield people
+        return
+    shape = distribution or DEFAULT_DISTRIBUTION
+    yield Sending(Population(shape, to.survey.mechanism.domain, np.random.default_rng(seed)), devices or 0, None)

@@ -28,23 +28,33 @@ class ValuesFile:
     skip_bad: bool = False
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """What messages call it."""
         return "standard input" if str(self.path) == "-" else str(self.path)
 
-    def read(self, domain: "Domain") -> Any:
-        """All values; says on stderr how many rows there were, how many were left out, and how many values clamped."""
+    def read(self, domain: "Domain", seen: "Callable[[bytes], object] | None" = None) -> Any:
+        """All values; says on stderr how many rows there were, how many were left out, and how many values clamped.
+
+        `seen` gets every byte of the file.
+        """
         from hearsay.producer import values  # with numpy, which most help texts do without
 
         console, started = notes(), time.monotonic()
         columns = (TextColumn("reading {task.description}"), BarColumn(), TaskProgressColumn())
         with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-            task = bar.add_task(self._name, total=None)
+            task = bar.add_task(self.name, total=None)
 
             def watch(done: int, size: int | None, rows: int) -> None:
-                bar.update(task, completed=done, total=size, description=f"{self._name}: {counted(rows, 'row')}")
+                bar.update(task, completed=done, total=size, description=f"{self.name}: {counted(rows, 'row')}")
 
             loaded = values.load(
-                self.path, domain, column=self.column, clamp=self.clamp, skip_bad=self.skip_bad, watch=watch
+                self.path,
+                domain,
+                column=self.column,
+                clamp=self.clamp,
+                skip_bad=self.skip_bad,
+                watch=watch,
+                seen=seen,
             )
         facts = [counted(loaded.rows, "row")]
         if self.clamp:
@@ -54,7 +64,7 @@ class ValuesFile:
         if loaded.blank_lines:
             facts.append(f"{counted(loaded.blank_lines, 'blank line')} skipped")
         if console.is_terminal or len(facts) > 1 or time.monotonic() - started > QUICK_S:
-            console.print(f"{self._name}: {', '.join(facts)}", markup=False)
+            console.print(f"{self.name}: {', '.join(facts)}", markup=False)
         return loaded.values
 
 

@@ -21,7 +21,7 @@ from hearsay.producer.errors import ValuesError
 from hearsay.producer.values import parquet, table
 from hearsay.producer.values.bad_rows import BadRows, Cause
 from hearsay.producer.values.block import Block
-from hearsay.producer.values.source import Source, open_source
+from hearsay.producer.values.source import Seen, Source, open_source
 
 CLAMP_OPTION = "--clamp"
 Watch = Callable[[int, int | None, int], None]  # bytes read, bytes in all where known, rows read
@@ -51,15 +51,16 @@ def load(
     clamp: bool = False,
     skip_bad: bool = False,
     watch: Watch = lambda done, size, rows: None,
+    seen: Seen | None = None,
 ) -> Loaded:
     """The same, and what was met.
 
     `column` names the file's column, where the domain has one. `clamp` moves numbers outside to the nearest end,
-    `skip_bad` leaves bad rows out.
+    `skip_bad` leaves bad rows out. `seen` gets every byte of the file.
     """
     if clamp and not _clamped_columns(domain):
         raise ValuesError(f"values of kind {domain.kind} cannot be clamped: they are not ordered numbers")
-    with open_source(path) as source:
+    with open_source(path, seen) as source:
         return _load(source, domain, column, clamp, skip_bad, watch)
 
 

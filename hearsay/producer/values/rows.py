@@ -10,8 +10,8 @@ from hearsay.mechanisms.domains.domain import Values
 class Rows:
     """The people of a file, one after the other and then from the top again."""
 
-    def __init__(self, values: Values) -> None:
-        self._values, self._next = values, 0
+    def __init__(self, values: Values, first: int = 0) -> None:
+        self._values, self._next = values, first % len(values)
 
     def take(self, count: int) -> Any:
         """The values of the next people."""

@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 from hearsay.producer.errors import ValuesError
 
 STANDARD_INPUT = "-"
+Seen = Callable[[bytes], object]
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 # Files that people try, and what they are.
 _OTHERS = {b"PK\x03\x04": "a zip archive or a workbook; save it as CSV", b"\x28\xb5\x2f\xfd": "compressed by zstd"}
@@ -31,23 +32,23 @@ class Source:
 
 
 @contextmanager
-def open_source(path: str | Path) -> Iterator[Source]:
-    """The file at a path, or standard input; what cannot be read is a ValuesError."""
+def open_source(path: str | Path, seen: Seen | None = None) -> Iterator[Source]:
+    """The file at a path, or standard input; what cannot be read is a ValuesError. `seen` gets the bytes as stored."""
     name = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
         if str(path) == STANDARD_INPUT:
-            yield _source(name, cast(io.BufferedReader, sys.stdin.buffer), None)
+            yield _source(name, cast(io.BufferedReader, sys.stdin.buffer), None, seen)
         else:
             with Path(path).open("rb") as file:
-                yield _source(name, file, os.fstat(file.fileno()).st_size)
+                yield _source(name, file, os.fstat(file.fileno()).st_size, seen)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise ValuesError(f"{name}: damaged gzip data") from None
     except OSError as error:
         raise ValuesError(f"{name}: {error.strerror or 'cannot be read'}") from None
 
 
-def _source(name: str, stream: BinaryIO, size: int | None) -> Source:
-    file = _Counted(stream)
+def _source(name: str, stream: BinaryIO, size: int | None, seen: Seen | None) -> Source:
+    file = _Counted(stream, seen)
     if file.begins_with(_PARQUET):
         return Source(name, file, size, file.count, is_parquet=True)
     for begin, what in _OTHERS.items():
@@ -60,8 +61,8 @@ def _source(name: str, stream: BinaryIO, size: int | None) -> Source:
 class _Counted(io.BufferedIOBase):
     """A stream that looks at its first bytes without using them up, and counts what was read."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._read = stream, 0
+    def __init__(self, stream: BinaryIO, seen: Seen | None) -> None:
+        self._stream, self._read, self._seen = stream, 0, seen
         self._first = stream.read(4)
 
     def begins_with(self, octets: bytes) -> bool:
@@ -81,4 +82,6 @@ class _Counted(io.BufferedIOBase):
             octets, self._first = self._first[:size], self._first[size:]
             octets += self._stream.read(size - len(octets))
         self._read += len(octets)
+        if self._seen is not None:
+            self._seen(octets)
         return octets

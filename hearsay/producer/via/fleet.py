@@ -39,6 +39,7 @@ MOST_IN_REQUEST = 1_000
 WAITING = 4_096  # requests that are due and not answered; beyond it the fleet itself is late
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 OVER = ("round-over", "closed")  # a device that comes after its round has missed it
+NO_ANSWER = "gateway"  # the cause of a request that was stopped while it waited for an answer
 _NO_ANSWER = (OSError, EOFError, ValueError, TimeoutError)
 
 
@@ -220,7 +221,7 @@ class GatewayFleet:
                 answer = await connections.ask("POST", path, body, headers)
                 table = json.loads(answer.body)
             except _NO_ANSWER:
-                cause, wait_s = "gateway", pause_s
+                cause, wait_s = NO_ANSWER, pause_s
             else:
                 if answer.status == 202:
                     sent.accepted += table["accepted"]

@@ -1,0 +1,141 @@
+"""A file's devices report once in a collection: which rows are still to be sent, and what is said of the others."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearsay.collector.store.registry import Registered
+from hearsay.collector.survey.survey import Survey
+from hearsay.ops.errors import OperationError
+from hearsay.ops.terminal.present import counted, notes
+from hearsay.ops.terminal.values_file import ValuesFile
+from hearsay.producer.fleet import People
+from hearsay.producer.sent_files import Note, Progress, SentFiles
+from hearsay.producer.values import Rows
+
+FOLDER = "sent"  # of the data directory
+AGAIN_OPTION = "--again"
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What counts a device once: a survey until it is deleted, or one of its windows of time."""
+
+    survey: Survey
+    name: str
+    simulated: int | None  # reports that it has, where that is known
+
+    @classmethod
+    def of(cls, registered: Registered) -> "Collection":
+        seen = registered.look()
+        return cls(seen.survey, f"{seen.birth}{_window(seen.survey, seen.now_ms)}", seen.simulated_reports)
+
+    @classmethod
+    def behind(cls, url: str, survey: Survey, now_ms: int) -> "Collection":
+        """Behind a gateway, which does not tell whether a survey was deleted and registered anew."""
+        return cls(survey, f"{url} {survey.tag}{_window(survey, now_ms)}", None)
+
+
+def _window(survey: Survey, now_ms: int) -> str:
+    return f" {survey.windows.of(now_ms, None).name}" if survey.windows.every_ms else ""
+
+
+class Sending:
+    """People who are to report, `total` of them; where they come from a file, the note on it is kept up to date."""
+
+    def __init__(self, people: People, total: int, note: Note | None) -> None:
+        self._people, self.total, self._note = people, total, note
+
+    @property
+    def is_noted(self) -> bool:
+        return self._note is not None
+
+    def take(self, count: int) -> Any:
+        """The values of the next people, who are about to report."""
+        if self._note is not None:
+            self._note.trying(count)
+        return self._people.take(count)
+
+    def trying_all(self) -> None:
+        """Somebody else sends all of them."""
+        if self._note is not None:
+            self._note.trying(self.total)
+
+    def telling(self, progress: Callable[[int], None]) -> Callable[[int], None]:
+        """A watcher of progress that also writes it down."""
+
+        def told(count: int) -> None:
+            if self._note is not None:
+                self._note.went_out(count)
+            progress(count)
+
+        return told
+
+    def ended(self, told: bool, none: bool = False) -> None:
+        """The sending ended: those of whom was `told` went out and no others, or all who were tried; or `none`."""
+        if self._note is not None:
+            self._note.end(told, none)
+
+
+@contextmanager
+def sending(
+    file: ValuesFile,
+    collection: Collection,
+    data_dir: Path,
+    devices: int | None,
+    again: bool,
+    in_parts: bool = True,
+) -> Iterator[Sending]:
+    """The rows of a file that this collection has not had; refused where there are none, unless `again`.
+
+    `in_parts`: rows go out in order, so that a sending that was broken off can go on.
+    """
+    known = _notes(data_dir)
+    content = None if known is None else known.hasher()
+    values = file.read(collection.survey.mechanism.domain, None if content is None else content.update)
+    total = len(values) if devices is None else devices
+    if known is None or content is None:
+        yield Sending(Rows(values), total, None)
+        return
+    note = known.open(content, collection.name)
+    try:
+        first = 0 if again else _first(note.progress, file, collection, len(values), total, in_parts)
+        note.begin(len(values), first, collection.simulated)
+        if first:
+            notes().print(f"{file.name}: {counted(first, 'row')} went out before; going on with the next", markup=False)
+        yield Sending(Rows(values, first), total - first, note)
+    finally:
+        note.close()
+
+
+def _notes(data_dir: Path) -> SentFiles | None:
+    try:
+        return SentFiles(data_dir / FOLDER)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        notes().print(
+            f"no note can be kept in {data_dir / FOLDER} ({why}): sending the same file twice will not be noticed",
+            markup=False,
+        )
+        return None
+
+
+def _first(before: Progress, file: ValuesFile, collection: Collection, rows: int, total: int, in_parts: bool) -> int:
+    """The first row that is still to be sent."""
+    sent, tried = before.sent, before.tried
+    is_counted = collection.simulated is not None and before.before is not None
+    if is_counted and (collection.simulated or 0) - (before.before or 0) <= sent:
+        tried = sent  # nothing came in after the rows that surely did
+    if not tried:
+        return 0
+    if in_parts and before.rows == rows and tried < total:
+        return tried
+    survey = collection.survey
+    went = f"{counted(sent, 'row')} of it" if sent == tried else f"{sent:,} to {counted(tried, 'row')} of it"
+    later = "wait for the next window, " if survey.windows.every_ms else ""
+    raise OperationError(
+        f"{file.name}: {went} went to survey {survey.name} at {before.at}, and a device reports once; {later}"
+        f"send other values, or use {AGAIN_OPTION} to send all rows again"
+    )

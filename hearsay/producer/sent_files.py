@@ -1,0 +1,117 @@
+"""Notes on files of values that were sent, so that a device of a file reports once.
+
+Whoever sends keeps them, one note for each file and collection. A note's name is a digest of both under a random key
+that never leaves the folder: without the key it tells nothing of a value, not even whether a file holds it. A note
+holds numbers of rows and a time. Only its own user can read the folder. Another machine or folder has no note.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from hearsay.producer.errors import ValuesError
+
+KEY = "key"
+_KEY_BYTES, _NAME_BYTES, _NOTE_BYTES = 32, 16, 256
+
+
+class SentFiles:
+    """The notes in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder, self._key = folder, _key(folder / KEY)
+
+    def hasher(self) -> "blake2b":
+        """What is to be fed with a file's bytes."""
+        return blake2b(key=self._key, digest_size=_NAME_BYTES)
+
+    def open(self, content: "blake2b", collection: str) -> "Note":
+        """The note on a file in a collection, new or known; nobody else can open it meanwhile."""
+        name = content.copy()
+        name.update(b"\0" + collection.encode())
+        return Note.open(self._folder / name.hexdigest())
+
+
+def _key(path: Path) -> bytes:
+    """The folder's key; whole as soon as it has its name."""
+    if not path.exists():
+        draft = path.with_name(f"{KEY}.{os.getpid()}")
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(_KEY_BYTES))
+        with suppress(FileExistsError):
+            os.link(draft, path)  # whoever was first has made the key
+        draft.unlink()
+    return path.read_bytes()
+
+
+@dataclass
+class Progress:
+    """How far a file of so many rows went out: `sent` surely, `tried` at most. `at` is when it was last sent.
+
+    `before` is how many simulated reports the survey had when the sending began, None where that is unknown.
+    """
+
+    rows: int = 0
+    sent: int = 0
+    tried: int = 0
+    before: int | None = None
+    at: str = ""
+
+
+class Note:
+    """The progress of one file in one collection, kept up to date on disk."""
+
+    def __init__(self, path: Path, file: int) -> None:
+        self._path, self._file, self._first = path, file, 0
+        self.progress = Progress()
+        with suppress(ValueError, TypeError):  # one that is cut off says nothing
+            self.progress = Progress(**json.loads(os.pread(file, _NOTE_BYTES, 0)))
+
+    @classmethod
+    def open(cls, path: Path) -> "Note":
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise ValuesError("the file is being sent by another process") from None
+        return cls(path, file)
+
+    def begin(self, rows: int, first: int, before: int | None) -> None:
+        """From row `first` on the file is sent; the survey has so many simulated reports now."""
+        self._first = first
+        self.progress = Progress(rows, first, first, None if before is None else before - first)
+        self._write()
+
+    def trying(self, rows: int) -> None:
+        """So many more rows are about to go out."""
+        self.progress.tried += rows
+        self._write()
+
+    def went_out(self, rows: int) -> None:
+        """So many more rows went out."""
+        self.progress.sent += rows
+        self._write()
+
+    def end(self, told: bool, none: bool) -> None:
+        """It is known what went out: what was `told`, or all that was tried; or `none` of it."""
+        now = self.progress
+        now.sent = now.tried = self._first if none else now.sent if told else now.tried
+        self._write()
+
+    def close(self) -> None:
+        """Let others open it; a note on nothing goes."""
+        if not self.progress.tried:
+            self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+    def _write(self) -> None:
+        self.progress.at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        os.pwrite(self._file, json.dumps(asdict(self.progress)).encode().ljust(_NOTE_BYTES), 0)

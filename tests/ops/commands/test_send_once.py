@@ -1,0 +1,179 @@
+"""A row of a file reports once in a survey: a second run of the same file is refused, one that broke off goes on."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from hearsay.collector.errors import PublishRefused
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.survey.survey import parse
+from hearsay.collector.writer import Writer
+from hearsay.ops.operate import send_once
+from hearsay.producer import fleet
+from hearsay.producer.errors import ValuesError
+from hearsay.producer.sent_files import SentFiles
+
+Hearsay = Callable[..., tuple[int, str, str]]
+AGES = {"name": "ages", "mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 64}}
+ROWS = 300
+FILE = "value\n" + "47\n" * ROWS
+
+
+@pytest.fixture
+def registry(client: redis.Redis, prefix: str) -> Registry:
+    registry = Registry(client, prefix)
+    registry.add(parse(AGES), shards=2)
+    return registry
+
+
+@pytest.fixture
+def produce(hearsay: Hearsay, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hearsay:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(FILE)
+    return lambda *words: hearsay("produce", "ages", "--values", "people.csv", "--data-dir", "state", *words)
+
+
+def published(registry: Registry) -> int:
+    return registry.get("ages").look().published_reports
+
+
+def test_the_same_file_is_refused_and_again_sends_it(produce: Hearsay, registry: Registry, tmp_path: Path) -> None:
+    assert produce()[0] == 0
+    (tmp_path / "people.csv").rename(tmp_path / "copy.csv")
+    (tmp_path / "people.csv").write_text(FILE)
+    code, out, err = produce()
+    assert (code, out, published(registry)) == (2, "", ROWS)
+    assert err.startswith("hearsay: people.csv: 300 rows of it went to survey ages at ")
+    assert err.endswith("a device reports once; send other values, or use --again to send all rows again\n")
+    assert err.count("\n") == 1
+    assert produce("--rate", "1e5")[0] == 2
+    assert produce("--devices", "100")[0] == 2
+    assert published(registry) == ROWS
+    assert produce("--again")[0] == 0
+    assert published(registry) == 2 * ROWS
+
+
+def test_other_values_another_survey_and_one_that_was_deleted_are_welcome(
+    produce: Hearsay, registry: Registry, tmp_path: Path
+) -> None:
+    assert produce()[0] == 0
+    (tmp_path / "people.csv").write_text(FILE + "5\n")
+    assert produce()[0] == 0
+    assert published(registry) == 2 * ROWS + 1
+    registry.delete("ages")
+    registry.add(parse(AGES))
+    assert produce()[0] == 0
+    assert published(registry) == ROWS + 1
+
+
+def test_a_new_window_takes_the_file_again(
+    produce: Hearsay, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.delete("ages")
+    registry.add(parse({**AGES, "window": {"every": "1d"}}))
+    assert produce()[0] == 0
+    assert "wait for the next window, " in produce()[2]
+    today = send_once._window
+    monkeypatch.setattr(send_once, "_window", lambda survey, now_ms: today(survey, now_ms + 86_400_000))
+    assert produce()[0] == 0
+    assert published(registry) == 2 * ROWS
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_next_row(
+    produce: Hearsay, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "BATCH_REPORTS", 20)
+    take = fleet.Fleet._publish
+    taken = 0
+
+    def interrupted(self: fleet.Fleet, values: object) -> None:
+        nonlocal taken
+        take(self, values)  # type: ignore[arg-type]
+        taken += 1
+        if taken == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(fleet.Fleet, "_publish", interrupted)
+    code, out, _ = produce()
+    assert code == 130
+    assert "120 reports published to ages" in out
+    assert "(stopped; 300 devices were asked for; the same command sends the others)" in out
+    code, out, err = produce()
+    assert code == 0
+    assert "people.csv: 120 rows went out before; going on with the next" in err
+    assert "180 reports published" in out
+    assert published(registry) == ROWS
+    assert produce()[0] == 2
+
+
+def test_a_batch_that_may_have_gone_out_is_not_sent_again_but_one_that_did_not_is(
+    produce: Hearsay, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Writer, *given: object) -> None:
+        raise PublishRefused("not allowed", "rights")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "send", refused)
+        assert produce()[0] != 0
+    assert produce()[0] == 0  # the server's count says that nothing came in
+    assert published(registry) == ROWS
+    monkeypatch.setattr(fleet, "BATCH_REPORTS", 50)
+    dealt = fleet.Fleet._dealt
+
+    def killed(self: fleet.Fleet, values: object) -> object:
+        first, _second = dealt(self, values)  # type: ignore[arg-type]
+        yield first
+        raise PublishRefused("not allowed", "rights")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fleet.Fleet, "_dealt", killed)
+        assert produce("--again")[0] != 0
+    assert published(registry) == ROWS + 50  # of a batch of 100
+    assert "100 rows went out before" in produce()[2]
+    assert published(registry) == ROWS + 50 + 200
+
+
+def test_notes_hold_no_value_and_only_their_user_reads_them(produce: Hearsay, tmp_path: Path) -> None:
+    assert produce()[0] == 0
+    folder = tmp_path / "state" / "sent"
+    (note,) = [path for path in folder.iterdir() if path.name != "key"]
+    assert folder.stat().st_mode & 0o077 == 0
+    assert {path.stat().st_mode & 0o077 for path in folder.iterdir()} == {0}
+    assert set(json.loads(note.read_text())) == {"rows", "sent", "tried", "before", "at"}
+    other = SentFiles(tmp_path / "other").hasher()
+    mine = SentFiles(folder).hasher()
+    for hasher in (other, mine):
+        hasher.update(FILE.encode())
+    assert other.hexdigest() != mine.hexdigest()  # whoever has no key cannot try a guess
+
+
+def test_what_cannot_be_noted_is_said(produce: Hearsay, registry: Registry, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file, not a folder")
+    code, _, err = produce()
+    assert code == 0
+    assert "sending the same file twice will not be noticed" in err
+    assert published(registry) == ROWS
+
+
+def test_only_one_process_sends_a_file(tmp_path: Path) -> None:
+    files = SentFiles(tmp_path / "sent")
+    content = files.hasher()
+    first = files.open(content, "ages")
+    with pytest.raises(ValuesError, match="being sent by another process"):
+        files.open(content, "ages")
+    files.open(content, "other").close()
+    first.close()
+    files.open(content, "ages").close()
+    assert [path.name for path in (tmp_path / "sent").iterdir()] == ["key"]  # notes on nothing are not kept
+
+
+def test_simulated_devices_need_no_note(hearsay: Hearsay, registry: Registry, tmp_path: Path) -> None:
+    words = ("produce", "ages", "--devices", "10", "--data-dir", str(tmp_path / "state"))
+    assert [hearsay(*words)[0] for _ in range(2)] == [0, 0]
+    assert not (tmp_path / "state" / "sent").exists()
+    assert "--again goes with --values" in hearsay(*words, "--again")[2]
