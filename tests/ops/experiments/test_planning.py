@@ -25,7 +25,7 @@ def test_every_mechanism_has_a_case_with_all_that_it_answers() -> None:
 def test_predictions_hold_in_the_quick_form() -> None:
     result = compared([name for name in every_mechanism() if name not in SLOW], 12, False, True, 24)
     # Each is compared with the 95% interval of the median of twelve simulated widths.
-    off = [row for row in result.rows if row[8]]
+    off = [row for row in result.rows if row[9]]
     assert len(off) <= len(result.rows) // 20, off
 
 

@@ -23,7 +23,7 @@ from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.estimates.estimate import Floats
 
 _SINGULAR = 1e-12  # eigenvalues below this share of the largest are rounding
-_WELL_KNOWN = 1e6  # the condition up to which rounding stays below 1e-9
+WELL_KNOWN = 1e6  # the condition up to which rounding stays below 1e-9
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def well_known_inverse(information: Floats) -> Floats:
         inverse = np.linalg.inv(information)
     except np.linalg.LinAlgError:
         return inverse_at_known_total(information)[0]
-    if not spread * np.linalg.norm(inverse, 1) < _WELL_KNOWN:
+    if not spread * np.linalg.norm(inverse, 1) < WELL_KNOWN:
         return inverse_at_known_total(information)[0]
     along = inverse.sum(axis=1)
     result: Floats = inverse - np.outer(along, along) / along.sum()

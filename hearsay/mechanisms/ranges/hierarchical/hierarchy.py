@@ -129,6 +129,14 @@ class Hierarchy:
             for level in range(1, self.depth + 1)
         )
 
+    @cached_property
+    def period(self) -> int | None:
+        """Units by which all windows can move on without a change; None where the domain's end breaks them."""
+        levels = enumerate(self.plan[: self.depth], start=1)
+        steps = [self._width(number) // level.offsets for number, level in levels]
+        whole = self.size == self.tree.spans[0] and all(max(steps) % step == 0 for step in steps)
+        return max(steps) if whole else None
+
     def inference(self, variances: Sequence[float]) -> Inference:
         """Least squares, given the variance of a node's estimate at every shifted level."""
         windows = tuple(chain.from_iterable(self.windows))

@@ -21,14 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Indices
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.one_thread import in_one_thread
 from hearsay.mechanisms.options import Option, choice, flag, integer
 from hearsay.mechanisms.oracles.covering_hashing import CoveringOLH
 from hearsay.mechanisms.oracles.oracle import oracle_over
-from hearsay.mechanisms.ranges.hierarchical.crown import well_known_inverse
+from hearsay.mechanisms.ranges.hierarchical.crown_squares import CrownSquares
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
 from hearsay.mechanisms.ranges.hierarchical.planned_level import ORACLES, PARTS, Plan, PlannedLevel
 from hearsay.mechanisms.ranges.hierarchical.tree import Inference, Tree
@@ -183,17 +182,14 @@ def expected_variance(inference: Inference, workload: Spread) -> float:
 def best_shares(hierarchy: Hierarchy, variance: Floats, workload: Spread, shares: Floats, rounds: int) -> Floats:
     """p of level 1..h with the least mean variance over the workload, given each level's V and where to start."""
     depth, tree = hierarchy.depth, hierarchy.below
-    together = [sum(_same(node) for node in windows) / len(windows) for windows in hierarchy.windows]
+    crown = CrownSquares(hierarchy, workload.units)
     for _ in range(rounds):
         before, per_level = shares, np.maximum(shares, 1e-12) / variance
         below = Inference(tree, tuple(1 / per_level[depth:]), (), ())
         units = below.crown.below
-        information = np.diag(1 / units) + sum(each * same for each, same in zip(per_level, together, strict=False))
-        inverse = well_known_inverse(information)
-        answers = inverse @ workload.units @ inverse
         # Mean of sum W^2: in the crown by level, below from level to level as in `tree_variance`.
-        squares = [each**2 * (same * answers).sum() for each, same in zip(per_level, together, strict=False)]
-        total = float((np.diag(answers) / units**2).sum())
+        traces, total = crown.traces(per_level, units)
+        squares = list(per_level[: len(traces)] ** 2 * traces)
         for level in range(2, tree.height + 1):
             total = (1 - below.own[level - 1]) ** 2 * tree.fanouts[level - 1] * total + workload.below[level - 2]
             squares.append(below.own[level] ** 2 * total)
@@ -202,11 +198,6 @@ def best_shares(hierarchy: Hierarchy, variance: Floats, workload: Spread, shares
         if np.abs(shares - before).max() < 0.01 / PARTS:
             break
     return shares
-
-
-def _same(windows: Indices) -> Floats:
-    """1 where two units lie in the same window."""
-    return (windows[:, None] == windows[None, :]).astype(np.float64)
 
 
 @lru_cache(maxsize=64)

@@ -13,14 +13,26 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 from hearsay.ops.experiments.planning.cases import cases, every_mechanism
 from hearsay.ops.experiments.planning.comparing import compare
 
-_COLUMNS = ["mechanism", "kind", "query", "planned from", "least", "largest", "narrower", "settings", "off", "runs"]
+_COLUMNS = [
+    "mechanism",
+    "kind",
+    "query",
+    "planned from",
+    "least",
+    "largest",
+    "narrower",
+    "settings",
+    "beyond",
+    "off",
+    "runs",
+]
 _PART = "mechanism-{}.json"
 
 
 @click.command()
 @out_option("planning")
 @click.option("--runs", type=click.IntRange(10, 10_000), default=200, show_default=True,
-              help="Simulated surveys of every setting; a fifth with 200,000 users.")  # fmt: skip
+              help="Simulated surveys of every setting.")  # fmt: skip
 @click.option("--only", type=click.Choice(every_mechanism()), multiple=True, help="Only these mechanisms.")
 @click.option("--every-kind", is_flag=True, help="On every kind of domain that a mechanism takes, not only the first.")
 @click.option("--quick", is_flag=True, help="One number of users, one epsilon and one shape.")
@@ -60,7 +72,8 @@ def _table(parts: Iterator[dict[str, Any]]) -> Result:
         _COLUMNS,
         [],
         "least and largest over shapes, users and epsilons; narrower: percent of surveys not wider than within_90; "
-        "off: settings in which the prediction is out of its bounds; runs: surveys of a setting",
+        "beyond: settings in which the ratio is out of its bounds; off: those that the 95% interval of the simulated "
+        "median does not explain; runs: surveys of a setting",
     )
     for part in parts:
         result.rows += part["rows"]
@@ -70,7 +83,7 @@ def _table(parts: Iterator[dict[str, Any]]) -> Result:
 
 
 def _measured(mechanism: str, runs: int, every_kind: bool, quick: bool, seed: int) -> dict[str, Any]:
-    rows, failures = [], []
+    rows, failures, beyond = [], [], []
     for case in islice(cases(mechanism), None if every_kind else 1):
         for question, one in compare(case, runs, quick, seed).items():
             if not one.ratios:
@@ -78,7 +91,8 @@ def _measured(mechanism: str, runs: int, every_kind: bool, quick: bool, seed: in
             rows.append(
                 [mechanism, case.domain.kind, question, "surveys" if one.varies else "state",
                  f"{min(one.ratios):.3f}", f"{max(one.ratios):.3f}", f"{100 * float(np.mean(one.at_most)):.0f}",
-                 len(one.ratios), len(one.off), runs]
+                 len(one.ratios), len(one.beyond), len(one.off), runs]
             )  # fmt: skip
+            beyond += [f"{question}: {words}" for words in one.beyond]
             failures += [f"{mechanism}, {case.domain.kind}, {question}: {words}" for words in one.failures()]
-    return {"rows": rows, "failures": failures}
+    return {"rows": rows, "failures": failures, "beyond": beyond}

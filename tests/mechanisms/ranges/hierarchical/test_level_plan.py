@@ -8,6 +8,7 @@ import pytest
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.exact.randomness import seeded
+from hearsay.mechanisms.ranges.hierarchical.crown_squares import CrownSquares
 from hearsay.mechanisms.ranges.hierarchical.hierarchy import Hierarchy
 from hearsay.mechanisms.ranges.hierarchical.level_plan import (
     WORKLOADS,
@@ -182,3 +183,24 @@ def test_levels_that_count_values_are_unbiased_with_the_predicted_error() -> Non
     errors = np.array([mechanism.estimate(state).ranges(low, high).value - truth for state in states])  # type: ignore[attr-defined]
     assert np.abs(errors.mean(axis=0) / errors.std(axis=0, ddof=1)).max() < 7 / np.sqrt(40)
     assert np.sqrt((errors**2).mean()) == pytest.approx(mechanism.predicted_stderr(reports)["range"], rel=0.25)
+
+
+@pytest.mark.parametrize(("size", "workload"), [(16, "all"), (256, "short"), (1024, "all"), (1024, "prefix")])
+def test_small_matrices_have_the_traces_of_the_whole_ones(
+    size: int, workload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hierarchy = Hierarchy(size, optimise(size, 1.0, workload))
+    crown = CrownSquares(hierarchy, spread(hierarchy.below, workload).units)
+    precisions = np.linspace(0.3, 2.0, len(hierarchy.plan))
+    below = np.full(hierarchy.units, 0.7)
+    found, total = crown.traces(precisions, below)
+    assert hierarchy.period is not None
+    assert hierarchy.period < hierarchy.units
+    monkeypatch.setattr(Hierarchy, "period", None)
+    expected, expected_total = CrownSquares(hierarchy, crown.omega).traces(precisions, below)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert total == pytest.approx(expected_total, rel=1e-9)
+
+
+def test_windows_that_the_domains_end_breaks_have_no_period() -> None:
+    assert Hierarchy(1000, optimise(1024, 1.0, "all")).period is None
