@@ -160,7 +160,7 @@ class Asked:
         if query is None:
             raise QueryError(f"{name} cannot answer {self.question.verb} on a domain of kind {self.domain.kind}")
         in_ranks = query.VARIES and self.shape is None and self.values is None and self.ranked
-        varies = query.VARIES or mechanism.PLANNED_FROM_SURVEYS
+        varies = (query.VARIES and not in_ranks) or mechanism.PLANNED_FROM_SURVEYS
         return Widths(played, self.question, varies, in_ranks)
 
     @cached_property

@@ -10,7 +10,7 @@ from hearsay.mechanisms.errors import MechanismError, SpecificationError
 from hearsay.mechanisms.estimates.estimate import Z95
 from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.auto import choose
-from hearsay.mechanisms.planning.solve import EPSILON_HIGH, epsilon_for, users_for
+from hearsay.mechanisms.planning.solve import CLOSE, EPSILON_HIGH, epsilon_for, users_for
 from hearsay.mechanisms.planning.widths import Width
 
 # Two halves of the users differ visibly in four of five tries at 2.8 (1.96 + 0.84) standard errors of the difference.
@@ -133,7 +133,7 @@ def _by_shape(asked: Asked, name: str, users: int, epsilon: float) -> _ByShape:
     by_shape = {shape: widths.expected(shape, users) for shape in asked.shapes()}
     known = {shape: width for shape, width in by_shape.items() if isfinite(width)}
     largest = max(known, key=known.__getitem__) if known else next(iter(by_shape))
-    unbounded = len(known) < len(by_shape) or (widths.varies and not widths.in_ranks)
+    unbounded = len(known) < len(by_shape) or widths.varies
     alike = len(known) == len(by_shape) and max(known.values()) <= _ALIKE * min(known.values())
     return _ByShape(given or largest, None if unbounded else largest, alike)
 
@@ -168,8 +168,10 @@ def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
         users = users_for(partial(middle, epsilon=epsilon), target.within)
     elif target.within is not None and epsilon is None and users is not None:
         exact, rough = (_tolerant(partial(middle, users, rough=each)) for each in (False, True))
-        varies = asked.widths(name, _REFERENCE_EPSILON, rough=True).varies
-        start = _REFERENCE_EPSILON if varies else _start(rough, exact, target.within)
+        widths = asked.widths(name, _REFERENCE_EPSILON, rough=True)
+        # The error in ranks of a quantile at a point mass jumps: from below the least epsilon is met first.
+        from_below = widths.varies or widths.in_ranks
+        start = _REFERENCE_EPSILON if from_below else _start(rough, exact, target.within)
         epsilon = epsilon_for(exact, target.within, start)
     at = users or _REFERENCE_USERS, epsilon or EPSILON_HIGH
     predicted = width(*at)
@@ -184,7 +186,7 @@ def _start(rough: Callable[[float], float], exact: Callable[[float], float], wit
     """About the epsilon whose exact width is `within`: the rough one, corrected by the ratio of the two there."""
     first = epsilon_for(rough, within) or EPSILON_HIGH
     ratio = exact(first) / rough(first)
-    if not (isfinite(ratio) and ratio > 0):
+    if not (isfinite(ratio) and ratio > 0) or abs(ratio - 1) <= CLOSE:
         return first
     return epsilon_for(rough, within / ratio, first) or EPSILON_HIGH
 

@@ -3,7 +3,7 @@
 A width falls with the root of users, exactly where it depends on the state smoothly, nearly elsewhere; it falls
 strictly with epsilon, nearly as 1/sinh(epsilon/2), which is how far a bit's two chances are apart. So users are found
 by following the root, epsilon by the secant rule in the logarithms of width and of sinh(epsilon/2) inside a bracket.
-Both end at a number that was tried, when the next step would change it by less than `_CLOSE`.
+Both end at a number that was tried, when the next step would change it by less than `CLOSE`.
 """
 
 from collections.abc import Callable
@@ -11,22 +11,22 @@ from math import asinh, ceil, exp, isfinite, log, sinh
 
 EPSILON_LOW, EPSILON_HIGH = 0.01, 10.0
 USERS_HIGH = 10**12
-_CLOSE = 4e-3
+CLOSE = 4e-3
 _STEPS = 24
 
 
 def users_for(width: Callable[[int], float], within: float, start: int = 10_000) -> int | None:
-    """The least number of users, up to `_CLOSE`, whose width is not above `within`; None: no number's is."""
+    """The least number of users, up to `CLOSE`, whose width is not above `within`; None: no number's is."""
     low, high, users = 1, USERS_HIGH, start
     for _ in range(_STEPS):
         now = width(users)
         low, high = (max(low, users), high) if now > within else (low, min(high, users))
-        if high - low <= max(1, _CLOSE * low):
+        if high - low <= max(1, CLOSE * low):
             break
         wanted = users * (now / within) ** 2 if isfinite(now) and now > 0 else users * (16 if now > 0 else 1 / 16)
         inside = low < wanted < high
         following = ceil(wanted) if inside else ceil(exp((log(low) + log(high)) / 2))
-        if inside and abs(following - users) <= _CLOSE * users:
+        if inside and abs(following - users) <= CLOSE * users:
             return following
         if following in (low, high):
             break
@@ -35,7 +35,7 @@ def users_for(width: Callable[[int], float], within: float, start: int = 10_000)
 
 
 def epsilon_for(width: Callable[[float], float], within: float, start: float = 1.0) -> float | None:
-    """The epsilon in 0.01..10 whose width is `within`, up to `_CLOSE`; None where the largest one's is above it."""
+    """The epsilon in 0.01..10 whose width is `within`, up to `CLOSE`; None where the largest one's is above it."""
     low, high, epsilon = EPSILON_LOW, EPSILON_HIGH, start
     before: tuple[float, float] | None = None
     reached = False  # the bracket's upper end was tried
@@ -48,9 +48,9 @@ def epsilon_for(width: Callable[[float], float], within: float, start: float = 1
         else:
             low = epsilon
         following = _next(epsilon, now, before, within)
-        if isfinite(now) and abs(log(following / epsilon)) <= _CLOSE:
+        if isfinite(now) and abs(log(following / epsilon)) <= CLOSE:
             return epsilon
-        if reached and high / low <= 1 + _CLOSE:
+        if reached and high / low <= 1 + CLOSE:
             return high
         if not low < following < high:
             following = _between(low, high) if reached else EPSILON_HIGH

@@ -20,7 +20,7 @@ import numpy as np
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
-from hearsay.mechanisms.estimates.estimate import Z95, Estimate
+from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats
 from hearsay.mechanisms.planning.drawn_states import play
 from hearsay.mechanisms.planning.report_size import report_bits
 from hearsay.mechanisms.queries.answer import Answer
@@ -28,6 +28,8 @@ from hearsay.mechanisms.questions import Question, answer
 
 EXPECTED_TIMES = 25  # the expected state has so many times the reports; its own noise is a fifth of a survey's
 SURVEYS = 40  # drawn where the width varies; their median is right to 5-10%
+_MORE_SURVEYS = 160  # drawn where it is not: the widths have few sizes, and the median is one or another of them
+_UNSURE = 0.4  # how wide the median's 95% interval may be, as a share of the median, before more are drawn
 _PLAYED_MOST = 400_000  # reports played for one state; beyond, the state is scaled
 _PLAYED_BITS = 1 << 27  # and so many bits of reports at most, for reports that are long vectors
 _ROUGHLY = 8  # so many times fewer do where widths are only compared, or lead to where an exact one is asked for
@@ -121,7 +123,7 @@ class Widths:
 
     played: Played
     question: Question
-    varies: bool  # the width differs much from survey to survey
+    varies: bool  # the width differs much from survey to survey: whole surveys are drawn
     in_ranks: bool = False  # a quantile's error as a share of the users, which no shape changes
     _expected: dict[tuple[str, int], float] = field(default_factory=dict, compare=False)
 
@@ -134,7 +136,7 @@ class Widths:
         known = self.mechanism.planned_width(self.question.verb, users)
         if known is not None:
             return Width(known, known)
-        if self.varies and not self.in_ranks:
+        if self.varies:
             return self._drawn(shape, users)
         within = self.expected(shape, users)
         if not isfinite(within):
@@ -157,6 +159,9 @@ class Widths:
         widths = np.sort(self._surveys(shape, played, SURVEYS)) * shrunk
         if not np.isfinite(widths[SURVEYS // 2]):
             return Width(inf, inf)
+        low, high = around_median(widths)
+        if _UNSURE * float(np.median(widths)) < high - low < inf:
+            widths = np.sort(self._surveys(shape, played, _MORE_SURVEYS)) * shrunk
         return Width(float(np.median(widths)), float(np.quantile(widths, 0.9, method="weibull")))
 
     def _relative_spread(self, shape: str, users: int) -> float:
@@ -177,6 +182,13 @@ class Widths:
             return half_width(answer(self.question, estimate), self.in_ranks)
         except QueryError:  # nobody holds what is asked about, in this survey
             return inf
+
+
+def around_median(widths: Floats) -> tuple[float, float]:
+    """The 95% interval of the median of sorted widths, by ranks: n/2 -+ 1.96 root(n)/2."""
+    half = Z95 * sqrt(widths.size) / 2
+    low, high = int(np.floor(widths.size / 2 - half)), int(np.ceil(widths.size / 2 + half))
+    return float(widths[max(low, 0)]), float(widths[min(high, widths.size - 1)])
 
 
 def half_width(answers: list[Answer], in_ranks: bool = False) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite, sqrt
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate, Floats
 from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.drawn_states import play
-from hearsay.mechanisms.planning.widths import Guess, Played, Width, half_width
+from hearsay.mechanisms.planning.widths import Guess, Played, Width, around_median, half_width
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.questions import Question, answer
 from hearsay.ops.experiments.planning.cases import EPSILONS, QUICK_EPSILONS, QUICK_USERS, SHAPES, USERS, Case
@@ -42,7 +42,7 @@ class Comparison:
         known = np.sort(simulated[np.isfinite(simulated)])
         if known.size < simulated.size / 2 or not isfinite(predicted.within):
             return  # in most such surveys nothing can be said, and the planner says so
-        median, (low, high) = float(np.median(known)), _around_median(known)
+        median, (low, high) = float(np.median(known)), around_median(known)
         within = predicted.within
         nearest = min(max(within, low), high)
         close = abs(within - median) <= cell
@@ -106,13 +106,6 @@ def _simulated(
             for question, each in asked.items():
                 widths[epsilon, question].append(half_width(_answers(each.question, estimate)))
     return widths
-
-
-def _around_median(widths: Floats) -> tuple[float, float]:
-    """The 95% interval of the median, by ranks: n/2 -+ 1.96 root(n)/2."""
-    half = 1.96 * sqrt(widths.size) / 2
-    low, high = int(np.floor(widths.size / 2 - half)), int(np.ceil(widths.size / 2 + half))
-    return float(widths[max(low, 0)]), float(widths[min(high, widths.size - 1)])
 
 
 def _answers(question: Question, estimate: Estimate) -> list[Answer]:
