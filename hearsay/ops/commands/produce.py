@@ -126,18 +126,20 @@ def command(
         raise click.UsageError("a load test needs a survey without rounds")
     size = None if single else frame or FRAME
     is_load = not in_rounds and (is_test or rate is not None)
-    if is_load and (values_file is None or replay or ramp):  # the same reports again and again: no file that is sent
-        _load_test(settings, registered, values_file, distribution, seed, size, replay, rate, devices,
-                   processes, ramp, report_dir, p99, as_json)  # fmt: skip
-        return
-    with source(lambda: Collection.of(registered), in_order=not (is_load or in_rounds)) as people:
-        if is_load:
+    is_sent = values_file is not None and not (replay or ramp)  # which send the same reports again and again
+    if is_load:
+        test = partial(_load_test, settings, registered, values_file, distribution, seed, size, replay, rate, processes,
+                       ramp, report_dir, p99, as_json)  # fmt: skip
+        if not is_sent:
+            test(devices)
+            return
+        with source(lambda: Collection.of(registered), in_order=processes == 1) as people:
             people.trying_all()
-            _load_test(settings, registered, values_file, distribution, seed, size, replay, rate, devices,
-                       processes, ramp, report_dir, p99, as_json)  # fmt: skip
-        else:
-            _publish(registered, people, seed, size, rate, settings.durable, as_json)
-        if is_load or in_rounds:
+            test(people.total, people.first, people.telling(lambda _: None))
+        return
+    with source(lambda: Collection.of(registered), in_order=not in_rounds) as people:
+        _publish(registered, people, seed, size, rate, settings.durable, as_json)
+        if in_rounds:
             people.ended(told=False)
 
 
@@ -150,16 +152,19 @@ def _load_test(
     size: int | None,
     replay: bool,
     rate: float | None,
-    devices: int | None,
     processes: int,
     ramp: bool,
     report_dir: Path | None,
     p99: float | None,
     as_json: bool,
+    devices: int | None,
+    first: int = 0,
+    went_out: Callable[[int], None] = lambda reports: None,
 ) -> None:
+    """Send at a rate; `went_out` is told how many reports did."""
     name, shape = registered.survey.name, distribution or DEFAULT_DISTRIBUTION
-    task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered, settings.durable)
-    load_test(settings, task, processes, ramp, report_dir, p99, as_json)
+    task = load_task(name, shape, values_file, seed, size, replay, rate, devices, registered, settings.durable, first)
+    load_test(settings, task, processes, ramp, report_dir, p99, as_json, went_out)
 
 
 def _check_distribution(distribution: str | None) -> None:

@@ -1,5 +1,6 @@
 """`hearsay produce` as a load test: its task, its words and its exit code."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -29,8 +30,9 @@ def load_task(
     devices: int | None,
     registered: Registered,
     durable: str,
+    first: int = 0,
 ) -> Task:
-    """What is to be published; of a file of values, by default one report per row."""
+    """What is to be published; of a file of values, by default one report per row, from row `first` on."""
     file = values or ValuesFile(Path(), None, False)
     path = None if values is None else str(values.path)
     if path == "-":
@@ -38,7 +40,7 @@ def load_task(
     if devices is None:
         devices = 1 if values is None else len(values.read(registered.survey.mechanism.domain))
     how = (file.column, file.clamp, file.skip_bad)
-    return Task(survey, distribution, path, *how, seed, frame, replay, rate, devices, durable)
+    return Task(survey, distribution, path, *how, seed, frame, replay, rate, devices, durable, first)
 
 
 def load_test(
@@ -49,6 +51,7 @@ def load_test(
     report_dir: Path | None,
     p99: float | None,
     as_json: bool,
+    went_out: Callable[[int], None] = lambda reports: None,
 ) -> None:
     """Run it, print what was seen, write the report; CheckFailed where `p99` is given and something is not held."""
     registry = open_registry(settings)
@@ -63,6 +66,7 @@ def load_test(
             with reports_bar(f"devices of {task.survey}", task.total) as bar:
                 last = run(settings, registry, task, processes, stop, bar.advance)
             outcomes, limited = [last], last.limit
+            went_out(last.reports)
         if as_json:
             steps = {"steps": [each.table() for each in outcomes]} if is_ramp else {}
             table = {} if last is None else last.table()

@@ -46,6 +46,7 @@ class Task:
     rate: float | None
     total: int
     durable: str = MEMORY
+    first: int = 0  # row of the file
     number: int = 0
     processes: int = 1
 
@@ -63,7 +64,7 @@ class Task:
         people: People = Population(self.distribution, domain, np.random.default_rng(seed))
         if self.values is not None:
             rows = ValuesFile(Path(self.values), self.column, self.clamp, self.skip_bad).read(domain)
-            people = Rows(rows[self.number % len(rows) :: self.processes])
+            people = Rows(rows[self.number % len(rows) :: self.processes], self.first)
         random = secure() if seed is None else seeded(seed)
         return Reports(registered, people, random, frame=self.frame, rate=self.rate, replay=self.replay)
 

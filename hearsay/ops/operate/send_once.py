@@ -45,8 +45,8 @@ def _window(survey: Survey, now_ms: int) -> str:
 class Sending:
     """People who are to report, `total` of them; where they come from a file, the note on it is kept up to date."""
 
-    def __init__(self, people: People, total: int, note: Note | None) -> None:
-        self._people, self.total, self._note = people, total, note
+    def __init__(self, people: People, total: int, note: Note | None, first: int = 0) -> None:
+        self._people, self.total, self._note, self.first = people, total, note, first
 
     @property
     def is_noted(self) -> bool:
@@ -105,7 +105,7 @@ def sending(
         note.begin(len(values), first, collection.simulated)
         if first:
             notes().print(f"{file.name}: {counted(first, 'row')} went out before; going on with the next", markup=False)
-        yield Sending(Rows(values, first), total - first, note)
+        yield Sending(Rows(values, first), total - first, note, first)
     finally:
         note.close()
 
@@ -125,15 +125,18 @@ def _notes(data_dir: Path) -> SentFiles | None:
 def _first(before: Progress, file: ValuesFile, collection: Collection, rows: int, total: int, in_parts: bool) -> int:
     """The first row that is still to be sent."""
     sent, tried = before.sent, before.tried
-    is_counted = collection.simulated is not None and before.before is not None
-    if is_counted and (collection.simulated or 0) - (before.before or 0) <= sent:
-        tried = sent  # nothing came in after the rows that surely did
+    if collection.simulated is not None and before.before is not None:
+        came_in = max(sent, collection.simulated - before.before)  # at most, with what others sent
+        tried = sent if came_in == sent else tried
+        most = min(tried, came_in)
+    else:
+        most = tried
     if not tried:
         return 0
     if in_parts and before.rows == rows and tried < total:
         return tried
     survey = collection.survey
-    went = f"{counted(sent, 'row')} of it" if sent == tried else f"{sent:,} to {counted(tried, 'row')} of it"
+    went = f"{counted(sent, 'row')} of it" if sent == most else f"{sent:,} to {counted(most, 'row')} of it"
     later = "wait for the next window, " if survey.windows.every_ms else ""
     raise OperationError(
         f"{file.name}: {went} went to survey {survey.name} at {before.at}, and a device reports once; {later}"

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,6 +110,18 @@ def test_a_run_that_was_stopped_goes_on_with_the_next_row(
     assert "180 reports published" in out
     assert published(registry) == ROWS
     assert produce()[0] == 2
+
+
+def test_a_rate_that_was_stopped_goes_on_too(produce: Hearsay, registry: Registry) -> None:
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    assert produce("--rate", "100")[0] == 130
+    went = published(registry)
+    assert 0 < went < ROWS
+    code, _, err = produce("--rate", "1e5")
+    assert code == 0
+    assert f"people.csv: {went} rows went out before" in err
+    assert published(registry) == ROWS
+    assert "300 rows of it went" in produce()[2]
 
 
 def test_a_batch_that_may_have_gone_out_is_not_sent_again_but_one_that_did_not_is(
