@@ -148,6 +148,18 @@ def frozen(server: EmbeddedServer) -> Iterator[None]:
 
 
 @contextmanager
+def behind(replica: EmbeddedServer, master: EmbeddedServer) -> Iterator[None]:
+    """A replica that hears nothing more from its master: frozen, and what is on its way to it is dropped.
+
+    Frozen alone it would read on waking what its socket holds, which is more than a moment's reports.
+    """
+    with frozen(replica):
+        with redis.Redis.from_url(master.url) as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "REPLICA")
+        yield
+
+
+@contextmanager
 def killed(server: EmbeddedServer) -> Iterator[None]:
     """A server that is gone, and comes back with what its log has."""
     server.kill()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -111,10 +111,14 @@ class ProcessFaults(Pipeline):
         self.start(name, *self.senders[name])
         return "kill -9 of a sender"
 
-    def wait_for_senders(self, seconds: float) -> list[int]:
-        """Their exit codes, once they have sent everything."""
-        deadline = time.monotonic() + seconds
-        return [self.processes.pop(name).wait(timeout=max(deadline - time.monotonic(), 1)) for name in self.senders]
+    def failures(self, names: Iterable[str], seconds: float) -> list[str]:
+        """Of processes that end by themselves: what those that failed said last."""
+        deadline, said = time.monotonic() + seconds, list[str]()
+        for name in names:
+            if self.processes.pop(name).wait(timeout=max(deadline - time.monotonic(), 1)):
+                last = (self.directory / f"{name}.log").read_text(errors="replace").splitlines()[-3:]
+                said.append(f"{name} failed: {' / '.join(last)}")
+        return said
 
     def strike(self) -> None:
         """One fault."""

@@ -17,7 +17,7 @@ from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.placement import slot
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.chaos.faults import LOST_TAIL_S, Fault, ProcessFaults, address_of
-from tests.cluster import QUEUE_URL, EmbeddedCluster, frozen, until
+from tests.cluster import QUEUE_URL, EmbeddedCluster, behind, frozen, until
 
 PATIENCE_S = 90.0  # until a busy machine's cluster is well again
 BEHIND_S = 0.5
@@ -99,7 +99,7 @@ class ClusterFaults(ProcessFaults):
     def fail_over_to_one_behind(self) -> str | None:
         """The replica has not heard of the last moment when its master dies."""
         pair = self._pair()
-        with frozen(pair.replica):
+        with behind(pair.replica, pair.master):
             time.sleep(BEHIND_S)
             pair.master.kill()
         self._wait_until_replaced(pair)

@@ -1,20 +1,25 @@
 """A master dies and its replica takes over: writers and readers follow, every value is counted once."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import redis
 
 from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.estimator.readings import Readings
 from hearsay.workers.context import Context, set_current
-from tests.cluster import EmbeddedCluster, frozen, killed, until
+from tests.chaos.losses.explained import Happened, explain
+from tests.chaos.losses.journal import keep_journal
+from tests.cluster import EmbeddedCluster, behind, frozen, killed, until
 from tests.identity import known_to_this_process, survey_table
-from tests.pipeline import fold_all, singles
+from tests.pipeline import fold_all, singles, state_of
 
 __all__ = ["known_to_this_process"]
 VALUES, BATCH = 4_000, 20
@@ -62,4 +67,46 @@ def test_a_replica_takes_over_from_its_master(cluster: EmbeddedCluster, prefix: 
         assert (readings.live(registered).state["hist"] == 1).all()
     until(lambda: all(cluster.sees_all_well(node) for node in cluster.nodes))
     assert (Readings().live(registered).state["hist"] == 1).all()
+    servers.disconnect()
+
+
+def answers(shard: Shard) -> bool:
+    """Whether its new server is known."""
+    try:
+        shard.status()
+    except redis.exceptions.RedisError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_a_replica_never_had_is_lost_only_with_its_writer(
+    cluster: EmbeddedCluster, prefix: str, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shard, "publish", Shard.publish)  # given back after the test
+    keep_journal(tmp_path)
+    servers = open_servers(cluster.url)
+    set_current(Context(servers, prefix))
+    (shard,) = Registry(servers, prefix).add(parse(survey_table("identity", 10))).shards
+    writer, replica_of = Writer(shard), dict(zip(cluster.masters, cluster.nodes[3:], strict=True))
+    writer.publish(singles(shard, range(5)), 5)
+    assert shard.is_kept()
+    master = next(node for node in cluster.masters if shard.node.address.endswith(f":{node.port}"))
+    began, address = time.time(), shard.node.address
+    with behind(replica_of[master], master):
+        writer.publish(singles(shard, range(5, 10)), 5)
+        if ends:
+            writer.close()
+        master.kill()
+    until(lambda: cluster.ask(replica_of[master], "ROLE")[0] == b"master")
+    fault = Happened("failover to a replica that was behind", began, time.time(), frozenset({address}), forgets=True)
+    if not ends:
+        writer.check()
+    until(lambda: answers(shard))
+    fold_all(shard)
+    assert state_of(shard)["hist"].tolist() == [1] * 5 + [int(not ends)] * 5
+    if ends:
+        (loss,) = explain({"buckets": range(5, 10)}, tmp_path, [fault])
+        print(loss)
+        assert (loss.reports, loss.story.allowed) == (5, True)
     servers.disconnect()

@@ -38,7 +38,7 @@ def keep_journal(folder: Path) -> None:
     publish = Shard.publish
     if publish.__name__ == "noted":
         return
-    file = (folder / f"{os.getpid()}.journal").open("a", buffering=1)
+    path = folder / f"{os.getpid()}.journal"
 
     def noted(shard: Shard, writer: str, number: int, entries: Any, *words: Any, **more: Any) -> Published:
         node, answer = shard.node.address.partition("/")[0], ""
@@ -54,7 +54,8 @@ def keep_journal(folder: Path) -> None:
                     time.time(), os.getpid(), shard.survey.name, shard.shard, node, writer, number, answer,
                     reports["value"].tolist(),
                 )  # fmt: skip
-                file.write(json.dumps(line) + "\n")
+                with path.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
 
     Shard.publish = noted  # type: ignore[method-assign]
 
