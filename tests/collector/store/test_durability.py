@@ -101,6 +101,8 @@ class Pair:
         assert self.replica.pid
         assert self.master.pid
         os.kill(self.replica.pid, signal.SIGSTOP)
+        with self.client(self.master.port) as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "REPLICA")  # else it reads on waking what was sent to it
         time.sleep(0.2)  # what is written now reaches nobody
         os.kill(self.master.pid, signal.SIGKILL)
         os.kill(self.replica.pid, signal.SIGCONT)
