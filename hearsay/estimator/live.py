@@ -3,6 +3,7 @@
 Windows and shards are added as states, never as estimates: the estimate of a sum is exact, a sum of estimates is not.
 """
 
+import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.mechanisms import State
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.queries.answer import Answer
 
 
 @dataclass
@@ -28,6 +30,8 @@ class Sum:
     counters: tuple[Mapping[str, int], ...]  # of each window and shard
     cells: int  # of the domain
     repeats: int = 1  # windows in which devices may have sent the same report again
+    source: tuple[object, ...] = ()  # the survey's birth, the runs of its servers, the windows' names
+    headline: Sequence[Answer] = ()  # once a snapshot was made of it
     _estimate: Estimate | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -41,6 +45,16 @@ class Sum:
         for each in self.counters:
             totals.update(each)
         return Rejections.from_counters(totals)
+
+    @cached_property
+    def identity(self) -> str:
+        """Tells what was added up from anything else that the same survey ever held."""
+        counted = [sorted(each.items()) for each in self.counters]
+        return hashlib.sha256(repr((self.source, counted)).encode()).hexdigest()
+
+    def answered(self, text: str) -> list[Answer]:
+        """The answers to a question that the headline asks too; else none."""
+        return [each for each in self.headline if each.query == text]
 
     @property
     def cost(self) -> int:
@@ -100,7 +114,7 @@ class Live:
 
     @cached_property
     def _content(self) -> Content:
-        return compose(
+        content = compose(
             self.survey,
             self.window,
             self.state,
@@ -111,6 +125,8 @@ class Live:
             estimate=self.sum.estimate,
             simulated=self.simulated,
         )
+        self.sum.headline = content.answers
+        return content
 
     def content(self) -> Content:
         """What a snapshot of it says."""

@@ -203,7 +203,8 @@ class Readings:
         survey = survey_in(seen, windows)
         state = survey.mechanism.empty() if total is None else unflatten(survey.mechanism, total)
         repeats = len(windows) if survey.participation.repeat == MEMOISED else 1
-        return _Kept(Sum(survey, state, tuple(counters), memory.cells, repeats), seen, base, in_base)
+        source = (seen.birth, seen.run_ids, tuple(window.name for window in windows))
+        return _Kept(Sum(survey, state, tuple(counters), memory.cells, repeats, source), seen, base, in_base)
 
     def _nearest_base(
         self, seen: SurveyLook, windows: Sequence[Window]

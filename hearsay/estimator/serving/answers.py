@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook
 from hearsay.collector.survey.survey import Survey
@@ -20,6 +21,8 @@ from hearsay.estimator.answering import refuse_options
 from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.live import Live
 from hearsay.estimator.readings import Readings
+from hearsay.estimator.serving.bodies import Bodies, Body
+from hearsay.estimator.serving.known import Known
 from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms.changes import TREND, change, parse_trend
@@ -34,13 +37,15 @@ WINDOWS_LIMIT = 1_000  # of a series
 KEPT_ROWS = 4_096  # rows of series of windows that are final, with at most so many answers each
 KEPT_ANSWERS = 16
 FORMATS = ("json", "csv")
+_AGE = re.compile(r"\bmax-age=(\d{1,4})\b")  # of a request's Cache-Control: the client takes what is so old
 
 
 class Answers:
     """Answers requests from the readings that the estimator's pass shares."""
 
-    def __init__(self, registry: Registry, readings: Readings, truth: Truth | None = None) -> None:
-        self._registry, self._readings, self._truth = registry, readings, truth
+    def __init__(self, registry: Registry, readings: Readings, known: Known, truth: Truth | None = None) -> None:
+        self._registry, self._readings, self._known, self._truth = registry, readings, known, truth
+        self._bodies = Bodies()
         self._comparison = Comparison(registry, readings)
         self._rows: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()  # of final windows
         self._lock = threading.Lock()
@@ -48,12 +53,12 @@ class Answers:
     def query(self, request: Request) -> Response:
         """`/api/surveys/{name}/query`."""
         parameters = _checked(request, PARAMETERS)
-        registered = self._registry.get(request.path_params["name"])
+        seen = self._look(request)
+        registered = seen.registered
         text, window, against = parameters.get("q", ""), parameters.get("window", ALL), parameters.get("against")
         if text.startswith(TREND):
-            return self._over_windows(request, registered, text, parameters)
+            return self._over_windows(request, seen, text, parameters)
         question, other = parse_text(text), None
-        seen = registered.look()
         try:
             current = self._readings.live(registered, window, seen)
             if current.sum.reports < max(registered.survey.minimum_reports, 1):
@@ -62,18 +67,33 @@ class Answers:
                 other = self._comparison.other_side(registered, seen, window, against)
         except QueryError as refusal:
             raise with_waiting(refusal, seen.waiting_reports) from None
-        versions = (current.version, None if other is None else other.version)
-        tag = _tag(registered, request.url.query, versions, seen.waiting_reports)
+        versions = (current.sum.identity, current.left_out, "" if other is None else other.sum.identity)
+        tag = _tag(registered, request.url.query, *versions, seen.waiting_reports)
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers={"ETag": tag})
-        estimate = current.estimate()
-        answers = _ask(question, current.survey, estimate, parameters, other)
+        made = self._bodies.of(tag, lambda: self._answered(question, current, other, parameters, seen.waiting_reports))
+        return made.respond(request, tag)
+
+    def _look(self, request: Request) -> SurveyLook:
+        """The survey as it is now; as the loop saw it last where the client takes what is so old."""
+        name = request.path_params["name"]
+        age = _AGE.search(request.headers.get("cache-control", ""))
+        recent = None if age is None else self._known.recent(name, float(age[1]))
+        return self._registry.get(name).look() if recent is None else recent
+
+    def _answered(
+        self, question: Question, current: Live, other: Live | None, parameters: Mapping[str, str], waiting: int
+    ) -> Body:
+        estimate, survey = current.estimate(), current.survey
+        plain = other is None and not {*parameters} - {"q", "window", "format"}
+        answers = current.sum.answered(question.text) if plain else []
+        answers = answers or _ask(question, survey, estimate, parameters, other)
         listed = tables(answers)
         document: dict[str, Any] = {
-            "survey": registered.survey.name,
-            "window": window,
+            "survey": survey.name,
+            "window": current.window,
             "reports": current.sum.reports,
-            "waiting": seen.waiting_reports,
+            "waiting": waiting,
             "left_out": current.left_out,
             "unit": "reports" if _flag(parameters, "count") else unit_of(question.text, estimate),
             "answers": listed,
@@ -81,31 +101,28 @@ class Answers:
         if other is not None:
             document["against"] = {"survey": other.survey.name, "window": other.window, "reports": other.reports}
         elif self._truth is not None and not _flag(parameters, "count"):
-            document |= self._truth.of(estimate.domain, registered.survey.name, question, answers)
-        return _respond(document, listed, parameters, tag)
+            document |= self._truth.of(estimate.domain, survey.name, question, answers)
+        return _body(document, listed, parameters)
 
-    def _over_windows(
-        self, request: Request, registered: Registered, text: str, parameters: Mapping[str, str]
-    ) -> Response:
+    def _over_windows(self, request: Request, seen: SurveyLook, text: str, parameters: Mapping[str, str]) -> Response:
         """The trend of a question."""
         for name in parameters:
             if name not in ("q", "format"):
                 raise QueryError(f"{name} does not apply to trend, which is about all final windows; leave it out")
-        seen = registered.look()
-        question = parse_trend(text)
+        registered, question = seen.registered, parse_trend(text)
         listed = tables(ask_trend(self._readings, registered, seen, question))
         document = {"survey": registered.survey.name, "windows": len(seen.final), "answers": listed, "unit": "own"}
-        return _respond(document, listed, parameters, _tag(registered, request.url.query, json.dumps(listed)))
+        return _respond(request, registered, _body(document, listed, parameters))
 
     def series(self, request: Request) -> Response:
         """`/api/surveys/{name}/series`: the same question to each of the last windows."""
         parameters = _checked(request, ("q", "windows", "count", "postprocess", "simultaneous", "format"))
-        registered = self._registry.get(request.path_params["name"])
+        seen = self._look(request)
+        registered = seen.registered
         question, wanted = parse_text(parameters.get("q", "")), _number(parameters.get("windows", "20"))
-        seen = registered.look()
         rows = [self._row(registered, seen, window, question, parameters) for window in seen.windows[-wanted:]]
         listed = [{"window": row["window"], **each} for row in rows for each in row["answers"]]
-        return _respond(rows, listed, parameters, _tag(registered, request.url.query, json.dumps(rows)))
+        return _respond(request, registered, _body(rows, listed, parameters))
 
     def _row(
         self,
@@ -213,11 +230,20 @@ def tagged(document: bytes, request: Request) -> Response:
     return Response(document, media_type="application/json", headers=headers)
 
 
-def _respond(document: Any, tables: Sequence[Mapping[str, Any]], parameters: Mapping[str, str], tag: str) -> Response:
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+def _respond(request: Request, registered: Registered, body: Body) -> Response:
+    """A body that is tagged by what it says."""
+    tag = _tag(registered, request.url.query, hashlib.sha256(body.plain).hexdigest())
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers={"ETag": tag})
+    return body.respond(request, tag)
+
+
+def _body(document: Any, tables: Sequence[Mapping[str, Any]], parameters: Mapping[str, str]) -> Body:
     if parameters.get("format") == "csv":
-        return Response(as_csv(tables), media_type="text/csv; charset=utf-8", headers=headers)
-    return JSONResponse(document, headers=headers)
+        return Body(as_csv(tables).encode(), "text/csv; charset=utf-8")
+    return Body(
+        json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(), "application/json"
+    )
 
 
 def as_csv(tables: Sequence[Mapping[str, Any]]) -> str:

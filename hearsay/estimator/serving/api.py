@@ -35,6 +35,7 @@ from hearsay.collector.offers import open_offer
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at_parts
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.serving.answers import Answers, tagged
+from hearsay.estimator.serving.bodies import COMPRESSED_BYTES, LEVEL
 from hearsay.estimator.serving.detail import Details
 from hearsay.estimator.serving.events import Feed
 from hearsay.estimator.serving.exporter import PipelineMetrics
@@ -50,7 +51,6 @@ from hearsay.mechanisms.exact.randomness import secure
 from hearsay.release import release
 
 SHARED = "public, max-age=10"  # offers that all devices share; a report to a round that is over is refused anyway
-COMPRESSED_BYTES = 2_048  # what is shorter is sent as it is
 
 
 def create_app(
@@ -66,13 +66,16 @@ def create_app(
     token: str | None = None,
     known: Known | None = None,
 ) -> Starlette:
-    """The application. It looks at the server at every request; `readings` are those of the estimator's pass."""
+    """The application. It looks at the server at every request that does not take what the pass saw last.
+
+    `readings` are those of the estimator's pass.
+    """
     readings = Readings() if readings is None else readings
     known = Known(registry, health) if known is None else known
     overview = Overview(registry, health, {}, 1.0, known) if overview is None else overview
     feed = Feed(overview.document) if feed is None else feed
     interface = Interface(registry, health, failures, readings, known)
-    answers = Answers(registry, readings, truth)
+    answers = Answers(registry, readings, known, truth)
     survey = "/api/surveys/{name}"
     routes: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
         "/metrics": interface.metrics,
@@ -97,7 +100,7 @@ def create_app(
         middleware=[
             Middleware(Guard, public_hosts=public_hosts),
             *([] if token is None else [Middleware(TokenGuard, token=token)]),
-            Middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=5),
+            Middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=LEVEL),
         ],
         exception_handlers=handlers(),
     )

@@ -1,5 +1,6 @@
 """What can be seen and asked of one survey: its charts, its queries, what it promises."""
 
+from collections import OrderedDict
 from typing import Any
 
 from hearsay.collector.describe.describe import describe
@@ -12,13 +13,15 @@ from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.questions import answerable, check_reports, parse_text, query_for
 
+KEPT = 1_000  # descriptions of surveys, some kilobytes each
+
 
 class Details:
     """What the page needs to know of a survey. What `survey show` prints is computed once: it may take a second."""
 
     def __init__(self, readings: Readings) -> None:
         self._readings = readings
-        self._described: dict[str, dict[str, Any]] = {}  # by tag
+        self._described: OrderedDict[str, dict[str, Any]] = OrderedDict()  # by tag
 
     def of(self, seen: SurveyLook) -> dict[str, Any]:
         """Promise, charts and queries; without enough reports there is nothing to draw or to ask."""
@@ -26,6 +29,8 @@ class Details:
         shown = self._described.get(survey.tag)
         if shown is None:
             shown = self._described[survey.tag] = describe(survey)
+            if len(self._described) > KEPT:
+                self._described.popitem(last=False)
         table: dict[str, Any] = {"show": shown, "promise": _promise(shown), "views": [], "queries": [], "methods": []}
         try:
             current = self._readings.live(seen.registered, ALL, seen)

@@ -3,6 +3,7 @@
 Where no loop runs, or its passes are far apart, the servers are asked.
 """
 
+import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -41,6 +42,11 @@ class Known:
             others = [each for each in self._registry.list() if not share.is_mine(each.survey.name)]
             looks |= {each.survey.name: each for each in look_at_parts(others, failed)}
         return Seen([looks[name] for name in sorted(looks)], failed)
+
+    def recent(self, name: str, age_s: float) -> SurveyLook | None:
+        """What the loop saw of a survey, where that is at most `age_s` old."""
+        seen = None if self._attention is None else self._attention.looks.get(name)
+        return seen if seen is not None and time.monotonic() - seen.asked_at <= age_s else None
 
     def own(self) -> Seen:
         """The surveys that this estimator has."""

@@ -4,13 +4,19 @@ Compared are the candidates of `auto`, by the predicted standard error of the qu
 is first of all for. Differences below 5% are not worth a word.
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.planning.auto import REFERENCE_REPORTS
 
 _WORTH = 0.95
 _PLANNED, _LARGEST = "hierarchical", 1 << 10  # its levels are planned, which takes seconds on more cells than that
+_REMEMBERED = 256  # candidates: one whose levels are planned takes a second, and many surveys have the same domain
 _WORDS = {"range": "ranges", "point": "single values", "marginal": "cells of tables", "mean": "means"}
 
 
@@ -43,10 +49,24 @@ def better_choice(mechanism: Mechanism) -> str | None:
 
 def _error(name: str, mechanism: Mechanism, question: str) -> float | None:
     """What another mechanism predicts; None where it does not fit or promises something else."""
+    candidate = _candidate(name, mechanism.epsilon, mechanism.domain)
+    if candidate is None or candidate.promise is not type(mechanism.guarantee):
+        return None
+    return candidate.errors.get(question)
+
+
+class _Candidate(NamedTuple):
+    """Which kind of promise it makes, and the standard errors that it predicts."""
+
+    promise: type
+    errors: Mapping[str, float]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _candidate(name: str, epsilon: float, domain: Domain) -> _Candidate | None:
+    """A mechanism with the default options; None where it does not fit the domain."""
     try:
-        other = catalogue.create(name, mechanism.epsilon, mechanism.domain, {})
+        other = catalogue.create(name, epsilon, domain, {})
     except SpecificationError:
         return None
-    if type(other.guarantee) is not type(mechanism.guarantee):
-        return None
-    return other.predicted_stderr(REFERENCE_REPORTS).get(question)
+    return _Candidate(type(other.guarantee), other.predicted_stderr(REFERENCE_REPORTS))

@@ -21,6 +21,10 @@ the estimator asks for `Authorization: Bearer TOKEN`; gateways ask for keys
 ([gateway](../how-to/gateway.md#keys-rates-origins-tls)). Requests to the estimator that name a host which is neither an
 address, nor this machine, nor in `HEARSAY_PUBLIC_HOST` are refused (421).
 
+Answers are of this moment. A request with `Cache-Control: max-age=N` takes what the estimator's last pass saw, if that
+is at most N seconds old, and costs the data server nothing. An answer's `ETag` names its version: sent back as
+`If-None-Match` it is answered with 304 while nothing changed.
+
 ```sh
 curl -s http://127.0.0.1:8787/api/surveys
 curl -s 'http://127.0.0.1:8787/api/surveys/session-minutes/query?q=range+300+500'

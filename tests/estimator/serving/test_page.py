@@ -200,6 +200,42 @@ def test_answers_are_tagged_by_version(http: httpx.Client, hourly: Registered) -
     assert http.get(url, headers={"If-None-Match": tag}).status_code == 200
 
 
+def test_a_tag_names_the_windows_and_the_survey_and_not_only_a_number(http: httpx.Client, registry: Registry) -> None:
+    """Another window with as many commits, and a survey that was deleted and added again, are other versions."""
+    single = registry.add(colours(name="again", window={"every": "1h"}, answers={"minimum_reports": 1}))
+    url = "/api/surveys/again/query?q=frequencies&window=last:1"
+
+    def changed(tag: str) -> str:
+        response = http.get(url, headers={"If-None-Match": tag})
+        assert response.status_code == 200
+        return str(response.headers["etag"])
+
+    deliver(single, 100, seed=1, at_ms=ONE)
+    first = changed("")
+    deliver(single, 100, seed=2, at_ms=ONE + HOUR_MS)
+    second = changed(first)
+    registry.delete("again")
+    single = registry.add(single.survey)
+    deliver(single, 100, seed=3, at_ms=ONE + HOUR_MS)
+    changed(second)
+
+
+def test_who_takes_what_is_old_costs_the_server_nothing(
+    registry: Registry, hourly: Registered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "/api/surveys/colours/query?q=frequencies"
+    with estimator(registry, tmp_path, period_s=60) as http:
+        deliver(hourly, 160, seed=9, at_ms=ONE + 4 * HOUR_MS)
+        asked: list[object] = []
+        real = Registry.get
+        monkeypatch.setattr(Registry, "get", lambda self, name: asked.append(name) or real(self, name))
+        assert http.get(url, headers={"Cache-Control": "max-age=60"}).json()["reports"] == 350
+        assert not asked, "the pass has looked"
+        for headers in ({}, {"Cache-Control": "max-age=0"}, {"Cache-Control": "no-cache"}):
+            assert http.get(url, headers=headers).json()["reports"] == 510
+        assert len(asked) == 3
+
+
 class Listener(threading.Thread):
     """Reads a stream of events until it ends."""
 

@@ -39,6 +39,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "count": ("gm", {"kind": "count", "max": 8}),
 }
 VIEWERS, STREAMS = 10, 512
+AS_THE_PAGE = {"Cache-Control": "max-age=2"}
 RATE = 200.0  # reports a second into each survey that is looked at
 
 
@@ -197,14 +198,15 @@ def _read_all(lines: list[socket.socket], stop: threading.Event) -> None:
 
 def _view(address: str, name: str | None, stop: threading.Event) -> None:
     with httpx.Client(base_url=address, timeout=60, headers={"Accept-Encoding": "gzip"}) as http:
-        views = [] if name is None else [view["query"] for view in http.get(f"/api/surveys/{name}").json()["views"]]
+        views = [] if name is None else http.get(f"/api/surveys/{name}").json()["views"]
+        questions = [view[each] for view in views for each in ("query", "also") if each in view]
         with http.stream("GET", "/api/events") as response:
             for line in response.iter_lines():
                 if stop.is_set():
                     return
                 if line.startswith("data:") and name is not None and f'"name": "{name}", "window"' in line[:200]:
-                    for question in views:
-                        http.get(f"/api/surveys/{name}/query", params={"q": question})
+                    for question in questions:
+                        http.get(f"/api/surveys/{name}/query", params={"q": question}, headers=AS_THE_PAGE)
 
 
 if __name__ == "__main__":

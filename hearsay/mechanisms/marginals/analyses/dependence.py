@@ -68,7 +68,7 @@ def inward_distance(test: Association) -> float:
     from scipy import optimize, stats
 
     if test.simulated:  # the statistic has no known distribution: all directions together
-        return sqrt(float(stats.chi2.ppf(1 - LEVEL, test.degrees)))
+        return sqrt(_most_squared(test.degrees))
     x = sqrt(test.statistic)
     if test.degrees == 1 or test.statistic > _LARGE:
         return Z95 + (test.degrees - 1) / (2 * x)
@@ -119,7 +119,7 @@ def _extreme(table: Table, measure: Measure, sign: float, r: float) -> float:
 def _search(table: Table, axes: _Axes, at: Measure) -> float:
     """The least that `at` becomes: many directions, then narrower and narrower around the best."""
     dimensions = axes.variances.size
-    drawn = np.random.default_rng(_SEED).standard_normal((_DIRECTIONS, dimensions))
+    drawn = _directions(dimensions)
     large = table.value.size > 4  # in many dimensions random directions alone miss the best one
     best, least, width = drawn[0], np.inf, 1.0
     near = np.concatenate([drawn, _to_independence(table, axes)]) if large else drawn
@@ -141,12 +141,26 @@ def _among_listed(table: Table, measure: Measure, sign: float, axes: _Axes) -> f
     Noise that reaches beyond all tables projects to single cells, which depend on nothing; and full dependence lies in
     corners, which the surface alone misses.
     """
-    from scipy import stats
-
     listed = _listed_tables(table.shape)
     squared_distance = (axes.coordinates(listed - table.value) ** 2).sum(axis=1)
-    possible = listed[squared_distance <= stats.chi2.ppf(1 - LEVEL, axes.variances.size)]
+    possible = listed[squared_distance <= _most_squared(axes.variances.size)]
     return float((sign * measure(possible.reshape(-1, *table.shape))).min(initial=np.inf))
+
+
+@lru_cache(maxsize=64)
+def _directions(dimensions: int) -> Floats:
+    """The fixed directions of the search, one per row."""
+    drawn = np.random.default_rng(_SEED).standard_normal((_DIRECTIONS, dimensions))
+    drawn.flags.writeable = False  # all searches share it
+    return drawn
+
+
+@lru_cache(maxsize=64)
+def _most_squared(degrees: int) -> float:
+    """The square of a distance in standard errors that chance does not exceed, in so many directions together."""
+    from scipy import stats
+
+    return float(stats.chi2.ppf(1 - LEVEL, degrees))
 
 
 @lru_cache(maxsize=64)
