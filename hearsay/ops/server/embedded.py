@@ -8,6 +8,7 @@ password that `password` keeps beside its data.
 import importlib.util
 import os
 import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -27,6 +28,7 @@ from hearsay.ops.server.password import UMASK, make_private, on_standard_input, 
 OLDEST_VERSION = (6, 2)  # XTRIM MINID and XAUTOCLAIM, which streams need, came with 6.2
 NAMES_ON_PATH = ("valkey-server", "redis-server")
 HOST = "127.0.0.1"
+FREE_PORTS = range(12_000, 30_000)
 START_TIMEOUT_S = 30.0  # replaying a large AOF takes a while
 STOP_TIMEOUT_S = 20.0
 START_ATTEMPTS = 5  # between finding a free port and binding it, another process may take it
@@ -68,10 +70,13 @@ def server_version(binary: Path) -> tuple[int, ...] | None:
 
 
 def free_port() -> int:
-    """A port that nothing listens on right now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """A port that nothing listens on right now.
+
+    It lies below those that connections take for their own end, so that it is still free when its server comes back.
+    """
+    while port_taken(port := secrets.choice(FREE_PORTS)):
+        pass
+    return port
 
 
 def port_taken(port: int, host: str = HOST) -> bool:
