@@ -1,8 +1,11 @@
 """A deployment is upgraded and taken back process by process under load: exact, nothing put aside, always answering."""
 
+import io
 import json
+import os
 import subprocess
 import sys
+import tarfile
 import threading
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from hearsay.collector.store import state
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.writer import Writer
 from hearsay.estimator.readings import live
-from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from tests.pipeline import buckets, singles, state_of
 from tests.workers.of_release import apply_later
 from tests.workers.test_worker import ROOT, queue_url, wait_for
@@ -51,16 +54,36 @@ class Deployment:
         self.registry = Registry(client, prefix)
         self.running: dict[int, subprocess.Popen[bytes]] = {}
 
-    def replace(self, place: int, release: str) -> None:
+    def replace(self, place: int, release: str | Path) -> None:
         """End one process, in good order, and start one of this release in its place; then look that all goes on."""
         self.end(place)
-        words = [sys.executable, "-m", "tests.workers.of_release", release, self.roles[place]]
-        process = self.running[place] = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE)
+        role = self.roles[place]
+        process = self.running[place] = (
+            self._real(release, role) if isinstance(release, Path) else self._of(release, role)
+        )
         assert process.stdin is not None
         process.stdin.write(json.dumps(self.settings).encode() + b"\n")
         process.stdin.flush()
         if len(self.running) == len(self.roles):
             self.look()
+
+    def _of(self, release: str, role: str) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-m", "tests.workers.of_release", release, role]
+        return subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE)
+
+    def _real(self, tree: Path, role: str) -> subprocess.Popen[bytes]:
+        """A process of the release whose files these are, with its own command."""
+        words = {"collector": ["collect"], "worker": ["work"], "estimator": ["estimate", "--port", str(free_port())]}
+        said = {"REDIS_URL": self.settings["url"], "QUEUE_URL": self.settings["queue_url"], "WORKERS": 1,
+                "PREFIX": self.settings["prefix"], "PLUGINS": "tests.identity", "PERIOD_S": 0.1,
+                "DATA_DIR": self.settings["snapshots"], "LOG_LEVEL": "error"}  # fmt: skip
+        settings = {f"HEARSAY_{name}": str(value) for name, value in said.items()}
+        return subprocess.Popen(
+            [sys.executable, "-m", "hearsay", *words[role]],
+            cwd=tree,
+            env={**os.environ, **settings, "PYTHONPATH": str(tree)},
+            stdin=subprocess.PIPE,
+        )
 
     def look(self) -> None:
         """Both a query and the estimator's snapshot get newer."""
@@ -130,6 +153,58 @@ def test_rolling_upgrade_and_rollback_are_exact(
     assert (hist[sender.sent :] == 0).all()
     assert seen.status.quarantined == seen.status.quarantines == 0
     assert sender.sent > 0
+
+
+def files_of(release: str, folder: Path) -> Path:
+    """The files of an earlier release, as the history of this clone has them."""
+
+    def git(*words: str) -> bytes:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=True).stdout
+
+    try:
+        dated = git("log", "--format=%H", f"-S## {release} ", "--", "CHANGELOG.md").split()
+        packed = git("archive", dated[-1].decode())
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        pytest.skip(f"this is no clone with the history of release {release}")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+        files.extractall(folder, filter="data")
+    words, settings = (
+        [sys.executable, "-P", "-c", "import hearsay; print(hearsay.__file__)"],
+        {"PYTHONPATH": str(folder)},
+    )
+    found = subprocess.run(words, env={**os.environ, **settings}, capture_output=True, text=True, check=True).stdout
+    assert Path(found.strip()).is_relative_to(folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0)])
+def test_rolling_upgrade_from_the_real_release_and_back(
+    server: EmbeddedServer, client: redis.Redis, prefix: str, tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    """One process is of release 0.2.0 all the time until the last step: up to there the way back is open."""
+    old = files_of("0.2.0", tmp_path / "release")
+    deployment = Deployment(server, client, prefix, tmp_path)
+    shard, sender = deployment.registered.shards[0], Sender(deployment.registered)
+    sender.start()
+    steps: list[tuple[int, str | Path]] = [(place, old) for place in order]
+    steps += [(place, "now") for place in order[:3]]
+    steps += [(place, old) for place in order[:3]]
+    steps += [(place, "now") for place in order]
+    try:
+        for place, release in steps:
+            deployment.replace(place, release)
+        sender.stop.set()
+        sender.join()
+        wait_for(lambda: int(state_of(shard)["hist"].sum()) == sender.sent)
+        assert shard.status().quarantines == 0
+    finally:
+        sender.stop.set()
+        sender.join()
+        for place in list(deployment.running):
+            deployment.end(place)
+    print(f"{sender.sent} reports over {len(steps)} changes")
+    assert state_of(shard)["hist"].tolist() == [1] * sender.sent + [0] * (SIZE - sender.sent)
 
 
 def test_with_layouts_held_a_whole_deployment_goes_back(
