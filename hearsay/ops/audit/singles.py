@@ -4,6 +4,7 @@ The time of each report is shown but not tested: on a busy machine it says nothi
 """
 
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -34,14 +35,19 @@ class Voice:
     def __init__(self, mechanism: Mechanism, random: Random) -> None:
         self._mechanism, self._random = mechanism, random
         self._device = Crowd(Survey("audit", mechanism, None, None, 1), random)
+        self._given = cache(self._value)
 
     def report(self, value: int) -> bytes:
         """The bytes of one report."""
+        given = self._given(value)
+        if isinstance(self._mechanism.domain, Cells):
+            return self._device.report(given)
+        return codec(self._mechanism).encode_singles(self._mechanism.perturb(given, self._random))[0]
+
+    def _value(self, index: int) -> Any:
+        """As the device takes it, or as a row of values."""
         domain = self._mechanism.domain
-        if isinstance(domain, Cells):
-            return self._device.report(own_units(domain, value))
-        row = rows_of(self._mechanism, np.array([value]))
-        return codec(self._mechanism).encode_singles(self._mechanism.perturb(row, self._random))[0]
+        return own_units(domain, index) if isinstance(domain, Cells) else rows_of(self._mechanism, np.array([index]))
 
 
 def own_units(domain: Cells, value: int) -> Any:
