@@ -66,15 +66,15 @@ class Bound(NamedTuple):
 
 BOUNDS = {
     "Device.report": Bound(12, 20, 0),
-    "publish": Bound(4, 0, 1),
-    "dispatch: cut and enqueue": Bound(11, 2, 3),
-    "worker job": Bound(25, 50, 5),
-    "estimator pass, changed survey": Bound(30, 100, 8),
+    "publish": Bound(3, 0, 1),
+    "dispatch: cut and enqueue": Bound(9, 0, 3),
+    "worker job": Bound(21, 50, 5),
+    "estimator pass, changed survey": Bound(30, 50, 8),
     "estimator pass, idle survey": Bound(9, 10, 2),
-    "live query": Bound(23, 22, 3),
-    "open_survey().ask": Bound(24, 22, 3),
-    "HTTP query while reports flow": Bound(26, 30, 4),
-    "HTTP query, nothing new": Bound(20, 24, 2),
+    "live query": Bound(22, 22, 3),
+    "open_survey().ask": Bound(23, 22, 3),
+    "HTTP query while reports flow": Bound(24, 30, 3),
+    "HTTP query, nothing new": Bound(19, 20, 2),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgpack
 
 from hearsay.collector import agreement
-from hearsay.collector.dispatch import batches, cutting
+from hearsay.collector.dispatch import cutting
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.health.loop import Health
 from hearsay.collector.plugins import load_plugins
@@ -61,7 +61,7 @@ def be_of_next() -> None:
 
     fold.encode_delta, state._apply = encode_later, apply_later
 
-    class LaterBatches(batches.Batches):
+    class LaterBatches(cutting.Batches):
         """Every range in a job of its own, with one more word."""
 
         def __init__(self, queue: Any, form: int) -> None:

@@ -10,8 +10,7 @@ from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 
 from hearsay.collector import limits
-from hearsay.collector.dispatch.batches import Batches
-from hearsay.collector.dispatch.cutting import cut_age_ms
+from hearsay.collector.dispatch.cutting import Batches, cut_age_ms
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import Heartbeat

@@ -1,4 +1,4 @@
-"""Cutting: the shards of a pass are asked together, and small ranges share jobs.
+"""Cutting: the shards of a pass are asked together, and small ranges share jobs where every worker knows such jobs.
 
 Where jobs wait, a range that is not full waits longer to be cut: the same entries then make fewer ranges, and a backlog
 makes them larger rather than more.
@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from redis.exceptions import RedisError
 
 from hearsay.collector import limits
-from hearsay.collector.dispatch.batches import Batches, is_small
-from hearsay.collector.queue import FoldQueue
+from hearsay.collector.queue import MANY_FORM, FoldQueue, enqueue, enqueue_many
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
 
@@ -105,3 +104,47 @@ def _cut_together(shards: Sequence[Shard], age_ms: int) -> Iterator[tuple[Shard,
 def _is_full(stretch: Range) -> bool:
     """Whether more may follow a range at once."""
     return stretch.entries >= limits.RANGE_FRAMES or 2 * stretch.size >= limits.RANGE_BYTES
+
+
+class Batches:
+    """The ranges of one pass on their way into jobs. `form`: the newest form of jobs that all workers know."""
+
+    def __init__(self, queue: FoldQueue, form: int) -> None:
+        self._queue, self._alone = queue, form < MANY_FORM
+        self._ranges: list[tuple[Shard, Range]] = []
+        self.jobs = 0  # enqueued so far
+        self._bytes = self._cells = 0
+
+    def add(self, shard: Shard, stretch: Range) -> None:
+        """Put a range into the job that is being filled, or into one of its own."""
+        if self._alone or not is_small(shard, stretch):
+            self._enqueue([(shard, stretch)])
+            return
+        if self._ranges and (
+            len(self._ranges) >= limits.JOB_RANGES
+            or self._bytes + stretch.size > limits.JOB_BYTES
+            or self._cells + shard.cells > limits.JOB_CELLS
+        ):
+            self.flush()
+        self._ranges.append((shard, stretch))
+        self._bytes += stretch.size
+        self._cells += shard.cells
+
+    def flush(self) -> None:
+        """Enqueue what is left."""
+        if self._ranges:
+            self._enqueue(self._ranges)
+        self._ranges, self._bytes, self._cells = [], 0, 0
+
+    def _enqueue(self, ranges: list[tuple[Shard, Range]]) -> None:
+        """A full queue takes no job: workers then look for ranges themselves, and these are in their ledgers."""
+        self.jobs += 1
+        if len(ranges) == 1:
+            enqueue(self._queue, *ranges[0])
+        else:
+            enqueue_many(self._queue, ranges)
+
+
+def is_small(shard: Shard, stretch: Range) -> bool:
+    """Whether at least four such ranges go into a job."""
+    return 4 * stretch.size <= limits.JOB_BYTES and 4 * shard.cells <= limits.JOB_CELLS

@@ -5,6 +5,7 @@
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 PREFIX = "hs"
 QUEUE = "hearsay"
@@ -62,7 +63,7 @@ def timings(prefix: str) -> str:
 
 @dataclass(frozen=True)
 class ShardKeys:
-    """Keys of one shard; they share a hash tag, so that scripts also run on a cluster.
+    """Keys of one shard; they share a hash tag, so that scripts also run on a cluster. Each name is made once.
 
     `tag8` is the first 8 digits of the survey's tag.
     """
@@ -72,20 +73,20 @@ class ShardKeys:
     tag8: str
     shard: int
 
-    @property
+    @cached_property
     def base(self) -> str:
         return f"{self.prefix}:{{{self.name}.{self.tag8}.{self.shard}}}:"
 
-    @property
+    @cached_property
     def stream(self) -> str:
         return self.base + "stream"
 
-    @property
+    @cached_property
     def writers(self) -> str:
         """Hash: writer to the number of its last batch and the `observed_ms` at which that was stored."""
         return self.base + "writers"
 
-    @property
+    @cached_property
     def hours(self) -> str:
         """Hash: hour of request ids to the `observed_ms` of its last id; `floor`: the newest hour that was deleted."""
         return self.base + "hours"
@@ -94,57 +95,57 @@ class ShardKeys:
         """Hash: 8 random bytes of a request's id to 4 bytes of its digest, for the ids of one hour since 1970."""
         return f"{self.base}ids:{hour}"
 
-    @property
+    @cached_property
     def marks(self) -> str:
         """List: `first last frames singles bytes time-ms` of every batch that is not in a range yet (CUT)."""
         return self.base + "marks"
 
-    @property
+    @cached_property
     def cursor(self) -> str:
         """Hash: `id` of the last entry that is in a range, `seq` of the last range, totals of all ranges."""
         return self.base + "cursor"
 
-    @property
+    @cached_property
     def ranges(self) -> str:
         """Hash: seq to `first last entries bytes nonce attempt time-ms window-number state`."""
         return self.base + "ranges"
 
-    @property
+    @cached_property
     def deltas(self) -> str:
         """Hash: `window:seq:nonce` to a delta, or to the names of its parts."""
         return self.base + "deltas"
 
-    @property
+    @cached_property
     def meta(self) -> str:
         """Hash: whether the survey is open, causes of back-pressure, limits for PUBLISH, totals, `observed_ms`."""
         return self.base + "meta"
 
-    @property
+    @cached_property
     def published(self) -> str:
         """Hash: totals of what writers published. Not in `meta`, so that a writer needs no right to write there."""
         return self.base + "published"
 
-    @property
+    @cached_property
     def dead(self) -> str:
         """Stream of dead letters, bounded."""
         return self.base + "dead"
 
-    @property
+    @cached_property
     def skipped(self) -> str:
         """List: `first last entries what time-ms` of the entries that were given up by command."""
         return self.base + "skipped"
 
-    @property
+    @cached_property
     def windows(self) -> str:
         """Set: the windows that have data."""
         return self.base + "windows"
 
-    @property
+    @cached_property
     def places(self) -> str:
         """Set: `host:directory` of every directory that an estimator has written snapshots to."""
         return self.base + "places"
 
-    @property
+    @cached_property
     def rounds(self) -> str:
         """Hash: the number of the newest round, whether it is open, and each round's parameters and boundaries."""
         return self.base + "rounds"

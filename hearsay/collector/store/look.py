@@ -137,14 +137,23 @@ class Look:
     @property
     def waiting_reports(self) -> int:
         """Published and in no answer yet. By what writers said: nobody could count what was refused as a whole."""
-        return max(self.published_reports - self.totals.accounted, 0) if self.status.waiting_entries else 0
+        return max(self.published_reports - self.totals.accounted, 0) if self.waiting_entries else 0
+
+    @property
+    def backlog_entries(self) -> int:
+        """Published and in no range yet."""
+        return int(self.meta.get("entries_in", 0)) - self.cut_entries
+
+    @property
+    def waiting_entries(self) -> int:
+        """In no range yet, or in one that is not folded."""
+        return self.backlog_entries + sum(each.entries for each in self.ranges)
 
     @cached_property
     def status(self) -> Status:
         """For the status table and the metrics."""
         number = {name: int(self.meta.get(name, 0)) for name in _NUMBERS}
         quarantined = sum(each.quarantined for each in self.ranges)
-        backlog = number["entries_in"] - self.cut_entries
         # A batch by its mark: ids may run ahead of the clock.
         born = int(self.mark.split()[-1]) if self.mark else _id(self.stray)[0] if self.stray else self.now_ms
         out = [min(_id(each.first)[0], each.time_ms) for each in self.ranges if not each.quarantined]
@@ -154,11 +163,11 @@ class Look:
             published_entries=number["entries_in"],
             published_bytes=number["bytes_in"],
             stream_entries=self.stream_entries,
-            backlog_entries=backlog,
+            backlog_entries=self.backlog_entries,
             backlog_age_s=max(self.now_ms - born, 0) / 1_000,
             outstanding=len(self.ranges) - quarantined,
             oldest_range_s=max(self.now_ms - min(out, default=self.now_ms), 0) / 1_000,
-            waiting_entries=backlog + sum(each.entries for each in self.ranges),
+            waiting_entries=self.waiting_entries,
             quarantined=quarantined,
             reissued=number["reissues"],
             quarantines=number["quarantines"],
