@@ -58,6 +58,20 @@ def alive(registry: Registry) -> list[Alive]:
     ]
 
 
+def has_ended(process: Alive) -> bool:
+    """Whether a process of this machine is gone, though its mark is still there: killed, it could not take it away."""
+    host, _, number = process.process.rpartition("-")
+    if host != socket.gethostname() or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # somebody else's
+        return False
+    return False
+
+
 def roles(registry: Registry) -> Counter[str]:
     """How many processes of each role were seen lately."""
     return Counter(mark.role for mark in registry.heartbeats.marks())

@@ -11,6 +11,7 @@ from typing import Any
 
 LINES, WITHIN_S = 20, 10.0  # of one kind: a client or a server in trouble can ask for thousands a second
 KINDS = 1_000
+SAID_AGAIN_S = 60.0
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -60,6 +61,25 @@ class RateLimit(logging.Filter):
                 self._begun.clear()
             self._begun[kind] = (began, count + 1)
             return count < self._lines
+
+
+class Said:
+    """What a loop complains of: once, then when it changes, and each minute while it lasts."""
+
+    def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log, self._clock = log, clock
+        self._last: str | None = None
+        self._at = 0.0
+
+    def warning(self, text: str) -> None:
+        now = self._clock()
+        if text != self._last or now >= self._at + SAID_AGAIN_S:
+            self._last, self._at = text, now
+            self._log.warning(text)
+
+    def well(self) -> None:
+        """Nothing is wrong now."""
+        self._last = None
 
 
 def configure(process: str, level: str = "info") -> None:

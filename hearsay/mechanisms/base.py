@@ -104,6 +104,8 @@ class Mechanism(ABC):
     @classmethod
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
         """The checked way to make one: completes the options and refuses what does not fit."""
+        if isinstance(epsilon, str):
+            raise SpecificationError(f"epsilon must be a number, not a text: write it without quotes, got {epsilon!r}")
         if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not isfinite(epsilon):
             raise SpecificationError(f"epsilon must be finite and > 0, got {epsilon!r}")
         if not 0 < epsilon <= EPSILON_LIMIT:

@@ -154,7 +154,7 @@ def parse_domain(table: Any) -> Any:
         raise SpecificationError(f"domain must be a table, got {type(table).__name__}")
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in DOMAINS:
-        raise SpecificationError(f"domain.kind must be one of {one_of(DOMAINS, kind)}, got {kind!r}")
+        raise SpecificationError(f"domain.kind must be one of {', '.join(DOMAINS)}, got {kind!r}")
     return DOMAINS[kind].load().parse(table)
 
 

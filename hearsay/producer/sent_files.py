@@ -69,7 +69,7 @@ class Note:
     """The progress of one file in one collection, kept up to date on disk."""
 
     def __init__(self, path: Path, file: int) -> None:
-        self._path, self._file, self._first = path, file, 0
+        self._path, self._file, self._first, self._is_written = path, file, 0, False
         self.progress = Progress()
         with suppress(ValueError, TypeError):  # one that is cut off says nothing
             self.progress = Progress(**json.loads(os.pread(file, _NOTE_BYTES, 0)))
@@ -88,7 +88,6 @@ class Note:
         """From row `first` on the file is sent; the survey has so many simulated reports now."""
         self._first = first
         self.progress = Progress(rows, first, first, None if before is None else before - first)
-        self._write()
 
     def trying(self, rows: int) -> None:
         """So many more rows are about to go out."""
@@ -108,10 +107,12 @@ class Note:
 
     def close(self) -> None:
         """Let others open it; a note on nothing goes."""
-        if not self.progress.tried:
+        if not os.pread(self._file, 1, 0) or (self._is_written and not self.progress.tried):
             self._path.unlink(missing_ok=True)
         os.close(self._file)
 
     def _write(self) -> None:
         self.progress.at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        os.pwrite(self._file, json.dumps(asdict(self.progress)).encode().ljust(_NOTE_BYTES), 0)
+        with suppress(OSError):  # a full disk must not stop the sending; `open` has shown that it can be written
+            os.pwrite(self._file, json.dumps(asdict(self.progress)).encode().ljust(_NOTE_BYTES), 0)
+            self._is_written = True

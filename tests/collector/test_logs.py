@@ -58,3 +58,20 @@ def test_what_was_left_out_is_counted() -> None:
     assert [let_through() for _ in range(7)] == [0, 0, None, None, None, None, None]
     now[0] = 10.0
     assert [let_through() for _ in range(3)] == [5, 0, None]
+
+
+def test_a_loop_in_trouble_says_so_once_then_when_it_changes_and_each_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = 0.0
+    said = logs.Said(logging.getLogger("loop"), lambda: now)
+    for second in range(120):
+        now = second / 2
+        said.warning("no rights")
+    assert len(caplog.messages) == 1
+    now = 60.0
+    said.warning("no rights")
+    said.warning("away")
+    said.well()
+    said.warning("away")
+    assert caplog.messages == ["no rights", "no rights", "away", "away"]

@@ -1,6 +1,8 @@
 """Bad input everywhere ends in one clear line and exit code 2, and never shows a person's value."""
 
+import io
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,7 +157,7 @@ def test_adding_a_closed_survey_again_says_that_it_is_closed(capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["query", "ages", "top", "3"], "no reports yet"),
+        (["query", "ages", "top", "3"], "no reports yet; for simulated ones: hearsay produce ages --devices 10000"),
         (["query", "ages"], "query must be one of"),
         (["query", "ages", "sideways"], "query must be one of"),
         (["query", "ages", "top", "3", "--window", "20250131T130000Z"], "window must be all"),
@@ -175,9 +177,24 @@ def test_questions_and_fleets(capsys: pytest.CaptureFixture[str], files: Path, w
 
 
 @pytest.mark.usefixtures("live")
+def test_closing_asks_whoever_sits_at_a_terminal(
+    capsys: pytest.CaptureFixture[str], files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.run(["survey", "add", "good.toml"]) == 0
+    stdin = io.StringIO("n\n")
+    monkeypatch.setattr(stdin, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert cli.run(["survey", "close", "ages"]) != 0
+    assert "Close survey ages for good? It cannot be opened again." in capsys.readouterr().out
+    assert cli.run(["produce", "ages", "--devices", "3"]) == 0
+    assert cli.run(["survey", "close", "ages", "--yes"]) == 0
+    assert "survey ages is closed" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("live")
 def test_a_closed_survey(capsys: pytest.CaptureFixture[str], files: Path) -> None:
     assert cli.run(["survey", "add", "good.toml"]) == 0
-    assert cli.run(["survey", "close", "ages"]) == 0
+    assert cli.run(["survey", "close", "ages"]) == 0  # nobody at a terminal
     capsys.readouterr()
     assert "survey ages is closed" in refused(capsys, "produce", "ages", "--devices", "3")
 

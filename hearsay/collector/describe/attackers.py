@@ -30,7 +30,8 @@ def moved_by(survey: Survey, attackers: int, users: int) -> dict[str, Any]:
 
 
 def _words(table: dict[str, Any], moved: dict[str, float]) -> str:
-    senders = f"{table['attackers']:,} false senders among {table['users']:,} can move an answer"
+    number = table["attackers"]
+    senders = f"{number:,} false sender{'' if number == 1 else 's'} among {table['users']:,} can move an answer"
     if not moved:
         return f"How much {senders} is not known for this mechanism."
     each = ", ".join(f"{kind} by {by:.4g}" for kind, by in moved.items())

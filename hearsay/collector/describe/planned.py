@@ -18,7 +18,7 @@ from hearsay.collector.wire.sizes import single_bytes
 from hearsay.mechanisms import Mechanism, catalogue, secure
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.domains.given import values_of
-from hearsay.mechanisms.errors import SpecificationError, one_of
+from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.plan import Prediction, Target
@@ -160,7 +160,7 @@ def asked_of(source: Any, query: str, shape: str | None, values: Any, mechanisms
 def domain_from(kind: str, sizes: Sequence[int], keys: Mapping[str, Any]) -> Domain:
     """A domain by its kind, how many values there are (of several axes one number each), and further keys."""
     if kind not in catalogue.DOMAINS:
-        raise SpecificationError(f"kind must be one of {one_of(catalogue.DOMAINS, kind)}, got {kind!r}")
+        raise SpecificationError(f"kind must be one of {', '.join(catalogue.DOMAINS)}, got {kind!r}")
     sized: dict[str, Any] = catalogue.DOMAINS[kind].load().of_size(sizes) if sizes else {}
     domain: Domain = catalogue.parse_domain({"kind": kind, **sized, **keys})
     return domain

@@ -17,6 +17,7 @@ from hearsay.collector.agreement import Agreement
 from hearsay.collector.dispatch.lane import Lane
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.logs import Said
 from hearsay.collector.queue import enqueue, fold_queue, queue_address
 from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.sharing import Share
@@ -83,6 +84,7 @@ class Dispatcher:
     def _run_side_by_side(self, stop: threading.Event) -> None:
         """A thread for each node: one that hangs holds up nobody else. This one does what is done once for all."""
         threads: dict[Node, threading.Thread] = {}
+        said = Said(_LOG)
         while not stop.is_set():
             for node in self.registry.servers.nodes():
                 if node not in threads or not threads[node].is_alive():
@@ -94,14 +96,14 @@ class Dispatcher:
                 except NodeAway:
                     pass  # who is away was said once: what is known goes on
                 except redis.exceptions.RedisError as error:
-                    _LOG.warning("%s (%s)", why(error), type(error).__name__)
+                    said.warning(f"{why(error)} ({type(error).__name__})")
             stop.wait(TEND_S)
         for thread in threads.values():
             thread.join(STOP_S)
 
     def _serve(self, node: Node, stop: threading.Event, alone: bool = False) -> None:
         """One node until `stop` is set or the node holds nothing any more."""
-        next_chores = 0.0
+        next_chores, said = 0.0, Said(_LOG)
         while not stop.is_set() and (alone or node in self.registry.servers.nodes()):
             busy = False
             try:
@@ -114,9 +116,10 @@ class Dispatcher:
                 busy = self._lane(node).dispatch(self._shards(node), self.agreement.forms.jobs)
             except redis.exceptions.RedisError as error:
                 if alone or not isinstance(error, NodeAway):  # who is away was said once
-                    _LOG.warning("%s; trying again (%s)", why(error), type(error).__name__)
+                    said.warning(f"{why(error)}; trying again ({type(error).__name__})")
                 stop.wait(ERROR_PAUSE_S)
                 continue
+            said.well()
             if not busy:
                 stop.wait(IDLE_S)
 

@@ -186,8 +186,7 @@ class Registry:
 
     def close(self, name: str) -> None:
         """Take no more reports for a survey."""
-        for shard in self.get(name).shards:
-            shard.close()
+        self.get(name).close()
 
     def delete(self, name: str) -> int:
         """Forget a survey with all it holds in Redis; answers how many keys went."""

@@ -143,12 +143,13 @@ class BlockStructured(Guarantee):
         smallest, largest = min(map(len, self.blocks)), max(map(len, self.blocks))
         sizes = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
         alone = sum(len(block) == 1 for block in self.blocks)
+        have = " has" if alone == 1 else "s have"
         return (
             f"Block-structured privacy with epsilon = {self.epsilon:g}: which value of its block a device holds is "
             f"protected (no report is more than {np.exp(self.epsilon):.3g} (e^{self.epsilon:g}) times likelier under "
             f"one value than under another of its block). Which of the {len(self.blocks)} blocks ({sizes} values "
             "each) it belongs to is NOT protected: every report shows it."
-            + (f" {alone} blocks have a single value, which is thus shown as it is." if alone else "")
+            + (f" {alone} block{have} a single value, which is thus shown as it is." if alone else "")
         )
 
     def table(self) -> dict[str, Any]:

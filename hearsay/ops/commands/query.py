@@ -142,6 +142,8 @@ def command(
     except QueryError as refusal:
         if reports >= survey.minimum_reports:
             raise
+        if not reports and not waiting and snapshot is None:
+            raise QueryError(f"{refusal}; for simulated ones: hearsay produce {survey.name} --devices 10000") from None
         raise with_waiting(refusal, waiting) from None
     if picture is not None:
         save_picture(verb, answers, picture)

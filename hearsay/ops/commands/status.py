@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hearsay.collector.heartbeats import BEAT_S, alive
+from hearsay.collector.heartbeats import BEAT_S, alive, has_ended
 from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.registry import Registry
@@ -193,8 +193,9 @@ def _processes(registry: Registry) -> str:
     words = []
     needed = [role.name for role in NEEDED]
     for role in (*needed, *sorted({process.role for process in seen} - set(needed))):
-        silent = [process for process in seen if process.role == role and process.age_s > SILENT_S]
-        count = sum(process.role == role for process in seen) - len(silent)
+        mine = [process for process in seen if process.role == role and not has_ended(process)]
+        silent = [process for process in mine if process.age_s > SILENT_S]
+        count = len(mine) - len(silent)
         name = role if count == 1 else f"{role}s"
         words.append(f"{count} {name}" + (f" ({len(silent)} not seen for {SILENT_S:.0f} s)" if silent else ""))
     return ", ".join(words)

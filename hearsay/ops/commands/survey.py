@@ -1,5 +1,6 @@
 """`hearsay survey`: the registry of surveys."""
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -188,10 +189,14 @@ def _show_together(surveys: list[Survey], as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask; where there is no terminal, nobody is asked.")
 @uses(*SERVER, "plugins")
-def close(settings: Settings, name: str) -> None:
+def close(settings: Settings, name: str, yes: bool) -> None:
     """Take no more reports, for good: it cannot be opened again. Those accepted are still folded."""
-    open_registry(settings).close(name)
+    registered = open_registry(settings).get(name)
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"Close survey {name} for good? It cannot be opened again.", abort=True)
+    registered.close()
     click.echo(f"survey {name} is closed")
 
 
@@ -250,10 +255,9 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
         click.confirm(f"Give up {entries} of survey {name} for good, with all reports in them?", abort=True, err=True)
     outcome = giving_up.skip_backlog(registered) if backlog else giving_up.skip_quarantined(registered, seq, retry)
     if as_json:
-        print_json(outcome)
-    else:
-        words = [counted(count, ONE[what], what) for what, count in outcome.items()]
-        click.echo(f"survey {name}: {', '.join(words)}")
+        return print_json(outcome)
+    words = [counted(count, ONE[what], what) for what, count in outcome.items()]
+    click.echo(f"survey {name}: {', '.join(words)}")
 
 
 @command.command()

@@ -8,6 +8,7 @@ from redis.exceptions import RedisError
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.roles import NEEDED
+from hearsay.collector.store.condition import is_disk_trouble, why
 from hearsay.collector.store.connect import connect_queue
 from hearsay.collector.store.registry import Registry
 from hearsay.errors import HearsayError
@@ -27,7 +28,7 @@ def server_findings(settings: Settings) -> Iterator[Finding]:
         registry = open_registry(settings)
         information = registry.node.client.info("server")
     except (HearsayError, RedisError, OSError) as error:
-        yield Finding("server", False, " ".join(str(error).split()))
+        yield Finding("server", False, _words(error))
         return
     took_ms = 1_000 * (time.perf_counter() - started)
     version = information.get("valkey_version") or information.get("redis_version", "?")
@@ -36,6 +37,11 @@ def server_findings(settings: Settings) -> Iterator[Finding]:
     yield _queue(settings)
     yield from _processes(registry)
     yield from _troubles(registry)
+
+
+def _words(error: Exception) -> str:
+    """One line; of a full disk in our own words."""
+    return why(error) if isinstance(error, RedisError) and is_disk_trouble(error) else " ".join(str(error).split())
 
 
 def _clock(server_us: int) -> Finding:
@@ -51,7 +57,7 @@ def _queue(settings: Settings) -> Finding:
     try:
         connect_queue(url).ping()
     except (HearsayError, RedisError, OSError) as error:
-        return Finding("queue", False, " ".join(str(error).split()))
+        return Finding("queue", False, _words(error))
     return Finding("queue", True, f"{settings.queue} on {without_password(settings.queue_url)}")
 
 

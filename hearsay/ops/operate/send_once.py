@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey
@@ -17,6 +17,7 @@ from hearsay.producer.values import Rows
 
 FOLDER = "sent"  # of the data directory
 AGAIN_OPTION = "--again"
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,17 @@ def sending(
 
     `in_parts`: rows go out in order, so that a sending that was broken off can go on.
     """
-    known = _notes(data_dir)
+    known = _unless_disk(data_dir, lambda: SentFiles(data_dir / FOLDER))
     content = None if known is None else known.hasher()
     values = file.read(collection.survey.mechanism.domain, None if content is None else content.update)
     total = len(values) if devices is None else devices
     if known is None or content is None:
         yield Sending(Rows(values), total, None)
         return
-    note = known.open(content, collection.name)
+    note = _unless_disk(data_dir, lambda: known.open(content, collection.name))
+    if note is None:
+        yield Sending(Rows(values), total, None)
+        return
     try:
         first = 0 if again else _first(note.progress, file, collection, len(values), total, in_parts)
         note.begin(len(values), first, collection.simulated)
@@ -110,9 +114,10 @@ def sending(
         note.close()
 
 
-def _notes(data_dir: Path) -> SentFiles | None:
+def _unless_disk(data_dir: Path, make: Callable[[], Made]) -> Made | None:
+    """What is made in the folder of notes; None where that cannot be written, which is said."""
     try:
-        return SentFiles(data_dir / FOLDER)
+        return make()
     except OSError as error:
         why = error.strerror or type(error).__name__
         notes().print(

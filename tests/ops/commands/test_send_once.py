@@ -55,6 +55,8 @@ def test_the_same_file_is_refused_and_again_sends_it(produce: Hearsay, registry:
     assert produce("--rate", "1e5")[0] == 2
     assert produce("--devices", "100")[0] == 2
     assert published(registry) == ROWS
+    assert produce("--again", "--rate", "1e5", "--single", "--p99", "nan")[0] == 2
+    assert produce()[0] == 2  # a run that failed before it sent anything leaves the note
     assert produce("--again")[0] == 0
     assert published(registry) == 2 * ROWS
 

@@ -2,10 +2,13 @@
 
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import redis
 
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.health.troubles import troubles
@@ -94,3 +97,26 @@ def test_workers_on_another_queue_are_told_at_once(hearsay: Hearsay, client: Cli
     assert "give both the same --queue" in hearsay("doctor")[1]
     Heartbeat(registry, "worker", "right", queue=collector.heartbeat.queue).beat()
     assert troubles(registry) == []
+
+
+def test_a_full_disk_is_told_in_plain_words(hearsay: Hearsay, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(settings: Settings) -> None:
+        raise redis.exceptions.ResponseError("MISCONF Errors writing to the AOF file: No space left on device")
+
+    monkeypatch.setattr("hearsay.ops.doctor.server.open_registry", refuse)
+    code, out, _ = hearsay("doctor")
+    assert code == 1
+    assert "the Redis server cannot write to its disk and takes nothing until it can" in out
+    assert "MISCONF" not in out
+
+
+def test_processes_of_this_machine_that_were_killed_are_not_counted(
+    hearsay: Hearsay, client: Client, prefix: str
+) -> None:
+    registry = Registry(client, prefix)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    Heartbeat(registry, "worker", f"{socket.gethostname()}-{gone.pid}").beat()
+    Heartbeat(registry, "worker", f"elsewhere-{gone.pid}").beat()
+    Heartbeat(registry, "worker").beat()
+    assert "2 workers" in hearsay("status", "--interval", "0")[1]

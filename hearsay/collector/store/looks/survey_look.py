@@ -43,6 +43,11 @@ class Registered:
         """The shards that writers go to."""
         return self.shards[: len(self.registration.active)]
 
+    def close(self) -> None:
+        """Take no more reports."""
+        for shard in self.shards:
+            shard.close()
+
     def for_request(self, time_ms: int, random: int) -> Shard:
         """The shard of a request, by what its id says."""
         return self.by_number[self.registration.for_request(time_ms, random)]
