@@ -54,7 +54,7 @@ def test_from_devices_to_answers(pipeline: Pipeline, tmp_path: Path, capsys: pyt
     values.write_text("value\n" + "10\n20\n30\n40\n" * (DEVICES // 4))
     run(capsys, "survey", "add", str(survey))
     for how in (["--frame", "1000"], ["--single"]):
-        done = run(capsys, "produce", "minutes", "--values", str(values), "--seed", "1", "--json", *how)
+        done = run(capsys, "produce", "minutes", "--values", str(values), "--seed", "1", "--json", "--again", *how)
         assert json.loads(done)["reports"] == DEVICES
     wait_until_folded(pipeline.registry().get("minutes"), 2 * DEVICES)
 
