@@ -17,7 +17,7 @@ from tests.estimator.running import estimator
 from tests.estimator.surveys import deliver_values
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium")
-ODD = ["<img src=x onerror=alert(1)>", "x" * 64, "עברית", "   ", "a\"b'c & d"]
+ODD = ["<img src=x onerror=alert(1)>", "x" * 64, "עברית", "   ", "a\"b'c & d", "$(id)"]
 
 
 def wanted(registry: Registry, name: str, question: str) -> dict[str, str]:
@@ -121,6 +121,7 @@ def test_a_question_in_the_address_and_back(tab: Tab, address: str, registry: Re
     ask(tab, "topp")
     tab.wait("document.querySelector('.answer').textContent.includes('query must be')")
     assert tab.run("document.querySelector('[data-answer]')") is None
+    assert tab.run("document.querySelector('.copy').hidden"), "nothing to copy or to take home of a refused question"
     unharmed_but_refusals = [error for error in tab.errors if "400" not in error]
     assert unharmed_but_refusals == []
 
@@ -138,6 +139,8 @@ def test_labels_are_only_ever_text(tab: Tab, registry: Registry, tmp_path: Path)
             tab.run(f"document.querySelectorAll('table.bars button.label')[{row}].click()")
             tab.wait("document.querySelector('[data-answer]')")
             tab.wait(f"document.querySelector('[data-answer]').dataset.query.includes({json.dumps(label.strip()[:3])})")
+        tab.open(f"{http.base_url}/surveys/odd?q=point+$(id)")  # in the address as somebody wrote it
+        tab.wait("document.querySelector('.copy code').textContent === \"hearsay query odd point '$(id)'\"")
         assert tab.errors == []
 
 

@@ -14,6 +14,7 @@
 /  /plan  /surveys/{name}  /assets/{path}
 """
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -130,13 +131,13 @@ class Interface:
         return [trouble.words for trouble in holding_up(self._registry, self._known.troubles())]
 
     def surveys(self, request: Request) -> Response:
-        return JSONResponse([_summary(seen) for seen in look_at_parts(self._registry.list())])
+        return _tagged([_summary(seen) for seen in look_at_parts(self._registry.list())], request)
 
     def survey(self, request: Request) -> Response:
         seen = self._get(request).look()
         survey = seen.survey
         guarantee = survey.mechanism.guarantee
-        return JSONResponse(
+        return _tagged(
             {
                 **_summary(seen),
                 "definition": survey.canonical(),
@@ -144,7 +145,8 @@ class Interface:
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
                 "status": [asdict(look.status) for look in seen.shards],
                 **self._details.of(seen),
-            }
+            },
+            request,
         )
 
     def round(self, request: Request) -> Response:
@@ -164,17 +166,21 @@ class Interface:
         for window in registered.look().windows:
             document = registered.shards[0].snapshot(window.name) or {}
             listed.append({"window": window.name, **{field: document.get(field) for field in fields}})
-        return JSONResponse(listed)
+        return _tagged(listed, request)
 
     def snapshot(self, request: Request) -> Response:
         registered, window = self._get(request), request.path_params["window"]
         document = registered.shards[0].snapshot(window) if window in _names(registered.look()) else None
         if document is None:
             raise Problem(404, "no-snapshot", f"survey {registered.survey.name} has no snapshot of window {window}")
-        return JSONResponse(document)
+        return _tagged(document, request)
 
     def _get(self, request: Request) -> Registered:
         return self._registry.get(request.path_params["name"])
+
+
+def _tagged(document: Any, request: Request) -> Response:
+    return tagged(json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(), request)
 
 
 def _summary(seen: SurveyLook) -> dict[str, Any]:

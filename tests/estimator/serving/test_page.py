@@ -200,6 +200,13 @@ def test_answers_are_tagged_by_version(http: httpx.Client, hourly: Registered) -
     assert http.get(url, headers={"If-None-Match": tag}).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["", "/colours", "/colours/windows", "/colours/snapshots/20250131T150000Z"])
+def test_what_does_not_change_is_sent_once(http: httpx.Client, path: str) -> None:
+    url = f"/api/surveys{path}"
+    tag = http.get(url).headers["etag"]
+    assert http.get(url, headers={"If-None-Match": tag}).status_code == 304
+
+
 def test_a_tag_names_the_windows_and_the_survey_and_not_only_a_number(http: httpx.Client, registry: Registry) -> None:
     """Another window with as many commits, and a survey that was deleted and added again, are other versions."""
     single = registry.add(colours(name="again", window={"every": "1h"}, answers={"minimum_reports": 1}))

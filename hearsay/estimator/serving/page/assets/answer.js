@@ -18,7 +18,8 @@ export function answerBox({ name, ask, path }) {
   const csv = el("button", { type: "button", onclick: () => download(address(`${path}/query`, { ...asked, format: "csv" }), `${name}.csv`) }, "CSV");
   const json = el("button", { type: "button", onclick: () => download(address(`${path}/query`, asked), `${name}.json`) }, "JSON");
   const rows = answersTable({ title: "Answers" }, { ask });
-  const answer = el("div", { "aria-live": "polite", hidden: true }, line, rows.node, notes, el("p", { class: "copy" }, command, copy, csv, json));
+  const take = el("p", { class: "copy" }, command, copy, csv, json);
+  const answer = el("div", { "aria-live": "polite", hidden: true }, line, rows.node, notes, take);
   const node = el("section", { "aria-label": "Ask" }, form, answer);
   let asked = {};
   let unit = "share";
@@ -36,8 +37,9 @@ export function answerBox({ name, ask, path }) {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       text(line, error.message);
-      set(answer, { "data-answer": null });
+      set(answer, { "data-answer": null, "data-query": null, "data-value": null, "data-low": null, "data-high": null });
       show(rows.node, false);
+      show(take, false);
       text(notes, "");
     }
   }
@@ -64,12 +66,14 @@ export function answerBox({ name, ask, path }) {
     });
     const many = found.answers.length !== 1;
     show(rows.node, many);
+    show(take, true);
     text(line, many ? `${asked.q}: ${found.answers.length} answers` : `${first.query}: ${interval(first, unit)}, 95% interval${biased(first)}`);
     if (many) rows.update(found);
     text(notes, many ? "" : more(first));
     const flags = [["window", asked.window], ["against", asked.against], ["postprocess", asked.postprocess]].filter(([, value]) => value);
     const switches = [["count", asked.count], ["simultaneous", asked.simultaneous]].filter(([, value]) => value === "1");
-    text(command, ["hearsay query", quoted(name), asked.q, ...flags.map(([flag, value]) => `--${flag} ${quoted(value)}`), ...switches.map(([flag]) => `--${flag}`)].join(" "));
+    const words = first?.query ?? asked.q; // as the server writes it: quoted for a shell, whatever stood in the address
+    text(command, ["hearsay query", quoted(name), words, ...flags.map(([flag, value]) => `--${flag} ${quoted(value)}`), ...switches.map(([flag]) => `--${flag}`)].join(" "));
   }
 
   /** How many more reports make a share known to one point, and when they will be there. */
