@@ -54,6 +54,9 @@ def test_few_live_still_and_deleted(tab: Tab, registry: Registry, asked: Registe
         tab.wait(f"{BANNER}.includes('was deleted')")
         assert "last picture" in tab.run(BANNER)
         assert tab.run("document.querySelectorAll('table.bars button.label').length") == 3
+        registry.add(asked.survey)
+        tab.wait(f"{STATE} === 'none'")
+        tab.wait(f"{BANNER} === ''")
         assert tab.errors == []
 
 

@@ -91,6 +91,7 @@ class Answers:
         listed = tables(answers)
         document: dict[str, Any] = {
             "survey": survey.name,
+            "query": question.text,
             "window": current.window,
             "reports": current.sum.reports,
             "waiting": waiting,
@@ -111,7 +112,13 @@ class Answers:
                 raise QueryError(f"{name} does not apply to trend, which is about all final windows; leave it out")
         registered, question = seen.registered, parse_trend(text)
         listed = tables(ask_trend(self._readings, registered, seen, question))
-        document = {"survey": registered.survey.name, "windows": len(seen.final), "answers": listed, "unit": "own"}
+        document = {
+            "survey": registered.survey.name,
+            "query": f"{TREND} {question.text}",
+            "windows": len(seen.final),
+            "answers": listed,
+            "unit": "own",
+        }
         return _respond(request, registered, _body(document, listed, parameters))
 
     def series(self, request: Request) -> Response:

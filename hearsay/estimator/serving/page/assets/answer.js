@@ -72,7 +72,7 @@ export function answerBox({ name, ask, path }) {
     text(notes, many ? "" : more(first));
     const flags = [["window", asked.window], ["against", asked.against], ["postprocess", asked.postprocess]].filter(([, value]) => value);
     const switches = [["count", asked.count], ["simultaneous", asked.simultaneous]].filter(([, value]) => value === "1");
-    const words = first?.query ?? asked.q; // as the server writes it: quoted for a shell, whatever stood in the address
+    const words = found.query; // as the server writes it: quoted for a shell, whatever stood in the address
     text(command, ["hearsay query", quoted(name), words, ...flags.map(([flag, value]) => `--${flag} ${quoted(value)}`), ...switches.map(([flag]) => `--${flag}`)].join(" "));
   }
 

@@ -45,6 +45,7 @@ export function survey(main, say) {
   let charts = [];
   let running = null;
   let again = false;
+  let missing = false; // nobody registered it, or it was deleted
   const resolutions = memory();
   const known = new Map(); // reports behind what was drawn last
   main.append(title, summary, simulated, state, options, box.node, truth, gallery, history.node, promise);
@@ -78,6 +79,8 @@ export function survey(main, say) {
       if (!(error instanceof Refusal) || error.status !== 404) throw error;
       return unknown(error.message);
     }
+    if (missing) say("");
+    missing = false;
     text(summary, `${detail.mechanism}, epsilon ${detail.epsilon}, ${detail.kind ?? detail.domain}`);
     repeat(promise.lastChild, detail.promise ?? [detail.guarantee.words], () => el("li"), (item, words) => text(item, words));
     box.queries(detail.queries ?? []);
@@ -86,6 +89,7 @@ export function survey(main, say) {
   }
 
   async function unknown(message) {
+    missing = true;
     say(message);
     const known = await get("api/overview").catch(() => ({ surveys: [] }));
     gallery.replaceChildren(el("p", {}, "These surveys exist:"), el("ul", {}, ...known.surveys.map((each) =>
@@ -209,7 +213,11 @@ export function survey(main, say) {
   function event(kind, data) {
     if (kind === "overview") {
       row = data.surveys.find((each) => each.name === name) ?? null;
-      if (row === null && detail !== null) return say(`Survey ${name} was deleted; what you see is the last picture.`);
+      if (row === null && detail !== null) {
+        missing = true;
+        return say(`Survey ${name} was deleted; what you see is the last picture.`);
+      }
+      if (row && missing) return load();
       if (row && detail && (charts.length === 0 || detail.windows.at(-1) !== row.window)) return load();
       if (row && main.dataset.state !== row.state) report(null);
     } else if (kind === "survey" && data.name === name) refresh();
