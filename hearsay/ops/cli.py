@@ -62,6 +62,7 @@ def cli() -> None:
 # After so many new objects Python looks for unreachable ones. After 700, its default, it does so again and again while
 # the surveys of a registry are read, of which everything stays: a quarter of the time that takes.
 _NEW_OBJECTS = 20_000
+_NO_LOG = logging.NullHandler()
 
 
 def main() -> None:
@@ -72,6 +73,8 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code."""
+    # What services log, a command says in one line of its own: without any handler Python would print warnings.
+    logging.getLogger("hearsay").addHandler(_NO_LOG)
     return ending(lambda: cli.main(list(arguments), prog_name="hearsay", standalone_mode=False))
 
 

@@ -72,8 +72,8 @@ def is_token(text: str) -> bool:
 port = partial(integer, 1, 65535)
 redis_url = partial(
     text,
-    f"a URL that starts with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, in whose password / ? # and @ are "
-    "written as %2F %3F %23 and %40",
+    f"a URL that starts with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, with hosts and their ports in "
+    "1..65535, in whose password / ? # and @ are written as %2F %3F %23 and %40",
     is_redis_url,
 )
 

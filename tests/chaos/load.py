@@ -89,6 +89,7 @@ class Load:
         allowed = sum(loss.reports for loss in self.losses if loss.story.allowed)
         if crowd.failure is not None or crowd.is_alive():
             failures.append(f"the devices of {turns.NAME} failed: {crowd.failure!r}")
+        failures += [f"{role} did not end on SIGTERM" for role in storm.stubborn]
         print(*failures, sep="\n", end="\n" if failures else "")
         return {
             "rounds": len(crowd.asked),
@@ -100,7 +101,7 @@ class Load:
             "**doubled**": sum(int((state["hist"] > 1).sum()) for state in states.values()),
             "**counted though refused**": sum(int(answered["hist"][value]) for value in crowd.refused),
             "**answers to a question that was not asked**": int(answered["misunderstood"][0]),
-            "**producers that failed**": len(failures),
+            "**producers that failed**": len(failures) - len(storm.stubborn),
             "**workers that outlived their supervisor**": len(storm.left_behind()),
             "**processes that did not end on SIGTERM**": len(storm.stubborn),
         }

@@ -106,6 +106,8 @@ def _cluster(target: Target) -> Cluster:
                 raise ServerError(f"redis-url names {seed}, which is not in cluster mode, among the nodes of a cluster")
             if _members(client.execute_command("CLUSTER", "NODES"))[2] not in members:
                 raise ServerError(f"redis-url names nodes of two clusters: {seed} is not of that of {target.seeds[0]}")
+        except redis.exceptions.AuthenticationError:
+            raise ServerError(f"redis-url names {seed}, which {_why_refused(target)}") from None
         except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
             if not _resolved(seed) & addresses:
                 raise ServerError(

@@ -70,24 +70,28 @@ class ShardDurability(ShardBase):
         return int(last_batch.split()[0] if last_batch else 0) if is_safe else None
 
     def check_durable(self, level: str) -> None:
-        """ServerError where the server cannot keep what the level promises."""
-        if level == MEMORY:
-            return
-        node = self.node
-        refused, promise = (
-            f"durable {level} cannot be promised by server {node.address}",
-            f"a server that keeps {level}",
-        )
+        """ServerError where the shard's server cannot keep what the level promises."""
+        check_durable(self.node, level)
 
-        def error(why: str) -> ServerError:
-            return ServerError(f"{refused}: {why}", what="durable", expected=promise, got=node.address)
 
-        if level == DISK:
-            if not node.client.info("persistence").get("aof_enabled"):
-                raise error("it keeps no log; set appendonly yes")
-            try:
-                node.do("WAITAOF", 0, 0, 1)
-            except redis.exceptions.ResponseError:
-                raise error("it is older than Redis 7.2 and has no WAITAOF") from None
-        elif not node.client.info("replication").get("connected_slaves"):
-            raise error("it has no replica")
+def check_durable(node: Node, level: str) -> None:
+    """ServerError where a server cannot keep what the level promises."""
+    if level == MEMORY:
+        return
+    refused, promise = (
+        f"durable {level} cannot be promised by server {node.address}",
+        f"a server that keeps {level}",
+    )
+
+    def error(why: str) -> ServerError:
+        return ServerError(f"{refused}: {why}", what="durable", expected=promise, got=node.address)
+
+    if level == DISK:
+        if not node.client.info("persistence").get("aof_enabled"):
+            raise error("it keeps no log; set appendonly yes")
+        try:
+            node.do("WAITAOF", 0, 0, 1)
+        except redis.exceptions.ResponseError:
+            raise error("it is older than Redis 7.2 and has no WAITAOF") from None
+    elif not node.client.info("replication").get("connected_slaves"):
+        raise error("it has no replica")

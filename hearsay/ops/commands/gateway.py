@@ -3,9 +3,11 @@
 import logging
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
+import redis
 
 from hearsay.collector import logs
 from hearsay.collector.addresses import is_loopback
@@ -13,6 +15,7 @@ from hearsay.collector.gateway.processes import supervise
 from hearsay.collector.gateway.service import Options, run
 from hearsay.collector.http.server import listen
 from hearsay.collector.roles import GATEWAY
+from hearsay.collector.store.durability import DISK, check_durable
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import ConfigurationError
@@ -40,6 +43,10 @@ def command(settings: Settings) -> None:
             return registry
 
         first = connect()  # reports a missing or misconfigured server at once
+        if settings.durable == DISK:  # a replica may be away for a moment: reports wait for that
+            for node in first.servers.nodes():
+                with suppress(redis.exceptions.RedisError):  # one that is away is asked when reports come
+                    check_durable(node, DISK)
         scheme = "http" if options.certificate is None else "https"
         url = f"{scheme}://{settings.gateway_host}:{settings.gateway_port}"
         shown = {"url": url, "keys": options.keys, "settings": settings.chosen()}

@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from hearsay.collector.limits import FRAME_REPORTS
+from hearsay.collector.store.looks.survey_look import look_at_parts
 from hearsay.collector.store.registry import Registered
 from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms import catalogue
@@ -115,7 +116,7 @@ def command(
             raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
         size = 1 if single else frame
         survey = _behind(via, name, size)
-        with source(lambda: Collection.behind(via, survey, int(1_000 * time.time()))) as people:
+        with source(survey, lambda: Collection.behind(via, survey, int(1_000 * time.time()))) as people:
             _send_to_gateway(via, settings.key, survey, people, rate, seed, size, into_real, as_json)
         return
     registered = open_registry(settings).get(name)
@@ -133,11 +134,11 @@ def command(
         if not is_sent:
             test(devices)
             return
-        with source(lambda: Collection.of(registered), in_order=processes == 1) as people:
+        with source(registered.survey, lambda: Collection.of(registered), in_order=processes == 1) as people:
             people.trying_all()
             test(people.total, people.first, people.telling(lambda _: None))
         return
-    with source(lambda: Collection.of(registered), in_order=not in_rounds) as people:
+    with source(registered.survey, lambda: Collection.of(registered), in_order=not in_rounds) as people:
         _publish(registered, people, seed, size, rate, settings.durable, as_json)
         if in_rounds:
             people.ended(told=False)
@@ -269,13 +270,15 @@ def _send_to_gateway(
 
 
 def _refuse_mixture(registered: Registered) -> None:
-    """Refuse a survey with reports that no simulated device made: nobody could tell them apart afterwards."""
-    seen = registered.look()
-    real = seen.published_reports - seen.simulated_reports
+    """Refuse a survey with reports that no simulated device made: nobody could tell them apart afterwards.
+
+    Shards that do not answer are left out: devices report to the others.
+    """
+    real = sum(seen.published_reports - seen.simulated_reports for seen in look_at_parts([registered]))
     if real > 0:
         raise _mixture(
-            f"survey {seen.survey.name} has {counted(real, 'report')} not simulated, and simulated ones cannot be "
-            "taken out again"
+            f"survey {registered.survey.name} has {counted(real, 'report')} not simulated, and simulated ones cannot "
+            "be taken out again"
         )
 
 
@@ -292,14 +295,14 @@ def _people(
     data_dir: Path,
     devices: int | None,
     again: bool,
+    survey: Survey,
     collection: Callable[[], Collection],
     in_order: bool = True,
 ) -> Iterator[Sending]:
-    """The devices: those rows of a file that have not reported, or simulated ones."""
-    to = collection()
+    """The devices: those rows of a file that have not reported, or simulated ones; only the former ask a server."""
     if file is not None:
-        with sending(file, to, data_dir, devices, again, in_order) as people:
+        with sending(file, collection(), data_dir, devices, again, in_order) as people:
             yield people
         return
     shape = distribution or DEFAULT_DISTRIBUTION
-    yield Sending(Population(shape, to.survey.mechanism.domain, np.random.default_rng(seed)), devices or 0, None)
+    yield Sending(Population(shape, survey.mechanism.domain, np.random.default_rng(seed)), devices or 0, None)

@@ -125,5 +125,5 @@ class TestRefusals:
                 connect_queue(url)
 
     def test_a_server_that_is_no_node(self, cluster: EmbeddedCluster, own_server: EmbeddedServer) -> None:
-        with pytest.raises(ServerError):
+        with pytest.raises(ServerError, match=f"names 127.0.0.1:{own_server.port}, which refused the user name or"):
             open_servers(cluster.url.replace("/0", f",127.0.0.1:{own_server.port}/0"))

@@ -146,6 +146,7 @@ def test_status_and_list_say_what_is_away(
 ) -> None:
     address = registry.node.address if which == "the registry's" else other_than(registry, registered)
     at = ["--redis-url", cluster.url, "--prefix", registry.prefix]
+    registry.add(parse(survey_table("identity", 4, name="fresh")), SHARDS)
     with without(cluster, registry, address, "killed"):
         assert cli.run(["status", "--interval", "0", *at]) == 0
         assert f"node {address} does not answer" in capsys.readouterr().out
@@ -155,6 +156,8 @@ def test_status_and_list_say_what_is_away(
             assert cli.run(["survey", "list", *at]) == 0
             assert cli.run(["query", "buckets", "top", "3", *at]) == 2
             assert "do not answer" in capsys.readouterr().err
+            assert cli.run(["produce", "fresh", "--devices", "20", *at]) == 0  # to the shards that answer
+            assert "20 reports published to fresh" in capsys.readouterr().out
 
 
 class Everybody:

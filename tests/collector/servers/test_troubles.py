@@ -1,5 +1,6 @@
 """What is wrong with a cluster, or with how it is named, is said in one line, with the right exit code."""
 
+import logging
 import time
 
 import pytest
@@ -91,6 +92,16 @@ def test_a_list_with_a_wrong_port_ends_a_command(cluster: EmbeddedCluster, capsy
     assert capsys.readouterr().err == (
         "hearsay: redis-url names 127.0.0.1:1, where nobody answers and no node of the cluster is\n"
     )
+
+
+def test_a_refused_password_is_one_line(
+    cluster: EmbeddedCluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a command's own process
+    assert cli.run(["survey", "list", "--redis-url", cluster.address.replace("redis://", "redis://:wrong@")]) == 2
+    said = capsys.readouterr().err
+    assert "refused the user name or password" in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["collect", "work", "estimate", "gateway", "status"])

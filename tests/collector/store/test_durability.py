@@ -16,7 +16,8 @@ from hearsay.collector.errors import PublishRefused, ServerError, SurveyError
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
-from hearsay.ops.server.embedded import EmbeddedServer
+from hearsay.ops import cli
+from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from hearsay.producer.device import Device
 
 AGES = {"name": "ages", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 64}}
@@ -177,7 +178,7 @@ def test_many_batches_are_on_their_way_at_once(pair: Pair, level: str) -> None:
     assert shard.look().published_reports == 201
 
 
-def test_a_server_that_cannot_promise_it_is_refused(tmp_path: Path) -> None:
+def test_a_server_that_cannot_promise_it_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = EmbeddedServer(tmp_path, extra=["--appendonly", "no"])
     server.start()
     try:
@@ -188,6 +189,8 @@ def test_a_server_that_cannot_promise_it_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ServerError, match="it has no replica"):
             Writer(shard, durable="replica").publish(entry, 1)
         assert shard.look().published_reports == 0
+        assert cli.run(["gateway", "--redis-url", server.url, "--durable", "disk", "--port", str(free_port())]) == 2
+        assert "keeps no log; set appendonly yes" in capsys.readouterr().err.splitlines()[-1]
         Writer(shard).publish(entry, 1)
     finally:
         server.stop()
