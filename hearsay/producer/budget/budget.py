@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import shake_256
 from pathlib import Path
 from threading import Lock
@@ -106,15 +107,19 @@ class Budget:
         """A report, paid for and sent: `sent`; `kept`: it waits to be sent; `skipped`: it drew another window.
 
         SurveyClosed, before anything is drawn where that is known; GatewayError where the gateway refuses it for good.
+        BudgetSpent comes after another attempt to send what waits: a device that answers once has no other submit.
         """
         outbox = self._sending()
         outbox.settle()
-        if not self._is_open:
-            raise SurveyClosed(f"survey {self._survey.name} is closed and takes no more reports")
+        self._check_open()
         window = self._survey.windows.of(self._clock(), round_number)
         if self._skips(window):
             return SKIPPED
-        number = self._ledger.spend(self._survey, window, round_number, draw).number
+        try:
+            number = self._ledger.spend(self._survey, window, round_number, draw).number
+        except BudgetSpent:
+            self._send_due(outbox)
+            raise
         with self._lock:
             became = outbox.send(number) if outbox.is_due() and self._is_same() else None
         if became == "closed":
@@ -134,17 +139,37 @@ class Budget:
                 outbox.send()
         return len(self._ledger.waiting(self._survey.tag))
 
+    def _send_due(self, outbox: Outbox) -> None:
+        """Send what waits, where the pause after the last failure is over."""
+        if not self._ledger.waiting(self._survey.tag):
+            return
+        with self._lock, suppress(GatewayError):
+            if outbox.is_due() and self._is_same():
+                outbox.send()
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise SurveyClosed(f"survey {self._survey.name} is closed and takes no more reports")
+
     def offer(self) -> dict[str, object]:
-        """The open round, as this device gets it; GatewayError where there is none, or no answer."""
+        """The open round, as this device gets it; SurveyClosed after the last one; GatewayError where none is open yet,
+        or there is no answer."""
         self._sending()
         assert self._link is not None
+        self._check_open()
         with self._lock:
             try:
                 answer = self._link.round()
+                if answer.code == "no-round":
+                    self._is_open = _described(self._link)[1]
             except (NotReached, NotAnswered) as error:
                 raise GatewayError(f"the gateway does not answer ({error}), and the round is not known") from None
             finally:
                 self._link.close()
+        self._check_open()
+        if answer.code == "no-round":
+            name = self._survey.name
+            raise GatewayError(f"no round of survey {name} is open: the last one is being counted; submit again soon")
         if answer.status != 200:
             raise GatewayError(f"the gateway has no round for this device: {answer.code}")
         return dict(answer.table)

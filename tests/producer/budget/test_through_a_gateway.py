@@ -10,10 +10,18 @@ from hearsay import BudgetSpent, Device, SurveyClosed
 from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
+from hearsay.producer.budget.outbox import Outbox
 from hearsay.producer.errors import GatewayError
 from tests.collector.gateway.running import gateway
 
 LIKES = {"name": "likes", "mechanism": "hrr", "epsilon": 0.5, "domain": {"kind": "categorical", "size": 9}}
+STARS = {
+    "name": "stars",
+    "mechanism": "privkvm",
+    "epsilon": 2.0,
+    "domain": {"kind": "key-value", "keys": ["psycho", "sunrise"], "low": 1, "high": 5},
+    "options": {"rounds": 2},
+}
 
 
 def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
@@ -37,12 +45,51 @@ def test_a_report_is_sent_once_and_kept_while_the_gateway_is_away(
     assert away.submit(5) == "kept"
     assert away.flush() == 1
     assert away.spent() == 0.5
+    with pytest.raises(BudgetSpent):  # the pause is not over: nothing is tried
+        away.submit(5)
     with gateway(client, prefix, port):
         again = Device(url, ledger=ledger)
         assert again.flush() == 0
         assert again.flush() == 0
     assert client.xlen(hourly.shards[0].keys.stream) == 1
     assert "1 stored" in again.statement()
+
+
+def test_a_second_submit_of_a_device_that_answers_once_sends_what_waits(
+    client: redis.Redis, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = Registry(client, prefix).add(parse(LIKES))
+    with gateway(client, prefix) as sender:
+        port, url = sender.base_url.port, f"{sender.base_url}/v1/surveys/likes"
+        Device(url, ledger=tmp_path / "ledger")
+    assert Device(url, ledger=tmp_path / "ledger").submit(3) == "kept"
+    monkeypatch.setattr(Outbox, "is_due", lambda outbox: True)
+    with gateway(client, prefix, port):
+        again = Device(url, ledger=tmp_path / "ledger")
+        for _ in range(2):
+            with pytest.raises(BudgetSpent):
+                again.submit(4)
+    assert client.xlen(registered.shards[0].keys.stream) == 1
+    assert "1 stored" in again.statement()
+
+
+def test_a_device_learns_that_no_round_is_open_yet_or_ever_again(
+    client: redis.Redis, prefix: str, tmp_path: Path
+) -> None:
+    registry = Registry(client, prefix)
+    registered = registry.add(parse(STARS))
+    with gateway(client, prefix) as sender:
+        url = f"{sender.base_url}/v1/surveys/stars"
+        device = Device(url, ledger=tmp_path / "ledger")
+        assert device.submit({"psycho": 3}) == "sent"
+        registered.shards[0].close_round(1)
+        with pytest.raises(GatewayError, match=r"no round of survey stars is open: the last one is being counted"):
+            device.submit({"psycho": 3})
+        registry.close("stars")
+        for closed in (device, Device(url, ledger=tmp_path / "ledger")):
+            with pytest.raises(SurveyClosed, match="survey stars is closed and takes no more reports"):
+                closed.submit({"psycho": 3})
+        assert device.answered == 1
 
 
 def test_a_report_without_a_key_is_kept_and_the_reason_is_said_once(
