@@ -19,9 +19,10 @@ REPLAYED = 100_000_000
 WITHIN = 0.2
 
 
-def produce(pipeline: Pipeline, *options: str) -> dict[str, Any]:
-    """What `hearsay produce --replay` says of itself."""
-    command = [sys.executable, "-P", "-m", "hearsay", "produce", "ramp", "--replay", "--json", *options]
+def produce(pipeline: Pipeline, *options: str, replay: bool = True) -> dict[str, Any]:
+    """What `hearsay produce` says of itself as a load test, with reports that are made before or anew."""
+    more = ("--replay", *options) if replay else options
+    command = [sys.executable, "-P", "-m", "hearsay", "produce", "ramp", "--json", *more]
     done = subprocess.run(command, env=pipeline._environment, check=True, stdout=subprocess.PIPE)
     table: dict[str, Any] = json.loads(done.stdout)
     return table

@@ -20,6 +20,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.errors import OperationError
 from hearsay.ops.load.latencies import Done
 from hearsay.ops.load.sender import Reports, Sender, Sent
+from hearsay.ops.load.verdict import LATE_S
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.stopping import stopping
 from hearsay.ops.terminal.values_file import ValuesFile
@@ -47,6 +48,7 @@ class Task:
     total: int
     durable: str = MEMORY
     first: int = 0  # row of the file
+    late_s: float = LATE_S  # how late the last report may be acknowledged
     number: int = 0
     processes: int = 1
 

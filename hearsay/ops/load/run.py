@@ -116,6 +116,7 @@ def _outcome(
         making=sum(each.making_s for each in sent) / time_s,
         servers=servers,
         workers=workers,
+        late_s=task.late_s,
     )
     return Outcome(
         asked_per_s=task.rate,

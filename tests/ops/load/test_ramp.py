@@ -23,12 +23,12 @@ class Machine:
         self.runs += 1
         rate = task.rate or self._full
         nothing = Latencies([])
-        held = (task.rate or 0.0) <= self._holds and self.runs not in self._hiccups
-        seconds = task.total / rate
+        seconds = task.total / min(rate, self._holds)
+        held = seconds - task.total / rate <= task.late_s and self.runs not in self._hiccups
         return Outcome(task.rate, task.total, seconds, [], [], {}, held, None, rate, nothing, nothing, nothing)
 
 
-@pytest.mark.parametrize(("holds", "share"), [(0.95e6, 0.9), (1.0e6, 1.0), (1.3e6, 1.25)])
+@pytest.mark.parametrize(("holds", "share"), [(0.88e6, 0.9), (1.0e6, 1.0), (1.3e6, 1.25)])
 def test_the_highest_rate_held_is_within_a_step_of_the_truth(holds: float, share: float) -> None:
     outcomes = ramp(Machine(1e6, holds).run, TASK, threading.Event(), lambda _: None)
     last = highest(outcomes)
