@@ -31,7 +31,7 @@ def asked(registry: Registry) -> Registered:
     return registered
 
 
-def test_few_live_still_and_deleted(tab: Tab, registry: Registry, asked: Registered, tmp_path: Path) -> None:
+def test_few_live_still_closed_and_deleted(tab: Tab, registry: Registry, asked: Registered, tmp_path: Path) -> None:
     with estimator(registry, tmp_path) as http:
         tab.open(f"{http.base_url}/surveys/colours")
         tab.wait(f"{STATE} === 'few'")
@@ -49,6 +49,9 @@ def test_few_live_still_and_deleted(tab: Tab, registry: Registry, asked: Registe
         assert tab.run("document.querySelectorAll('table.bars button.label').length") == 3
         fold_all(store)
         tab.wait(f"{STATE} === 'live'")
+        registry.close("colours")
+        tab.wait(f"{STATE} === 'closed'")
+        assert "takes no more reports" in tab.run(SAID)
 
         registry.delete("colours")
         tab.wait(f"{BANNER}.includes('was deleted')")

@@ -89,7 +89,6 @@ class Overview:
         survey, folded, newest = seen.survey, _folded(seen), self._newest_of(seen)
         own = [trouble for trouble in listed if trouble.survey in (survey.name, None) and trouble.holds_up]
         earlier = self._folded.get(survey.name)
-        reports = self._reports(seen)
         return {
             "name": survey.name,
             "kind": survey.mechanism.domain.kind,
@@ -104,7 +103,7 @@ class Overview:
             "window": seen.windows[-1].name if seen.windows else None,
             "status": None if newest is None else newest.status,
             "age_s": None if newest is None else max((datetime.now(UTC) - newest.generated_at).total_seconds(), 0.0),
-            "state": "stale" if in_part else self._state(reports, survey.minimum_reports, bool(own)),
+            "state": "stale" if in_part else self._state(seen, bool(own)),
             "headline": None if newest is None else newest.headline,
             "troubles": [trouble.words for trouble in own],
         }
@@ -113,14 +112,17 @@ class Overview:
         """Of all windows that are kept: what `all` answers from."""
         return sum(each.get("folded", 0) for counters in seen.counted.values() for each in counters)
 
-    def _state(self, reports: int, minimum_reports: int, held_up: bool) -> str:
+    def _state(self, seen: SurveyLook, held_up: bool) -> str:
         if self._health.since_pass_s() > self._stale_s:
             return "stale"
         if held_up:
             return "still"
+        if not any(look.open for look in seen.shards):
+            return "closed"
+        reports = self._reports(seen)
         if not reports:
             return "none"
-        return "few" if reports < minimum_reports else "live"
+        return "few" if reports < seen.survey.minimum_reports else "live"
 
     def _newest_of(self, seen: SurveyLook) -> Newest | None:
         """What this process published last; after a restart, or beside another estimator, what stands in Redis."""

@@ -123,6 +123,8 @@ class TestOverview:
             wait_until(lambda: state() == "few")
             deliver(empty, 100, seed=2)
             wait_until(lambda: state() == "live")
+            registry.close(empty.survey.name)
+            wait_until(lambda: state() == "closed")
 
     def test_it_is_made_once_for_all_who_ask_within_a_second(
         self, http: httpx.Client, monkeypatch: pytest.MonkeyPatch

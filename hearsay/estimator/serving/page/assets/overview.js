@@ -2,7 +2,7 @@
 
 import { root } from "./api.js";
 import { el, repeat, set, show, text } from "./dom.js";
-import { ago, interval, whole } from "./words.js";
+import { ago, interval, name, whole } from "./words.js";
 
 const COLUMNS = ["survey", "state", "reports", "per second", "waiting", "mechanism", "newest answer"];
 const MOST_ROWS = 500; // more are found by searching
@@ -62,7 +62,11 @@ function stateWords(survey) {
   return survey.age_s === null || survey.age_s === undefined ? survey.state : `${survey.state}, ${ago(survey.age_s)}`;
 }
 
+// Of a question with many answers the first, with what it is about; `range 30 60` says so itself, a quantile's value too.
 function headline(survey) {
   const answer = survey.headline;
-  return answer ? `${answer.query}: ${interval(answer, answer.unit)}` : "";
+  if (!answer) return "";
+  const [about, asked] = [name(answer), [...answer.query.split(" "), String(answer.value)]];
+  const said = about === answer.query || [answer.item].flat().every((end) => asked.includes(String(end)));
+  return `${said ? answer.query : `${answer.query}, ${about}`}: ${interval(answer, answer.unit)}`;
 }
