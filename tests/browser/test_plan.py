@@ -1,6 +1,7 @@
 """The planner on the page: a question in the address, curves that a slider reads, the file to copy."""
 
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -37,6 +38,40 @@ def test_a_plan(tab: Tab, registry: Registry, tmp_path: Path) -> None:
         assert tab.run("document.documentElement.scrollWidth") <= 390
         tab.picture(tmp_path / "plan.png")
         assert tab.errors == []
+
+
+# From moving the slider to the end of the next frame, in milliseconds, and what of it the page itself computes.
+DRAG = """(async () => {
+  const slider = document.querySelector('[data-chart=curves] input[type=range]');
+  const line = document.querySelector('[data-chart=curves] .cursor');
+  const times = [];
+  for (let step = 40; step <= 160; step += 4) {
+    const started = performance.now();
+    slider.value = step;
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+    line.getBoundingClientRect();
+    const computed = performance.now() - started;
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    times.push([computed, performance.now() - started]);
+  }
+  return times;
+})()"""
+
+
+def test_the_first_curve_is_soon_there_and_a_drag_redraws_at_once(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    with estimator(registry, tmp_path / "estimator") as http:
+        tab.open(f"{http.base_url}/plan")  # ranges of 1,024 cells
+        tab.wait("document.querySelector('[data-chart=curves] polyline')", 60)
+        first_s = tab.run("performance.now()") / 1000
+        requests = len(tab.requests)
+        times = tab.run(DRAG)
+        computed, redrawn = (median(column) for column in zip(*times, strict=True))
+        print(f"first curve after {first_s:.2f} s; a drag is computed in {computed:.1f} and seen in {redrawn:.1f} ms")
+        assert first_s < 20  # 3 on a machine that does nothing else
+        assert computed < 50
+        assert redrawn < 150  # 50 on a machine that does nothing else
+        asked = [address for address in tab.requests[requests:] if "curve=" not in address]
+        assert asked == []  # dragging needs no request; exact curves may come in meanwhile
 
 
 def test_a_bad_question_is_refused_in_one_line(tab: Tab, registry: Registry, tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ class Candidate:
     report_bits: float
 
     def words(self) -> str:
-        needed = max(1, ceil(self.report_bits / 8))
-        return f"{self.mechanism.ID} {self.stderr:.3g} with {needed} {'byte' if needed == 1 else 'bytes'}"
+        needed = max(1, ceil(self.report_bits))
+        return f"{self.mechanism.ID} {self.stderr:.3g} with {needed} {'bit' if needed == 1 else 'bits'}"
 
 
 def resolve(table: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

@@ -34,19 +34,19 @@ def curve(asked: Asked, name: str, users: int, shape: str, seconds: float) -> li
 
 
 def sketch(asked: Asked, name: str, users: int, shape: str, through: tuple[float, float]) -> list[tuple[float, float]]:
-    """Rough points, soon there, moved so that they pass through a point (epsilon, half width) that is exact; none for
-    widths that need whole surveys."""
+    """Rough points, every second one, soon there, moved so that they pass through a point (epsilon, half width) that is
+    exact; none for widths that need whole surveys."""
 
     def rough(epsilon: float) -> float:
         widths = asked.widths(name, epsilon, rough=True)
         return inf if widths.varies else widths.expected(shape, users)
 
     points: dict[float, float] = {}
-    for epsilon in (through[0], *EPSILONS):
+    for epsilon in (through[0], *EPSILONS[::2]):
         with suppress(MechanismError):
             points[epsilon] = rough(epsilon)
     ratio = through[1] / points.get(through[0], inf)
-    drawn = [(epsilon, points[epsilon] * ratio) for epsilon in EPSILONS if epsilon in points]
+    drawn = [(epsilon, points[epsilon] * ratio) for epsilon in EPSILONS[::2] if epsilon in points]
     return [(epsilon, width) for epsilon, width in drawn if 0 < width < inf]
 
 

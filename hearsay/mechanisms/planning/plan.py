@@ -139,13 +139,13 @@ def _by_shape(asked: Asked, name: str, users: int, epsilon: float) -> _ByShape:
 
 
 def _worst(asked: Asked, row: Prediction, by_shape: _ByShape) -> float | None:
-    """The largest width over all shapes; None where one's is unbounded."""
+    """The largest width over all shapes and the values given; None where one's is unbounded."""
     if by_shape.largest is None or row.users is None or row.epsilon is None:
         return None
     if by_shape.largest == row.shape:
         return row.within
     worst = asked.widths(row.name, row.epsilon, asked.simulated).expected(by_shape.largest, row.users)
-    return max(worst, row.within or 0.0) if asked.values is None else worst
+    return max(worst, row.within or 0.0)
 
 
 def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:

@@ -3,7 +3,7 @@
 A width falls with the root of users, exactly where it depends on the state smoothly, nearly elsewhere; it falls
 strictly with epsilon, nearly as 1/sinh(epsilon/2), which is how far a bit's two chances are apart. So users are found
 by following the root, epsilon by the secant rule in the logarithms of width and of sinh(epsilon/2) inside a bracket.
-Both end at a number that was tried, when the next step would change it by less than `CLOSE`.
+Both end at a number that was tried, when the next step would change it by less than `CLOSE`. Epsilons have four digits.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def _strength(epsilon: float) -> float:
 
 
 def _of_strength(strength: float) -> float:
-    return 2 * asinh(exp(min(max(strength, -50.0), 50.0)))
+    return float(f"{2 * asinh(exp(min(max(strength, -50.0), 50.0))):.4g}")
 
 
 def _between(low: float, high: float) -> float:

@@ -77,8 +77,8 @@ def test_the_resolved_table_builds_the_same_mechanism_and_resolves_no_further() 
 
 def test_the_reason_names_the_alternatives_with_error_and_size() -> None:
     _, reason = auto({"kind": "categorical", "size": 1000})
-    assert "oue 0.00547 with 125 bytes" in reason
-    assert "at 100000 reports: olh 0.00546 with 2 bytes a report" in reason
+    assert "oue 0.00547 with 1000 bits" in reason
+    assert "at 100000 reports: olh 0.00546 with 12 bits a report" in reason
 
 
 @pytest.mark.parametrize(

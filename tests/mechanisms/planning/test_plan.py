@@ -66,6 +66,15 @@ def test_a_quantile_is_drawn_in_its_units_and_in_ranks_without_a_shape() -> None
     assert 0.01 < in_ranks.within < 0.2
 
 
+def test_the_worst_is_not_below_what_values_are_planned_for() -> None:
+    everybody = np.full(100, 3)
+    row = rows(LABELS, "point 3", Target(10_000, 4.0), values=everybody, named=["grr"])["grr"]
+    of_shapes = rows(LABELS, "point 3", Target(10_000, 4.0), named=["grr"])["grr"].worst
+    assert row.within is not None
+    assert of_shapes is not None
+    assert row.worst == row.within > of_shapes  # no shape is as wide as everybody at one value
+
+
 @pytest.mark.parametrize("name", ["grr", "oue", "hrr"])
 def test_users_and_epsilon_are_inverses(name: str) -> None:
     forward = rows(LABELS, "point 3", Target(5_000, 1.3), shape="zipf", named=[name])[name]

@@ -30,6 +30,7 @@ def test_the_epsilon_of_a_width_is_found_in_few_tries(epsilon: float, floor: flo
     within = width.curve(epsilon)
     found = epsilon_for(width, within)
     assert found in width.tries  # so that nothing is built for it alone
+    assert found == float(f"{found:.4g}")  # no digits that mean nothing
     assert width.curve(found or inf) == pytest.approx(within, rel=0.01)
     assert len(width.tries) <= (2 if floor == 0 else 8)
 
@@ -61,8 +62,8 @@ def test_a_sketch_is_near_the_curve_and_builds_no_optimised_tree() -> None:
     asked = Asked.of(domain, "range 20 40", ["haar", "hierarchical"])
     exact = asked.widths("haar", 2.0).expected("normal", 5_000)
     points = sketch(asked, "haar", 5_000, "normal", (2.0, exact))
-    assert tuple(epsilon for epsilon, _ in points) == EPSILONS
-    for point, wanted in zip(points, curve(asked, "haar", 5_000, "normal", 10.0), strict=True):
+    assert tuple(epsilon for epsilon, _ in points) == EPSILONS[::2]
+    for point, wanted in zip(points, curve(asked, "haar", 5_000, "normal", 10.0)[::2], strict=True):
         assert point == pytest.approx(wanted, rel=0.03)
-    assert len(sketch(asked, "hierarchical", 5_000, "normal", (2.0, 0.05))) == len(EPSILONS)
+    assert len(sketch(asked, "hierarchical", 5_000, "normal", (2.0, 0.05))) == len(EPSILONS[::2])
     assert {rough for name, _, rough in asked._built if name == "hierarchical"} == {True}

@@ -94,6 +94,7 @@ def tree_options() -> tuple[Option, ...]:
     )
 
 
+@lru_cache(maxsize=1 << 12)
 def contrast_variance(oracle: str, nodes: int, epsilon: float) -> float:
     """V of one report: what a difference between evenly filled nodes costs per unit of squared weight."""
     moments = oracle_over(oracle, nodes, epsilon).moments
@@ -111,6 +112,7 @@ def best_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
     return short, variance
 
 
+@lru_cache(maxsize=1 << 10)
 def best_short_oracle(nodes: int, epsilon: float) -> tuple[str, float]:
     """The oracle with the least variance among those with short reports; with it, V."""
     names = dict.fromkeys((*SHORT_REPORTS, CoveringOLH.best_inside(nodes, epsilon)))

@@ -176,11 +176,9 @@ class Hierarchical(LevelMechanism):
     def levels(self) -> SampledLevels:
         """The shifted levels, each as a level of its own."""
         hierarchy = self.hierarchy
-        oracles = (
-            oracle_over(hierarchy.oracle(shifted_level), hierarchy.nodes(shifted_level), self.epsilon)
-            for shifted_level in hierarchy.shifted_levels
-        )
-        return SampledLevels(tuple(oracles), cumulative_thresholds(hierarchy.shares))
+        named = [(hierarchy.oracle(each), hierarchy.nodes(each)) for each in hierarchy.shifted_levels]
+        oracles = {pair: oracle_over(*pair, self.epsilon) for pair in dict.fromkeys(named)}  # shifts share theirs
+        return SampledLevels(tuple(oracles[pair] for pair in named), cumulative_thresholds(hierarchy.shares))
 
     def node(self, level: int, cells: Indices) -> Indices:
         return self.hierarchy.node(self.hierarchy.shifted_levels[level - 1], cells)
