@@ -78,10 +78,12 @@ class Planner:
         try:
             output, _ = await asyncio.wait_for(process.communicate(given), self._longest_s)
         except TimeoutError:
-            process.kill()
-            await process.wait()
-            error = f"planning took over {self._longest_s:g} s; name one mechanism, or a smaller domain"
+            error = f"planning took over {self._longest_s:g} s; name one mechanism, or ask on a less busy machine"
             raise Problem(503, "too-long", error, retry_after_s=RETRY_S) from None
+        finally:
+            if process.returncode is None:  # too long, or the estimator stops meanwhile
+                process.kill()
+                await process.wait()
         if process.returncode != 0:
             raise Problem(500, "internal", "the planning process failed; its log line has the details")
         result: dict[str, Any] = json.loads(output)

@@ -102,10 +102,14 @@ def command(
     if query is not None and rest:
         raise click.UsageError(f'quote the question: --query "{" ".join([query, *rest])}"')
     if budget is not None or len(survey_files) > 1:
+        alone = {"--epsilon": epsilon, "--within": within, "--shape": shape, "--values": values_file, "--kind": kind,
+                 "--mechanism": mechanisms or None, "--every": period, "--write": target_file}  # fmt: skip
+        _refuse_with_several([flag for flag, value in alone.items() if value is not None])
         _several(survey_files, users, budget, query, as_json)
         return
     if (period is None) != (lifetime is None):
         raise click.UsageError("--every and --for go together")
+    reports = None if period is None or lifetime is None else _reports(period, lifetime)
     if query is None:
         raise click.UsageError('say what will be asked: --query "range 0 99" of numbers, "point LABEL" of labels')
     flags = {"low": low, "high": high, "bins": bins, "order": order}
@@ -121,9 +125,8 @@ def command(
         print_json([row.table() for row in made])
     else:
         _print(made)
-        if period is not None and lifetime is not None and best is not None and best.epsilon is not None:
-            reports = max(1, _seconds(lifetime, "--for") // _seconds(period, "--every"))
-            say(lifetime_words(best.epsilon, reports, period, lifetime))
+        if reports is not None and best is not None and best.epsilon is not None:
+            say(lifetime_words(best.epsilon, reports, str(period), str(lifetime)))
         if target_file is not None and best is not None:
             say(f"survey in {target_file}; register it: hearsay survey add {target_file}")
     if not made.reached:
@@ -146,6 +149,16 @@ def _several(
         [[getattr(row, name) for name in columns] for row in rows],
     )
     say(f"recommended: {rows[0].recommended}; {rows[0].reason}")
+
+
+def _refuse_with_several(flags: list[str]) -> None:
+    if flags:
+        raise click.UsageError(f"{flags[0]} goes with one survey; several files take --users, --budget and --query")
+
+
+def _reports(period: str, lifetime: str) -> int:
+    """How many reports a device makes in its lifetime."""
+    return max(1, _seconds(lifetime, "--for") // _seconds(period, "--every"))
 
 
 def _seconds(text: str, flag: str) -> int:

@@ -18,6 +18,8 @@ from hearsay.estimator.serving.planning import Planner
 
 QUESTION = {"kind": "binary", "query": "point 1", "users": "1000", "epsilon": "1", "mechanism": "grr", "shape": "zipf"}
 
+PATIENT_S = 120.0  # the process gives way to everything else, other tests too
+
 
 def ask(planner: Planner, *questions: dict[str, Any]) -> list[httpx.Response]:
     """All at once."""
@@ -31,7 +33,7 @@ def ask(planner: Planner, *questions: dict[str, Any]) -> list[httpx.Response]:
 
 
 def test_an_answer_has_rows_curves_an_example_and_a_survey_to_copy() -> None:
-    (response,) = ask(Planner(), {**QUESTION, "curve": "grr", "sketch": "1"})
+    (response,) = ask(Planner(PATIENT_S), {**QUESTION, "curve": "grr", "sketch": "1"})
     assert response.status_code == 200, response.text
     document = response.json()
     (row,) = document["rows"]
@@ -46,7 +48,7 @@ def test_an_answer_has_rows_curves_an_example_and_a_survey_to_copy() -> None:
 
 
 def test_answers_are_kept_and_the_same_question_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    planner, runs = Planner(), []
+    planner, runs = Planner(PATIENT_S), []
     real = planner._asked
 
     async def counted(question: str) -> bytes:
@@ -61,7 +63,7 @@ def test_answers_are_kept_and_the_same_question_is_planned_once(monkeypatch: pyt
 
 
 def test_another_question_meanwhile_is_busy() -> None:
-    first, second = ask(Planner(), QUESTION, {**QUESTION, "users": "2000"})
+    first, second = ask(Planner(PATIENT_S), QUESTION, {**QUESTION, "users": "2000"})
     assert first.status_code == 200
     assert (second.status_code, second.json()["code"], second.headers["retry-after"]) == (503, "busy", "2")
 
@@ -81,7 +83,31 @@ def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_bad_question_is_a_problem_document(change: dict[str, str], words: str) -> None:
-    (response,) = ask(Planner(), {**QUESTION, **change})
+    (response,) = ask(Planner(PATIENT_S), {**QUESTION, **change})
     assert response.status_code == 400
     assert words in response.json()["error"]
     assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_a_plan_that_is_under_way_ends_with_the_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[asyncio.subprocess.Process] = []
+
+    async def noted(*words: str, **more: Any) -> asyncio.subprocess.Process:
+        started.append(await asyncio.create_subprocess_exec(*words, **more))
+        return started[0]
+
+    class Noting:
+        def __getattr__(self, name: str) -> Any:
+            return noted if name == "create_subprocess_exec" else getattr(asyncio, name)
+
+    monkeypatch.setattr(planning, "asyncio", Noting())
+    planner = Planner(PATIENT_S)
+
+    async def stopped_meanwhile() -> None:
+        asking = asyncio.create_task(planner._planned(json.dumps({name: [value] for name, value in QUESTION.items()})))
+        while not started:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+
+    asyncio.run(stopped_meanwhile())
+    assert started[0].returncode is not None

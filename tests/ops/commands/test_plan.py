@@ -147,7 +147,9 @@ def test_the_lifetime_in_words(capsys: pytest.CaptureFixture[str], survey: str) 
     assert "is 48 reports, which spend epsilon 24 in all" in capsys.readouterr().out
     assert run(*given, "--every", "1h") == 2
     assert run(*given, "--every", "1h", "--for", "later") == 2
-    assert "--for must be a number above 0" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "--for must be a number above 0" in shown.err
+    assert shown.out == ""
 
 
 def test_several_surveys(capsys: pytest.CaptureFixture[str], survey: str, tmp_path: Path) -> None:
@@ -162,6 +164,10 @@ def test_several_surveys(capsys: pytest.CaptureFixture[str], survey: str, tmp_pa
     high = rows(capsys, str(other), str(other), "--users", "4000", "--budget", "8")
     assert {row["recommended"] for row in high} == {"split the budget"}  # haar samples: a large epsilon is wasted on it
     assert run(survey, str(other), "--users", "4000") == 2
+    capsys.readouterr()
+    for flag, value in (("--within", "0.1"), ("--mechanism", "grr"), ("--write", str(tmp_path / "never.toml"))):
+        assert run(survey, str(other), "--users", "4000", "--budget", "1", flag, value) == 2
+        assert f"{flag} goes with one survey" in capsys.readouterr().err
 
 
 def test_texts_detect_the_smallest_share_told(capsys: pytest.CaptureFixture[str]) -> None:
