@@ -127,7 +127,11 @@ class EmbeddedCluster:
             node.kill()
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()  # those that did start
+            raise
         return self
 
     def __exit__(

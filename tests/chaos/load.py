@@ -4,9 +4,13 @@ One survey without rounds, one whose reports come through two gateways, and one 
 value are a loss, 2 a double count.
 """
 
+import os
+import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,13 +127,26 @@ def _missing(crowd: turns.Crowd, hist: "np.ndarray[tuple[int, ...], np.dtype[np.
     return [] if len(missing) == crowd.lost * crowd.frame else missing
 
 
-def strike_until(storm: ProcessFaults, deadline: float) -> None:
-    """One fault after the other."""
-    while time.monotonic() < deadline:
-        time.sleep(0.2 + storm.choice.random() * 0.5)
-        storm.strike()
-        with suppress(redis.exceptions.RedisError, CollectorError):
-            storm.take_back()
+def strike_for(minutes: float, storm: ProcessFaults, load: Load) -> dict[str, int]:
+    """One fault after the other while the load runs; answers what came of it."""
+    try:
+        load.start()
+        deadline = time.monotonic() + 60 * minutes
+        while time.monotonic() < deadline:
+            time.sleep(0.2 + storm.choice.random() * 0.5)
+            storm.strike()
+            with suppress(redis.exceptions.RedisError, CollectorError):
+                storm.take_back()
+        return load.finish()
+    finally:
+        load.stop()
+
+
+def main(run: Callable[[float, int, Path], int]) -> None:
+    """A storm of MINUTES by SEED, as the environment says."""
+    minutes, seed = float(os.environ.get("MINUTES", "5")), int(os.environ.get("SEED", str(int(time.time()))))
+    with tempfile.TemporaryDirectory() as place:
+        sys.exit(run(minutes, seed, Path(place)))
 
 
 def print_table(faults: dict[str, int], outcome: dict[str, int], losses: Sequence[Loss], heading: str) -> bool:

@@ -4,18 +4,14 @@ docs/explanation/guarantees.md says what may be lost: here nothing, since produc
 durable, but for reports of a round that was closed when the server had lost them, which the writer tells.
 """
 
-import os
 import random
-import sys
-import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.chaos.faults import FAKETIME, Storm
-from tests.chaos.load import Load, make_all_known, print_table, strike_until
+from tests.chaos.load import Load, main, make_all_known, print_table, strike_for
 
 KILLS_A_MINUTE = 20
 
@@ -29,11 +25,8 @@ def run(minutes: float, seed: int, directory: Path) -> int:
         storm.start_server()
         load = Load(storm, 60 * minutes)
         try:
-            load.start()
-            strike_until(storm, time.monotonic() + 60 * minutes)
-            outcome = load.finish()
+            outcome = strike_for(minutes, storm, load)
         finally:
-            load.stop()
             server.stop()
     kills = sum(count for name, count in storm.faults.items() if "kill -9" in name)
     clock = "libfaketime" if FAKETIME.exists() else "the scripts"
@@ -46,7 +39,4 @@ def run(minutes: float, seed: int, directory: Path) -> int:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        sys.exit(
-            run(float(os.environ.get("MINUTES", "5")), int(os.environ.get("SEED", str(int(time.time())))), Path(place))
-        )
+    main(run)

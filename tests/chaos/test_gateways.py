@@ -9,8 +9,8 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +74,24 @@ class Road(Storm):
         time.sleep(REPAIRED_S)
         return outcome
 
+    def suffer(self, faults: list[str]) -> None:
+        """These faults, by the names of the methods, in random order; then the clock is right again."""
+        for fault in self.choice.sample(faults, len(faults)):
+            action: Callable[[], str | None] = getattr(self, fault)
+            happened = action()
+            if happened is not None:
+                self.faults[happened] += 1
+            time.sleep(0.2 + 0.6 * self.choice.random())
+        self.offset.write_text("+0\n")
+
+    def assert_all_counted_once(self) -> None:
+        """Once every sender has ended well and all is folded."""
+        assert self.failures(self.senders, 300) == []
+        self.wait_until_drained("buckets", 60)
+        hist = self.state("buckets")["hist"]
+        print(dict(self.faults))
+        assert (hist == 1).all(), f"lost {np.flatnonzero(hist == 0)[:9]}, doubled {np.flatnonzero(hist > 1)[:9]}"
+
     def sent(self) -> tuple[int, int]:
         """How many frames were published, and how many requests are remembered."""
         store = self.store("buckets")
@@ -82,39 +100,36 @@ class Road(Storm):
         return store.status().published_entries, requests
 
 
-def run_under_fire(
-    directory: Path, monkeypatch: pytest.MonkeyPatch, reports: int, seconds: float, faults: list[str], seed: int
-) -> Counter[str]:
-    """Send so many reports in about so many seconds, under these faults in random order; answers what happened."""
+@contextmanager
+def road_of(directory: Path, monkeypatch: pytest.MonkeyPatch, reports: int, seed: int) -> Iterator[Road]:
+    """A road with a bucket for each report, until the end of the block."""
     print(f"seed {seed}")
     make_known(monkeypatch)
-    choice = random.Random(seed)
     server = EmbeddedServer(directory / "valkey")
-    road = Road(server, directory, choice)
+    road = Road(server, directory, random.Random(seed))
     road.start_server()
     try:
         Registry(connect(server.url)).add(parse(survey_table("identity", reports)))
         for role, words in road.services.items():
             road.start(role, *words)
         road.wait_for_gateways()
-        road.start_senders("buckets", SENDERS, reports, seconds)
-        road.wait_for_writers("buckets", 2)
-        for fault in choice.sample(faults, len(faults)):
-            action: Callable[[], str | None] = getattr(road, fault)
-            happened = action()
-            if happened is not None:
-                road.faults[happened] += 1
-            time.sleep(0.2 + 0.6 * choice.random())
-        road.offset.write_text("+0\n")
-        assert road.failures(road.senders, 300) == []
-        road.wait_until_drained("buckets", 60)
-        hist = road.state("buckets")["hist"]
-        frames, requests = road.sent()
+        yield road
     finally:
         road.stop()
         server.stop()
-    print(dict(road.faults), f"{frames} frames of {requests} requests")
-    assert (hist == 1).all(), f"lost {np.flatnonzero(hist == 0)[:9]}, doubled {np.flatnonzero(hist > 1)[:9]}"
+
+
+def run_under_fire(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, reports: int, seconds: float, faults: list[str], seed: int
+) -> Counter[str]:
+    """Send so many reports in about so many seconds, under these faults in random order; answers what happened."""
+    with road_of(directory, monkeypatch, reports, seed) as road:
+        road.start_senders("buckets", SENDERS, reports, seconds)
+        road.wait_for_writers("buckets", 2)
+        road.suffer(faults)
+        road.assert_all_counted_once()
+        frames, requests = road.sent()
+    print(f"{frames} frames of {requests} requests")
     return road.faults
 
 

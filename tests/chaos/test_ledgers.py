@@ -5,22 +5,14 @@ Two processes use the same ledgers, one forwards and one backwards. At the end e
 ledger says that the report is stored, and its bucket has exactly 1: spent equals sent equals counted.
 """
 
-import random
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from hearsay.collector.store.connect import connect
-from hearsay.collector.store.registry import Registry
-from hearsay.collector.survey.survey import parse
-from hearsay.ops.server.embedded import EmbeddedServer
-from tests.chaos.test_gateways import Road
-from tests.identity import make_known, survey_table
+from tests.chaos.test_gateways import road_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds worker processes in /proc")
 
@@ -38,39 +30,17 @@ def run_devices_under_fire(
     directory: Path, monkeypatch: pytest.MonkeyPatch, devices: int, seconds: float, faults: list[str], seed: int
 ) -> Counter[str]:
     """So many devices report in about so many seconds, under these faults in random order; answers what happened."""
-    print(f"seed {seed}")
-    make_known(monkeypatch)
-    choice = random.Random(seed)
-    server, ledgers = EmbeddedServer(directory / "valkey"), directory / "ledgers"
+    ledgers = directory / "ledgers"
     ledgers.mkdir()
-    road = Road(server, directory, choice)
-    road.start_server()
-    try:
-        Registry(connect(server.url)).add(parse(survey_table("identity", devices)))
-        for role, words in road.services.items():
-            road.start(role, *words)
-        road.wait_for_gateways()
+    with road_of(directory, monkeypatch, devices, seed) as road:
         for number, (first, step) in enumerate(((0, 1), (devices - 1, -1))):
             words = (str(ledgers), str(first), str(step), str(devices), f"{seconds / devices:.9f}")
             command = ("python", "tests.chaos.devices", "buckets", *words, *map(str, road.ports))
             road.senders[f"sender-{number}"] = command
             road.start(f"sender-{number}", *command)
         road.wait_for_writers("buckets", 1)
-        for fault in choice.sample(faults, len(faults)):
-            action: Callable[[], str | None] = getattr(road, fault)
-            happened = action()
-            if happened is not None:
-                road.faults[happened] += 1
-            time.sleep(0.2 + 0.6 * choice.random())
-        road.offset.write_text("+0\n")
-        assert road.failures(road.senders, 300) == []
-        road.wait_until_drained("buckets", 60)
-        hist = road.state("buckets")["hist"]
-    finally:
-        road.stop()
-        server.stop()
-    print(dict(road.faults))
-    assert (hist == 1).all(), f"lost {np.flatnonzero(hist == 0)[:9]}, doubled {np.flatnonzero(hist > 1)[:9]}"
+        road.suffer(faults)
+        road.assert_all_counted_once()
     statements = [statement(ledgers / f"{number}.db") for number in range(devices)]
     assert statements == [(1, [("stored", 1)])] * devices, Counter(map(str, statements)).most_common(3)
     return road.faults

@@ -27,7 +27,7 @@ from hearsay.collector.gateway.rates import Rates
 from hearsay.collector.gateway.surveys import Surveys
 from hearsay.collector.health.loop import Health
 from hearsay.collector.heartbeats import BEAT_S, Heartbeat
-from hearsay.collector.http.server import Bounded, open_files
+from hearsay.collector.http.server import Bounded, open_files, quiet_config
 from hearsay.collector.roles import GATEWAY
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.durability import MEMORY
@@ -89,19 +89,8 @@ class GatewayProcess(uvicorn.Server):
             registry, limit, self._health.alive, self._health.trouble, self._counts.refuse, options.origins
         )
         app = Gateway(self._surveys, self._keys, rates, self._counts, pages, options.origins)
-        config = uvicorn.Config(
-            app,
-            http=Connection,
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            timeout_graceful_shutdown=int(STOP_S),
-            ssl_certfile=options.certificate,
-            ssl_keyfile=options.private_key,
-        )
-        super().__init__(config)
+        tls = {"ssl_certfile": options.certificate, "ssl_keyfile": options.private_key}
+        super().__init__(quiet_config(app, Connection, int(STOP_S), **tls))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self._in_thread(self._keys.refresh, self._registry)

@@ -112,6 +112,21 @@ class Bounded(HttpToolsProtocol):
         self.loop.call_later(REQUEST_S, self._look)
 
 
+def quiet_config(app: Any, http: type[asyncio.Protocol], stop_s: int, **more: Any) -> uvicorn.Config:
+    """Nothing but warnings is logged, and nothing tells which server this is."""
+    return uvicorn.Config(
+        app,
+        http=http,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=stop_s,
+        **more,
+    )
+
+
 class HttpServer:
     """Serves an application while its `with` block runs; an address that cannot be had is a ServeError."""
 
@@ -119,17 +134,7 @@ class HttpServer:
         self._host = host
         self._socket = listen(host, port)
         self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            app,
-            http=Bounded,
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(quiet_config(app, Bounded, 1))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
     @property

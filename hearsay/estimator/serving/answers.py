@@ -127,21 +127,16 @@ class Answers:
         seen = self._look(request)
         registered = seen.registered
         question, wanted = parse_text(parameters.get("q", "")), _number(parameters.get("windows", "20"))
-        rows = [self._row(registered, seen, window, question, parameters) for window in seen.windows[-wanted:]]
+        rows = [self._row(seen, window, question, parameters) for window in seen.windows[-wanted:]]
         listed = [{"window": row["window"], **each} for row in rows for each in row["answers"]]
         return _respond(request, registered, _body(rows, listed, parameters))
 
     def _row(
-        self,
-        registered: Registered,
-        seen: SurveyLook,
-        window: Window,
-        question: Question,
-        parameters: Mapping[str, str],
+        self, seen: SurveyLook, window: Window, question: Question, parameters: Mapping[str, str]
     ) -> dict[str, Any]:
         """Of a window that is final the row is kept: nothing of it is read a second time."""
         if window not in seen.final:
-            return self._in_window(registered, seen, window, question, parameters)
+            return self._in_window(seen, window, question, parameters)
         options = tuple(
             sorted((name, value) for name, value in parameters.items() if name not in ("windows", "format"))
         )
@@ -150,7 +145,7 @@ class Answers:
         with self._lock:
             row = self._rows.pop(key, None)
         if row is None:
-            row = self._in_window(registered, seen, window, question, parameters)
+            row = self._in_window(seen, window, question, parameters)
         if len(row["answers"]) <= KEPT_ANSWERS:
             with self._lock:
                 self._rows[key] = row
@@ -159,13 +154,9 @@ class Answers:
         return row
 
     def _in_window(
-        self,
-        registered: Registered,
-        seen: SurveyLook,
-        window: Window,
-        question: Question,
-        parameters: Mapping[str, str],
+        self, seen: SurveyLook, window: Window, question: Question, parameters: Mapping[str, str]
     ) -> dict[str, Any]:
+        registered = seen.registered
         row: dict[str, Any] = {"window": window.name, "start": _moment(window.start_ms), "end": _moment(window.end_ms)}
         current = self._readings.live(registered, window.name, seen)
         row |= {"status": "final" if current.final else "partial", "reports": current.sum.reports, "answers": []}

@@ -116,6 +116,21 @@ class Domain(ABC):
         return np.concatenate(parts)
 
 
+class Unlisted(Domain):
+    """Values in one column that are not counted cell by cell."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("value",)
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def one(self, value: Any) -> Values:
+        return self.read({"value": [value]})
+
+
 def _refuse_several(kind: str, sizes: Sequence[int]) -> Sequence[int]:
     raise SpecificationError(f"size must be given once for a domain of kind {kind}, got {len(sizes)} sizes")
 

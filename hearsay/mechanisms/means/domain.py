@@ -8,7 +8,7 @@ import numpy as np
 
 from hearsay.mechanisms.domains.axis import parse_scale
 from hearsay.mechanisms.domains.columns import ColumnCells, Numbers
-from hearsay.mechanisms.domains.domain import Domain, Indices, check_columns, only
+from hearsay.mechanisms.domains.domain import Indices, Unlisted, check_columns, only
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
@@ -17,7 +17,7 @@ _STEPS = 1001  # simulated people hold one of so many numbers
 
 
 @dataclass(frozen=True)
-class Number(Domain):
+class Number(Unlisted):
     """Numbers from low to high, both included."""
 
     low: float
@@ -25,14 +25,6 @@ class Number(Domain):
     KIND: ClassVar[str] = "number"
     KEYS: ClassVar[str] = "`low`, `high`"
     VALUE: ClassVar[str] = "a number in low..high, of which the mean is asked"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("value",)
-
-    @property
-    def size(self) -> int:
-        return 1
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -48,9 +40,6 @@ class Number(Domain):
 
     def cells_in(self, column: str) -> ColumnCells:
         return Numbers(self.low, self.high)
-
-    def one(self, value: Any) -> Floats:
-        return self.read({"value": [value]})
 
     def check(self, values: Any) -> Floats:
         """Numbers in own units, refused where they are outside."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hearsay.mechanisms.domains.domain import Domain, Indices, as_list, check_columns, only
+from hearsay.mechanisms.domains.domain import Indices, Unlisted, as_list, check_columns, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.text.code import Code, Octets, Symbols, Utf8
 from hearsay.mechanisms.text.words import simulated_words
@@ -23,7 +23,7 @@ _OVERLONG = ("outside", "cut")
 
 
 @dataclass(frozen=True)
-class Text(Domain):
+class Text(Unlisted):
     """Texts of at most `length` symbols; `alphabet` None stands for the bytes of UTF-8."""
 
     length: int
@@ -34,14 +34,6 @@ class Text(Domain):
     KEYS: ClassVar[str] = '`length`; and, if wanted, `alphabet` ("bytes"), `overlong` ("outside")'
     VALUE: ClassVar[str] = "a text; one that is too long or has other symbols counts as outside"
     UNLISTED: ClassVar[str] = "nobody listed the texts; ask top 10"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("value",)
-
-    @property
-    def size(self) -> int:
-        return 1
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -78,9 +70,6 @@ class Text(Domain):
                 got = type(texts[others[0]]).__name__
                 raise ValueOutsideDomain(f"value must be a text, got {got}", others, "value")
         return self.code.encode(texts)
-
-    def one(self, value: Any) -> Octets:
-        return self.read({"value": [value]})
 
     def check(self, values: Any) -> Octets:
         """Codes, one row for each device, as `read` makes them."""

@@ -4,18 +4,14 @@ Kills, freezes and failovers of nodes, slots that move, shards that are added an
 processes. docs/explanation/guarantees.md says what may be lost: here nothing, as in the storm on one server.
 """
 
-import os
 import random
-import sys
-import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
 from hearsay.ops.server.embedded import EmbeddedServer
 from tests.chaos.cluster.faults import ClusterFaults
-from tests.chaos.load import Load, make_all_known, print_table, strike_until
+from tests.chaos.load import Load, main, make_all_known, print_table, strike_for
 from tests.cluster import EmbeddedCluster
 
 FAULTS_A_MINUTE = 10
@@ -32,12 +28,7 @@ def run(minutes: float, seed: int, directory: Path) -> int:
         with EmbeddedServer(directory / "queue") as queue, cluster:
             storm = ClusterFaults(cluster, queue, directory, random.Random(seed))
             load = Load(storm, 60 * minutes, SHARDS, SLOWER)
-            try:
-                load.start()
-                strike_until(storm, time.monotonic() + 60 * minutes)
-                outcome = load.finish()
-            finally:
-                load.stop()
+            outcome = strike_for(minutes, storm, load)
     faults = sum(storm.faults.values())
     of_cluster = sum(count for name, count in storm.faults.items() if any(word in name for word in OF_CLUSTER))
     heading = f"{load.reports:,} reports, {faults} faults, {of_cluster} of them of nodes, slots and shards"
@@ -49,7 +40,4 @@ def run(minutes: float, seed: int, directory: Path) -> int:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        sys.exit(
-            run(float(os.environ.get("MINUTES", "5")), int(os.environ.get("SEED", str(int(time.time())))), Path(place))
-        )
+    main(run)
