@@ -115,6 +115,10 @@ _SCHEMAS: dict[str, Any] = {
         "properties": {
             "definition": {"type": "object", "description": "The survey with every default written out."},
             "tag": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "birth": {
+                "type": ["string", "null"],
+                "description": "Tells this survey from a deleted one of the same definition.",
+            },
             "guarantee": {"type": "object", "required": ["words"], "properties": {"words": {"type": "string"}}},
             "participation": {
                 "type": "object",

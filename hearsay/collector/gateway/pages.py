@@ -51,14 +51,15 @@ class Pages:
     def survey(self, request: Request) -> Response:
         registered = self._get(request)
         survey = registered.survey
-        guarantee = survey.mechanism.guarantee
+        guarantee, seen = survey.mechanism.guarantee, registered.look()
         return JSONResponse(
             {
                 "definition": survey.canonical(),
                 "tag": survey.tag,
                 "guarantee": {**guarantee.table(), "words": guarantee.words()},
                 "participation": participation(survey),
-                "open": not registered.look().closed,
+                "open": not seen.closed,
+                "birth": seen.birth,
                 **device_form(survey),
             },
             headers={"Cache-Control": SHARED},

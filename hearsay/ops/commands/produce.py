@@ -115,8 +115,8 @@ def command(
         if is_test:
             raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
         size = 1 if single else frame
-        survey = _behind(via, name, size)
-        with source(survey, lambda: Collection.behind(via, survey, int(1_000 * time.time()))) as people:
+        survey, birth = _behind(via, name, size)
+        with source(survey, lambda: Collection.behind(via, survey, birth, int(1_000 * time.time()))) as people:
             _send_to_gateway(via, settings.key, survey, people, rate, seed, size, into_real, as_json)
         return
     registered = open_registry(settings).get(name)
@@ -215,13 +215,13 @@ def _stopped(people: Sending, in_order: bool) -> str:
     return f" (stopped; {counted(people.total, 'device')} were asked for{on})"
 
 
-def _behind(via: str, name: str, size: int | None) -> Survey:
+def _behind(via: str, name: str, size: int | None) -> tuple[Survey, str | None]:
     """The survey as a gateway describes it; so many reports shall be in a request."""
-    from hearsay.producer.via.fleet import MOST_IN_REQUEST, fetch_survey
+    from hearsay.producer.via.fleet import MOST_IN_REQUEST, fetch_with_birth
 
     if size is not None and size > MOST_IN_REQUEST:
         raise click.UsageError(f"with --via, --frame must be in 1..{MOST_IN_REQUEST}, got {size}")
-    return fetch_survey(via, name)
+    return fetch_with_birth(via, name)
 
 
 def _send_to_gateway(

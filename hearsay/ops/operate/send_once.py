@@ -34,9 +34,9 @@ class Collection:
         return cls(seen.survey, f"{seen.birth}{_window(seen.survey, seen.now_ms)}", seen.simulated_reports)
 
     @classmethod
-    def behind(cls, url: str, survey: Survey, now_ms: int) -> "Collection":
-        """Behind a gateway, which does not tell whether a survey was deleted and registered anew."""
-        return cls(survey, f"{url} {survey.tag}{_window(survey, now_ms)}", None)
+    def behind(cls, url: str, survey: Survey, birth: str | None, now_ms: int) -> "Collection":
+        """Behind a gateway, of which an older one does not tell whether a survey was deleted and registered anew."""
+        return cls(survey, f"{birth or f'{url} {survey.tag}'}{_window(survey, now_ms)}", None)
 
 
 def _window(survey: Survey, now_ms: int) -> str:

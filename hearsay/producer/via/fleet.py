@@ -81,6 +81,11 @@ class Request(NamedTuple):
 
 def fetch_survey(url: str, name: str) -> Survey:
     """The survey as the gateway describes it."""
+    return fetch_with_birth(url, name)[0]
+
+
+def fetch_with_birth(url: str, name: str) -> tuple[Survey, str | None]:
+    """The same, and what tells it from a deleted one; None: the gateway does not say so."""
 
     async def ask() -> Answer:
         connections = Connections(url, 1)
@@ -96,7 +101,8 @@ def fetch_survey(url: str, name: str) -> Survey:
         raise GatewayError(f"the gateway at {url} {_why_silent(error)}") from None
     if answer.status != 200:
         raise GatewayError(f"the gateway at {url} does not describe survey {name}: {table.get('error', answer.status)}")
-    return Survey.of(table["definition"])
+    birth = table.get("birth")
+    return Survey.of(table["definition"]), birth if isinstance(birth, str) else None
 
 
 def _why_silent(error: Exception) -> str:

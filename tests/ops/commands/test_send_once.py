@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from hearsay.collector.errors import PublishRefused
+from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
@@ -18,6 +19,7 @@ from hearsay.ops.operate import send_once
 from hearsay.producer import fleet
 from hearsay.producer.errors import ValuesError
 from hearsay.producer.sent_files import SentFiles
+from tests.collector.gateway.running import gateway
 
 Hearsay = Callable[..., tuple[int, str, str]]
 AGES = {"name": "ages", "mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 64}}
@@ -192,3 +194,27 @@ def test_simulated_devices_need_no_note(hearsay: Hearsay, registry: Registry, tm
     assert [hearsay(*words)[0] for _ in range(2)] == [0, 0]
     assert not (tmp_path / "state" / "sent").exists()
     assert "--again goes with --values" in hearsay(*words, "--again")[2]
+
+
+def test_a_file_that_went_through_a_gateway_is_known_on_every_road(
+    produce: Hearsay, registry: Registry, client: redis.Redis, prefix: str
+) -> None:
+    with gateway(client, prefix) as sender:
+        url = str(sender.base_url)
+        assert produce("--via", url)[0] == 0
+        assert "300 rows of it went to survey ages" in produce("--via", url)[2]
+        assert "300 rows of it went to survey ages" in produce()[2]
+        assert published(registry) == ROWS
+        assert produce("--via", url, "--again")[0] == 0
+        assert published(registry) == 2 * ROWS
+
+
+def test_a_file_that_a_gateway_refused_may_be_sent_again(
+    produce: Hearsay, registry: Registry, client: redis.Redis, prefix: str
+) -> None:
+    api_keys.add(registry, "somebody")
+    with gateway(client, prefix, keys=True) as sender:
+        url = str(sender.base_url)
+        assert "refused 3 requests: key 3" in produce("--via", url)[2]
+        assert "refused 3 requests: key 3" in produce("--via", url)[2]
+    assert published(registry) == 0
