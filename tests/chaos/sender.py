@@ -104,7 +104,9 @@ class Device(threading.Thread):
                     self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
                 self._connection.request("POST", self._path, body, headers)
                 response = self._connection.getresponse()
-                answer = json.loads(response.read())
+                text = response.read()
+                assert response.headers["Content-Type"].endswith("json"), (response.status, text[:200])
+                answer = json.loads(text)
                 if response.status == 202:
                     if self._choice.random() < ELSEWHERE:
                         self._connection.close()

@@ -3,6 +3,7 @@
 POST /v1/surveys/{name}/reports   one array of reports, stored once
 """
 
+import asyncio
 import logging
 import re
 import time
@@ -70,6 +71,8 @@ class Gateway:
             answer = refusal
         except redis.exceptions.RedisError as error:
             answer = Refusal("server", why(error))
+        except asyncio.CancelledError:  # the process ends, and could not store it in time
+            answer = Refusal("server", "the gateway stops; send the same request again")
         except Exception as error:
             _LOG.error("request failed", extra={"error": type(error).__name__}, exc_info=error)
             await problem(500, BUG, "internal error")(scope, receive, send)

@@ -1,5 +1,6 @@
 """Requests over HTTP: taken once, answered as the first was, or refused with one stable code."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ import pytest
 import redis
 
 from hearsay.collector.gateway import openapi
+from hearsay.collector.gateway.app import Gateway
 from hearsay.collector.gateway.bodies import decode
 from hearsay.collector.gateway.refusals import STATUS
 from hearsay.collector.store.registry import Registered, Registry
@@ -46,6 +48,22 @@ def test_reports_are_taken_and_counted(sender: Sender, asked: Registered) -> Non
     assert sender.send_reports(reports_of(asked.survey, [5])).json() == {"accepted": 1, "rejected": 0}
     fold_all(asked.shards[0])
     assert state_of(asked.shards[0])["hist"].tolist() == [0] * 3 + [1] * 3 + [0] * 44
+
+
+def test_a_gateway_that_stops_asks_for_the_request_again(
+    sender: Sender, asked: Registered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not stored in time: whoever serves the app ends the request's task."""
+
+    async def end(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Gateway, "_take", end)
+        answer = sender.send_reports(reports_of(asked.survey, [3]))
+    assert (answer.status_code, answer.json()["code"]) == (503, "server")
+    assert "send the same request again" in answer.json()["error"]
+    assert "retry-after" in answer.headers
 
 
 def test_a_repeat_is_answered_as_the_first_by_any_process(
