@@ -81,7 +81,7 @@ TABLE = (
     Setting(
         "data_dir",
         "var",
-        "The directory for snapshots and the embedded server's files, among them its password.",
+        "The directory for snapshots, notes on files that were sent, the embedded server's files and its password.",
         Path,
         roles=ROLES,
     ),

@@ -78,7 +78,8 @@ def load_test(
             named_limit = "" if limited is None else f"; limit {limited.part}: {limited.why}"
             click.echo(f"highest rate held: {highest_rate}{named_limit}")
         elif last is not None:
-            click.echo("\n".join(_words(task, last, stop)))
+            goes_on = processes == 1 and task.values is not None and not task.replay
+            click.echo("\n".join(_words(task, last, stop, goes_on)))
         if report_dir is not None:
             report.write(report_dir, f"Load test of {task.survey}", outcomes)
             notes().print(f"report in {report_dir}", markup=False)
@@ -92,8 +93,9 @@ def _say(outcome: Outcome, stop: Stop) -> None:
     notes().print(f"{asked}: {outcome.committed_per_s:,.0f} reports/s committed{verdict}", markup=False)
 
 
-def _words(task: Task, outcome: Outcome, stop: Stop) -> list[str]:
-    stopped = f" (stopped; {counted(task.total, 'device')} were asked for)" if stop.is_set() else ""
+def _words(task: Task, outcome: Outcome, stop: Stop, goes_on: bool) -> list[str]:
+    on = "; the same command sends the others" if goes_on else ""
+    stopped = f" (stopped; {counted(task.total, 'device')} were asked for{on})" if stop.is_set() else ""
     asked = "" if outcome.asked_per_s is None else f" of {outcome.asked_per_s:,.0f} asked"
     verdict = "" if outcome.asked_per_s is None or stopped else "; held" if outcome.held else "; not held"
     lines = [

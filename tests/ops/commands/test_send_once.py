@@ -118,7 +118,9 @@ def test_a_run_that_was_stopped_goes_on_with_the_next_row(
 
 def test_a_rate_that_was_stopped_goes_on_too(produce: Hearsay, registry: Registry) -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    assert produce("--rate", "100")[0] == 130
+    code, out, _ = produce("--rate", "100")
+    assert code == 130
+    assert "(stopped; 300 devices were asked for; the same command sends the others)" in out
     went = published(registry)
     assert 0 < went < ROWS
     code, _, err = produce("--rate", "1e5")
