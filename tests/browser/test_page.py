@@ -61,7 +61,22 @@ def test_every_view_draws_its_charts(tab: Tab, address: str, tmp_path: Path) -> 
         assert tab.run("document.querySelector('main').dataset.state") == "live"
         assert tab.run("document.querySelector('main').dataset.reports") == "20000"
         assert "What is promised" in tab.run("document.querySelector('.promise').textContent")
+    tab.open(f"{address}surveys/home-town")
+    plain = tab.run("document.querySelector('table.bars td:last-child').textContent")
+    tab.run("document.querySelectorAll('.options input')[0].click()")
+    tab.wait("document.querySelector('[data-remark]').textContent.includes('all of these at once')")
+    wide = tab.run("document.querySelector('table.bars td:last-child').textContent")
+    assert _width(wide) > _width(plain)
+    tab.open(f"{address}surveys/home-town?postprocess=simplex")
+    assert "simplex, which is biased" in tab.run("document.querySelector('[data-remark]').textContent")
+    assert plain in tab.run("document.querySelector('table.bars td:last-child').textContent"), "the raw value beside"
     unharmed(tab, address)
+
+
+def _width(words: str) -> float:
+    """Of an interval in words, as 3.4% (0.9% to 5.7%)."""
+    low, high = (float(end.strip("%")) for end in words.split("(")[1].rstrip(")").split(" to "))
+    return high - low
 
 
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1000, True)])
@@ -127,7 +142,9 @@ def test_a_question_in_the_address_and_back(tab: Tab, address: str, registry: Re
     ask(tab, "topp")
     tab.wait("document.querySelector('.answer').textContent.includes('query must be')")
     assert tab.run("document.querySelector('[data-answer]')") is None
-    assert tab.run("document.querySelector('.copy').hidden"), "nothing to copy or to take home of a refused question"
+    assert tab.run("document.querySelector('.copy').offsetHeight") == 0, (
+        "nothing to copy or to take home of a refused question"
+    )
     unharmed_but_refusals = [error for error in tab.errors if "400" not in error]
     assert unharmed_but_refusals == []
 

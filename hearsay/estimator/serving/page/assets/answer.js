@@ -3,11 +3,11 @@
 import { Refusal, address, download, get } from "./api.js";
 import { answersTable } from "./charts/table.js";
 import { el, repeat, set, show, text } from "./dom.js";
-import { halfWidth, interval, moment, moreReports, quoted, whole } from "./words.js";
+import { halfWidth, interval, moment, moreReports, quoted, remark, together, whole } from "./words.js";
 
 export function answerBox({ name, ask, path }) {
   const list = el("datalist", { id: "queries" });
-  const input = el("input", { type: "text", name: "q", list: "queries", autocomplete: "off", spellcheck: "false", placeholder: "range 300 500", "aria-label": "Question" });
+  const input = el("input", { type: "text", name: "q", list: "queries", autocomplete: "off", spellcheck: "false", "aria-label": "Question" });
   const help = el("ul");
   const form = el("form", { class: "ask", onsubmit: (event) => { event.preventDefault(); ask(input.value.trim()); } },
     input, list, el("button", {}, "Ask"), el("details", {}, el("summary", {}, "What can be asked"), help));
@@ -67,9 +67,9 @@ export function answerBox({ name, ask, path }) {
     const many = found.answers.length !== 1;
     show(rows.node, many);
     show(take, true);
-    text(line, many ? `${asked.q}: ${found.answers.length} answers` : `${first.query}: ${interval(first, unit)}, 95% interval${biased(first)}`);
-    if (many) rows.update(found);
-    text(notes, many ? "" : more(first));
+    text(line, many ? `${asked.q}: ${found.answers.length} answers` : `${first.query}: ${interval(first, unit)}, 95% interval`);
+    if (many) rows.update({ ...found, answers: together(found.answers) });
+    text(notes, many ? remark(found.answers) : more(first));
     const flags = [["window", asked.window], ["against", asked.against], ["postprocess", asked.postprocess]].filter(([, value]) => value);
     const switches = [["count", asked.count], ["simultaneous", asked.simultaneous]].filter(([, value]) => value === "1");
     const words = found.query; // as the server writes it: quoted for a shell, whatever stood in the address
@@ -93,6 +93,7 @@ export function answerBox({ name, ask, path }) {
     unit: () => unit,
     rate: (perSecond, count) => { rate = perSecond; reports = count || reports; },
     queries(all) {
+      set(input, { placeholder: all[0]?.grammar ?? "" });
       repeat(list, all, () => el("option"), (option, each) => set(option, { value: each.grammar }));
       repeat(help, all, () => el("li", {}, el("code"), el("span")), (item, each) => {
         text(item.firstChild, each.grammar);
@@ -100,8 +101,4 @@ export function answerBox({ name, ask, path }) {
       });
     },
   };
-}
-
-function biased(answer) {
-  return answer.postprocess ? ` of the raw value ${answer.raw}; after ${answer.postprocess}, which is biased` : "";
 }

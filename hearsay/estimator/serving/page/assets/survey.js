@@ -13,7 +13,7 @@ import { tree } from "./charts/tree.js";
 import { el, repeat, set, show, text } from "./dom.js";
 import { memory, stretches } from "./resolution.js";
 import { stateWords } from "./states.js";
-import { whole } from "./words.js";
+import { remark, together as allAtOnce, whole } from "./words.js";
 
 const CHARTS = { histogram, cdf, map, bars, keys, tree, table: answersTable };
 const WITH_TRUTH = new Set(["histogram", "cdf"]);
@@ -79,7 +79,10 @@ export function survey(main, say) {
       if (!(error instanceof Refusal) || error.status !== 404) throw error;
       return unknown(error.message);
     }
-    if (missing) say("");
+    if (missing) {
+      say("");
+      [options, box.node, promise].forEach((part) => show(part, true));
+    }
     missing = false;
     text(summary, `${detail.mechanism}, epsilon ${detail.epsilon}, ${detail.kind ?? detail.domain}`);
     repeat(promise.lastChild, detail.promise ?? [detail.guarantee.words], () => el("li"), (item, words) => text(item, words));
@@ -90,6 +93,7 @@ export function survey(main, say) {
 
   async function unknown(message) {
     missing = true;
+    [options, box.node, promise].forEach((part) => show(part, false));
     say(message);
     const known = await get("api/overview").catch(() => ({ surveys: [] }));
     gallery.replaceChildren(el("p", {}, "These surveys exist:"), el("ul", {}, ...known.surveys.map((each) =>
@@ -104,7 +108,12 @@ export function survey(main, say) {
     charts = views.map((view) => ({ view, ...CHARTS[view.chart in CHARTS ? view.chart : "table"](view, { ask: (question) => go({ q: question }) }) }));
     charts.forEach((chart) => {
       const refusal = el("p", { class: "note", hidden: true });
-      chart.node.append(refusal);
+      const remarked = el("p", { class: "note", "data-remark": "", hidden: true });
+      chart.node.append(remarked, refusal);
+      chart.remark = (words) => {
+        text(remarked, words);
+        show(remarked, words !== "");
+      };
       chart.refuse = (words) => {
         text(refusal, words);
         show(refusal, words !== "");
@@ -150,8 +159,10 @@ export function survey(main, say) {
     const [answers] = await Promise.all([Promise.allSettled(asked), box.refresh(given), overTime(given)]);
     answers.forEach((result, index) => {
       if (result.status === "fulfilled") {
-        charts[index].drawn = result.value[0].answers.length;
-        charts[index].update(...result.value);
+        const [asked, also] = result.value;
+        charts[index].drawn = asked.answers.length;
+        charts[index].update({ ...asked, answers: allAtOnce(asked.answers) }, also);
+        charts[index].remark(remark(asked.answers));
         charts[index].refuse("");
       } else if (result.reason instanceof Refusal) charts[index].refuse(result.reason.message);
     });

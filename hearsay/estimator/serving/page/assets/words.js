@@ -25,11 +25,15 @@ export function whole(value) {
   return value === null || value === undefined ? UNKNOWN : Math.round(value).toLocaleString("en");
 }
 
-/** An answer in words: value and interval. `unit` is "share" or "own". */
+/** An answer in words: value and interval, which is that of the raw value. `unit` is "share" or "own". */
 export function interval(answer, unit) {
   const half = halfWidth(answer);
   const write = unit === "share" ? percent : plain;
   if (answer.value === null) return UNKNOWN;
+  if (answer.postprocess) {
+    const { postprocess, raw, ...others } = answer;
+    return `${write(answer.value, half)} after ${postprocess}, biased; raw ${interval({ ...others, value: raw }, unit)}`;
+  }
   if (answer.low === null || answer.high === null) return write(answer.value, half) + chance(answer);
   return `${write(answer.value, half)} (${write(answer.low, half)} to ${write(answer.high, half)})${chance(answer)}`;
 }
@@ -43,6 +47,18 @@ function chance(answer) {
 
 export function halfWidth(answer) {
   return answer.low === null || answer.high === null ? 0 : (answer.high - answer.low) / 2;
+}
+
+/** With the intervals that hold for all answers at once, where they were asked for. */
+export function together(answers) {
+  return answers.map((answer) => (answer.simultaneous ? { ...answer, low: answer.simultaneous[0], high: answer.simultaneous[1] } : answer));
+}
+
+/** What is unusual about values and intervals of a chart; "" where nothing is. */
+export function remark(answers) {
+  const method = answers.find((answer) => answer.postprocess)?.postprocess;
+  const biased = method ? `Values after ${method}, which is biased; the intervals are those of the raw values. ` : "";
+  return biased + (answers.some((answer) => answer.simultaneous) ? "The intervals hold for all of these at once." : "");
 }
 
 /** What an answer is about, in one line. */
