@@ -33,6 +33,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.mechanisms.exact.randomness import secure
 
 DEVICE_JS = files("hearsay.collector.gateway").joinpath("device.js")
+DESCRIBED = "public, max-age=1"  # a page that opens after a close must not make a report in vain
 SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 HEADERS = ("Content-Type", "Idempotency-Key", "Authorization")
 
@@ -62,7 +63,7 @@ class Pages:
                 "birth": seen.birth,
                 **device_form(survey),
             },
-            headers={"Cache-Control": SHARED},
+            headers={"Cache-Control": DESCRIBED},
         )
 
     def round(self, request: Request) -> Response:

@@ -22,10 +22,16 @@ def test_the_module_for_browsers(client: redis.Redis, prefix: str) -> None:
 
 
 def test_reports_by_the_form_are_accepted(client: redis.Redis, prefix: str) -> None:
-    Registry(client, prefix).add(parse({**MINUTES, "mechanism": "haar"}))
+    registry = Registry(client, prefix)
+    registry.add(parse({**MINUTES, "mechanism": "haar"}))
     with gateway(client, prefix) as sender:
-        answer = sender.get("/v1/surveys/minutes").json()
+        described = sender.get("/v1/surveys/minutes")
+        answer = described.json()
         form = Form.of(answer["device"])
         sent = sender.send_reports([form.report(value) for value in range(10)], "minutes")
+        registry.close("minutes")
+        assert sender.get("/v1/surveys/minutes").json()["open"] is False  # at once; caches follow a second later
+    assert described.headers["Cache-Control"] == "public, max-age=1"
+    assert (answer["open"], answer["birth"]) == (True, registry.get("minutes").look().birth)
     assert answer["device_reason"] is None
     assert sent.json() == {"accepted": 10, "rejected": 0}
