@@ -53,8 +53,8 @@ def main() -> int:
         pipeline.registry().add(parse(SURVEY))
         server, supervisor = pipeline.server.pid or 0, pipeline.pid("work")
         cases = (
-            ("producers", slowed(list, 1.0, 1.0), ("--devices=4e6", "--rate=5e7", "--single"), False),
-            ("server", slowed(lambda: [server], 0.09, 0.01), ("--devices=2e8", "--rate=4e7"), True),
+            ("producers", slowed(list, 1.0, 1.0), ("--devices=2e7", "--rate=1e8"), False),
+            ("server", slowed(lambda: [server], 0.09, 0.01), ("--devices=4e7", "--rate=4e7"), True),
             ("workers", slowed(lambda: children(supervisor), 3.0, 0.02), ("--devices=2e7", "--rate=2e6"), True),
         )
         for part, slow, words, replay in cases:
