@@ -12,6 +12,7 @@ import numpy as np
 from hearsay.ops.experiments.output import Result, out_option, publish_all, seed_option
 from hearsay.ops.experiments.planning.cases import cases, every_mechanism
 from hearsay.ops.experiments.planning.comparing import compare
+from hearsay.ops.experiments.planning.summary import by_mechanism
 
 _COLUMNS = [
     "mechanism",
@@ -57,7 +58,8 @@ def command(
             part.write_text(json.dumps(_measured(mechanism, runs, every_kind, quick, seed)), encoding="utf-8")
     names = every_mechanism() if resume else only or every_mechanism()
     parts = [out / _PART.format(mechanism) for mechanism in names]
-    publish_all([_table(json.loads(part.read_text(encoding="utf-8")) for part in parts if part.exists())], out)
+    table = _table(json.loads(part.read_text(encoding="utf-8")) for part in parts if part.exists())
+    publish_all([table, by_mechanism(table.rows)], out)
 
 
 def compared(mechanisms: Sequence[str], runs: int, every_kind: bool, quick: bool, seed: int) -> Result:
