@@ -7,6 +7,7 @@ import pytest
 
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import load
+from hearsay.estimator.serving.planning import Planner
 from tests.browser.chromium import Tab, program
 from tests.estimator.running import estimator
 
@@ -72,6 +73,16 @@ def test_the_first_curve_is_soon_there_and_a_drag_redraws_at_once(tab: Tab, regi
         assert redrawn < 150  # 50 on a machine that does nothing else
         asked = [address for address in tab.requests[requests:] if "curve=" not in address]
         assert asked == []  # dragging needs no request; exact curves may come in meanwhile
+
+
+def test_a_question_that_takes_too_long_is_asked_once(
+    tab: Tab, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Planner.__init__, "__defaults__", (0.01,))
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/plan?{QUESTION}")
+        assert "planning took over 0.01 s" in tab.run("document.querySelector('main > .note').textContent")
+        assert sum("/api/plan" in url for url in tab.requests) == 1
 
 
 def test_a_bad_question_is_refused_in_one_line(tab: Tab, registry: Registry, tmp_path: Path) -> None:

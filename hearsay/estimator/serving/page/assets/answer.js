@@ -69,7 +69,7 @@ export function answerBox({ name, ask, path }) {
     show(take, true);
     text(line, many ? `${asked.q}: ${found.answers.length} answers` : `${first.query}: ${interval(first, unit)}, 95% interval`);
     if (many) rows.update({ ...found, answers: together(found.answers) });
-    text(notes, many ? remark(found.answers) : more(first));
+    text(notes, [remark(found.answers), many ? "" : more(first)].join(" ").trim());
     const flags = [["window", asked.window], ["against", asked.against], ["postprocess", asked.postprocess]].filter(([, value]) => value);
     const switches = [["count", asked.count], ["simultaneous", asked.simultaneous]].filter(([, value]) => value === "1");
     const words = found.query; // as the server writes it: quoted for a shell, whatever stood in the address

@@ -3,11 +3,12 @@
 export const root = document.documentElement.dataset.root;
 const TOKEN = "hearsay-token";
 
-/** A request that was refused: `message` is the one line that the command line would print. */
+/** A request that was refused: `message` is the one line that the command line would print, `code` a stable word. */
 export class Refusal extends Error {
-  constructor(status, message) {
+  constructor(status, message, code = "") {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -35,7 +36,7 @@ export async function get(path, signal) {
     throw new Unreachable("the server does not answer");
   }
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refusal(response.status, body.error ?? `status ${response.status}`);
+  if (!response.ok) throw new Refusal(response.status, body.error ?? `status ${response.status}`, body.code);
   return body;
 }
 

@@ -72,13 +72,13 @@ export function planner(main) {
     }
   }
 
-  /** One question is planned at a time for all viewers: a busy server is asked again. */
+  /** One question is planned at a time for all viewers: a busy server is asked again, one that gave up is not. */
   async function patient(given, signal) {
     for (;;) {
       try {
         return await get(address("api/plan", given), signal);
       } catch (error) {
-        if (!(error instanceof Refusal) || error.status !== 503) throw error;
+        if (!(error instanceof Refusal) || error.code !== "busy") throw error;
         text(status, `${error.message}; waiting`);
         await new Promise((resolve) => setTimeout(resolve, 2000));
         signal.throwIfAborted();

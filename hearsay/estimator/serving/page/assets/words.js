@@ -31,8 +31,8 @@ export function interval(answer, unit) {
   const write = unit === "share" ? percent : plain;
   if (answer.value === null) return UNKNOWN;
   if (answer.postprocess) {
-    const { postprocess, raw, ...others } = answer;
-    return `${write(answer.value, half)} after ${postprocess}, biased; raw ${interval({ ...others, value: raw }, unit)}`;
+    const { postprocess, raw, ...others } = answer; // `remark` says once which method, and that it is biased
+    return `${write(answer.value, half)}, raw ${interval({ ...others, value: raw }, unit)}`;
   }
   if (answer.low === null || answer.high === null) return write(answer.value, half) + chance(answer);
   return `${write(answer.value, half)} (${write(answer.low, half)} to ${write(answer.high, half)})${chance(answer)}`;
