@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from contextlib import suppress
 
 import redis
@@ -96,6 +97,7 @@ def _end_with_supervisor() -> None:
 def main() -> None:
     """Entry point of a worker process."""
     logs.configure(WORKER.name, "warning")
+    warnings.filterwarnings("ignore", "CLIENT LIST")  # RQ asks for it to name its address; the role has no right to it
     line = sys.stdin.buffer.readline()
     threading.Thread(target=_end_with_supervisor, daemon=True).start()
     if not line:

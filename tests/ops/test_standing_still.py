@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from hearsay.collector import limits
+from hearsay.collector.growth import set_shards
 from hearsay.collector.health import troubles
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.roles import NEEDED
@@ -112,7 +113,15 @@ def test_workers_on_another_queue_are_found_out(
     monkeypatch.setattr(troubles, "OLD_RANGE_S", 0.0)
     code, complaint = check(hearsay)
     assert code == 1
-    assert "are the workers on this queue, and are they enough?" in complaint
+    assert "to be folded; the workers' logs say whether it fails; if not" in complaint
+
+
+def test_retired_shards_are_marked(hearsay: Hearsay, registered: Registered, client: redis.Redis, prefix: str) -> None:
+    for number in (2, 1):
+        set_shards(Registry(client, prefix), "buckets", number)
+    shown = hearsay("status", "buckets", "--interval", "0")[1]
+    assert shown.count("(retired)") == 1
+    assert [row["retired"] for row in json.loads(hearsay("status", "--interval", "0", "--json")[1])] == [False, True]
 
 
 def test_entries_that_nobody_cuts(

@@ -25,6 +25,10 @@ from hearsay.collector.store.registry import Registry, SurveyLook, look_at_parts
 OLD_BACKLOG_S = 15.0
 OLD_RANGE_S = 60.0  # three leases: whatever worker died, another one should have folded it by then
 ALONE_S = 5.0  # where the role that should do it was not seen
+SLOW_RANGE = (
+    "the workers' logs say whether it fails; if not, there are too few workers, they are on another queue, "
+    "or another deployment's workers take jobs from this one"
+)
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ def _of_survey(survey: SurveyLook, present: Mapping[str, int]) -> list[Trouble]:
         if seen.oldest_range_s > (OLD_RANGE_S if present[WORKER.name] else ALONE_S):
             why = ", and no worker was seen lately"
             if present[WORKER.name]:
-                why = "; are the workers on this queue, and are they enough?"
+                why = f"; {SLOW_RANGE}"
             words = f"{of}: a range waits for {seen.oldest_range_s:.0f} s to be folded{why}"
             listed.append(Trouble("ranges", name, words, True))
         if seen.quarantined:

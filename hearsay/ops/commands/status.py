@@ -130,6 +130,7 @@ def _state(row: dict[str, Any]) -> str:
 def _block(row: dict[str, Any]) -> list[str]:
     """A shard in a few short lines."""
     shard = f", shard {row['shard']}" if row["shards"] > 1 else ""
+    shard += " (retired)" if row["retired"] else ""
     lines = [
         f"{row['survey']}{shard}  ({row['mechanism']}, tag {row['tag']}, {_state(row)})",
         f"  published  {counted(row['published_reports'], 'report')}{_rate(row['published_per_s'])}",

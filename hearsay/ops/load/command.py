@@ -112,6 +112,11 @@ def _words(task: Task, outcome: Outcome, stop: Stop, goes_on: bool) -> list[str]
             lines.append(
                 f"  {words:19} {times['p50']:.3f} s (median), {times['p99']:.3f} s (99%), {times['max']:.3f} s (most)"
             )
+    if outcome.others:
+        lines.append(
+            f"  {counted(outcome.others, 'report')} of other writers came in meanwhile, so that times to commit are "
+            "not known; use a survey of its own"
+        )
     for cause, seconds in sorted(outcome.waits.items()):
         lines.append(f"  waited for {cause:8} {seconds:.1f} s")
     if outcome.limit is not None:

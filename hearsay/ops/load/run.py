@@ -37,6 +37,7 @@ class Outcome:
     acknowledged: Latencies
     committed: Latencies
     visible: Latencies
+    others: int = 0  # reports that somebody else published to the survey meanwhile
 
     @property
     def per_s(self) -> float:
@@ -54,6 +55,7 @@ class Outcome:
             "latency_s": self.acknowledged.table(),
             "commit_s": self.committed.table(),
             "snapshot_s": self.visible.table(),
+            "others": self.others,
             "fresh_s": self.visible.quantile(0.99),
             "waits": {cause: round(seconds, 3) for cause, seconds in sorted(self.waits.items())},
             "limit": None if self.limit is None else self.limit.part,
@@ -100,6 +102,8 @@ def _outcome(
     samples, rate = watch.samples, task.rate or (reports / end_s if end_s else 1.0)
     committed_s = next((sample.at_s for sample in samples if sample.committed >= reports), None)
     visible_s = next((sample.at_s for sample in samples if sample.visible >= reports), None)
+    others = 0 if stop.is_set() else max(watch.published - reports, 0)
+    own = [] if others else samples  # commits are counted by survey: those of others are not told apart
     time_s = max(end_s, 1e-9) * len(sent)
     waits: dict[str, float] = {}
     for each in sent:
@@ -129,6 +133,7 @@ def _outcome(
         limit=limit_of(seen),
         committed_per_s=reports / committed_s if committed_s else 0.0,
         acknowledged=Latencies(batches),
-        committed=Latencies(done_at(((each.at_s, each.committed) for each in samples), rate, reports)),
-        visible=Latencies(done_at(((each.at_s, each.visible) for each in samples), rate, reports)),
+        committed=Latencies(done_at(((each.at_s, each.committed) for each in own), rate, reports)),
+        visible=Latencies(done_at(((each.at_s, each.visible) for each in own), rate, reports)),
+        others=others,
     )

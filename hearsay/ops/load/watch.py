@@ -42,6 +42,7 @@ class Watch:
         self.samples: list[Sample] = []
         seen = registered.look()
         self._committed = seen.published_reports  # what waits already is not this test's
+        self.published = 0  # since then, by whomever
         self._late = seen.published_reports - sum(look.totals.accounted for look in seen.shards)
         self._visible = self._in_snapshots()
         self._used_s = self._processor_s()
@@ -74,6 +75,8 @@ class Watch:
         """End, and say how busy the servers were."""
         self._end.set()
         self._thread.join()
+        with suppress(RedisError, CollectorError, ValueError):
+            self._sample()
         elapsed, used = time.monotonic() - self._began, self._processor_s()
         busy = [(used[node] - before) / elapsed for node, before in self._used_s.items() if node in used]
         pings, links = [sample.ping_s for sample in self.samples], [0.0]
@@ -95,6 +98,7 @@ class Watch:
             node.ping()
         ping_s = (time.monotonic() - began) / len(nodes)
         seen = self._registered.look()
+        self.published = seen.published_reports - self._committed
         accounted = sum(look.totals.accounted for look in seen.shards)
         visible = self._in_snapshots() - self._visible
         now = time.monotonic() - self._started

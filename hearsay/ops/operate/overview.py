@@ -56,6 +56,7 @@ def overview(registry: Registry, interval_s: float) -> Overview:
             row["published_per_s"] = None if earlier is None else (now.published - earlier.published) / interval_s
             row["folded_per_s"] = None if earlier is None else (now.folded - earlier.folded) / interval_s
             row["shards"] = len(survey.shards)
+            row["retired"] = name[1] in survey.registered.registration.retired
             rows.append(row)
     return Overview(rows, troubles(registry, seen, failed))
 

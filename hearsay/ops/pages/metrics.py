@@ -30,7 +30,8 @@ ADVICE = """## What to watch
 | `hearsay_ranges_quarantined > 0` | a range could not be folded five times; `hearsay survey skip` retries or skips it |
 | `hearsay_pressure == 1` | writers are asked to wait: more workers, or more memory |
 
-A program that reads them: [prometheus-scrape](../../examples/prometheus-scrape/README.md).
+[alerts.yml](../../examples/prometheus-scrape/alerts.yml) has these as rules for Prometheus, with limits to start from;
+beside it is [a program that reads the metrics](../../examples/prometheus-scrape/README.md).
 """
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hearsay.collector.survey.survey import parse
+from hearsay.collector.writer import Writer
 from hearsay.ops import cli
 from hearsay.ops.server.processes import Pipeline
 
@@ -47,6 +48,7 @@ def test_a_rate_that_is_held(pipeline: Pipeline, produce: Produce, tmp_path: Pat
     assert code == 0
     assert told["reports"] == pipeline.registry().get("ages").look().published_reports - before == 10_000
     assert (told["asked_per_s"], told["held"], told["limit"]) == (5_000.0, True, None)
+    assert told["others"] == 0
     assert set(told["latency_s"]) == {"p50", "p90", "p99", "p999", "max"}
     assert told["latency_s"]["p50"] <= told["commit_s"]["p50"] <= told["snapshot_s"]["p50"] <= told["snapshot_s"]["max"]
     assert told["fresh_s"] == told["snapshot_s"]["p99"]
@@ -75,6 +77,16 @@ def test_a_freeze_of_the_server_shows(pipeline: Pipeline, produce: Produce) -> N
     assert told["latency_s"]["max"] > 0.95 * FROZEN_S
     assert told["latency_s"]["p50"] < 1.0
     assert sum(told["waits"].values()) > 0.8 * FROZEN_S
+
+
+def test_other_writers_are_named_and_their_commits_are_not_counted(pipeline: Pipeline, produce: Produce) -> None:
+    shard = pipeline.registry().get("ages").shards[0]
+    late = threading.Timer(0.7, lambda: Writer(shard).publish([(b"r", b"x")] * 300, 300))
+    late.start()
+    code, told, _ = produce("--devices", "5e3", "--rate", "5e3", "--into-real")
+    late.join()
+    assert code == 0
+    assert (told["reports"], told["others"], told["commit_s"], told["snapshot_s"]) == (5_000, 300, None, None)
 
 
 def test_a_rate_beyond_the_producers_is_not_held(produce: Produce) -> None:

@@ -43,6 +43,7 @@ def test_shards_that_are_away_and_new_ones(client: redis.Redis, prefix: str, mon
         Writer(shard).publish(singles(shard, range(10)), 10)
         fold_all(shard)
     assert watch.wait_for(30, 5.0, stop)
+    assert watch.published == 30
     for question in ("processor_s", "link_s"):
         monkeypatch.setattr(Node, question, away)
     assert watch.finish().busy == 0.0

@@ -228,5 +228,6 @@ def _why(registered: Registered, answers: Sequence[Look | Exception]) -> Excepti
     numbers = ", ".join(str(shard.shard) for shard in errors)
     nodes = ", ".join(sorted({shard.node.address for shard in errors}))
     return ShardsAway(
-        f"survey {registered.survey.name}: shards {numbers} do not answer (node {nodes}); without them nothing is whole"
+        f"survey {registered.survey.name}: shards {numbers} do not answer (node {nodes}); its answers need them, "
+        "and wait until the node is back"
     )
