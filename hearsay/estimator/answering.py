@@ -53,7 +53,6 @@ def ask(
     return answer(
         asked,
         estimate(),
-        minimum_reports=survey.minimum_reports,
         count=count,
         postprocess=postprocess,
         default=survey.postprocess,

@@ -221,7 +221,15 @@ def films(client: redis.Redis, prefix: str, name: str = "films", **options: obje
     set_current(Context(client, prefix))
     domain = {"kind": "key-value", "keys": 3}
     given = {"rounds": 2, **options}
-    table = {"name": name, "mechanism": "privkvm", "epsilon": 2.0, "domain": domain, "options": given}
+    answers = {"minimum_reports": 50}
+    table = {
+        "name": name,
+        "mechanism": "privkvm",
+        "epsilon": 2.0,
+        "domain": domain,
+        "options": given,
+        "answers": answers,
+    }
     return Registry(client, prefix).add(parse(table))
 
 
@@ -244,6 +252,7 @@ def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: s
         drive(registered)
     assert opened.offer() is None
     assert [int(array.sum()) for array in live(registered).state.values()] == [30, 30]
+    assert len(opened.ask("frequencies")) == 3  # of 60 reports, though of 30 devices
 
 
 def test_one_document_for_all_where_the_means_are_disclosed(client: redis.Redis, prefix: str) -> None:

@@ -180,7 +180,6 @@ def _ask(
     return answer(
         question,
         estimate,
-        minimum_reports=survey.minimum_reports,
         count=_flag(parameters, "count"),
         limit=ANSWERS_LIMIT,
         postprocess=parameters.get("postprocess"),

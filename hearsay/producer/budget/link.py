@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import ssl
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
@@ -77,7 +78,7 @@ class Link:
             raise GatewayError(f"the survey's URL must be like {_EXAMPLE} and end with the survey's name")
         if parts.scheme == "http" and not is_loopback(host):
             raise GatewayError("the survey's URL must begin with https: plain http is for this machine only")
-        self.url, self._path, self._key = url.rstrip("/"), parts.path.rstrip("/"), key
+        self.url, self._path, self._key = url.rstrip("/"), parts.path.rstrip("/"), _plain_key(key)
         self._connection = (
             http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
             if parts.scheme == "http"
@@ -133,6 +134,14 @@ class Link:
         if len(content) > LARGEST_ANSWER or not response.isclosed():
             self._connection.close()
         return Answer(response.status, _table(content), _seconds(response.getheader("Retry-After")))
+
+
+def _plain_key(key: str | None) -> str | None:
+    """The key without the spaces and line ends of the file it was read from; no message ever shows it."""
+    plain = key if key is None else key.strip()
+    if plain is not None and not re.fullmatch(r"[!-~]*", plain):
+        raise GatewayError("the key must be one word of letters, digits, _ and -, as `hearsay key add` prints it")
+    return plain or None
 
 
 def _table(content: bytes) -> dict[str, Any]:

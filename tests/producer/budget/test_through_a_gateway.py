@@ -107,7 +107,10 @@ def test_a_report_without_a_key_is_kept_and_the_reason_is_said_once(
         assert said.startswith(
             "reports of survey likes wait, the gateway refuses them: the key is missing or not known"
         )
-        assert Device(url, ledger=tmp_path / "ledger", key=key).flush() == 0
+        with pytest.raises(GatewayError, match="the key must be one word") as refused:
+            Device(url, ledger=tmp_path / "ledger", key=f"{key}\nmore")
+        assert key not in str(refused.value)
+        assert Device(url, ledger=tmp_path / "ledger", key=f"{key}\n").flush() == 0  # as read from a file
         with pytest.raises(GatewayError, match=r"likes/no does not describe a survey \(not-found\)"):
             Device(f"{sender.base_url}/v1/surveys/likes/no", ledger=tmp_path / "other")
     assert client.xlen(registered.shards[0].keys.stream) == 1
