@@ -69,6 +69,8 @@ class Mechanism(ABC):
     # The planner draws whole surveys for every question: a later round asks about what an earlier one found, or the
     # state is too sparse to be divided.
     PLANNED_FROM_SURVEYS: ClassVar[bool] = False
+    # Options that a survey file writes out, solved for its own epsilon: for another one they are solved anew.
+    SOLVED: ClassVar[tuple[str, ...]] = ()
     # What its estimate is, and so what can be asked, is known before any report.
     ESTIMATE: ClassVar[type[Estimate]]
     # Small survey tables (without `mechanism`) that show it at work; the shared tests run on every one of them.
@@ -133,6 +135,10 @@ class Mechanism(ABC):
     def canonical_options(self) -> dict[str, Any]:
         """The options with every choice made, as the canonical survey lists them."""
         return {name: value for name, value in self.options.items() if value is not None}
+
+    def lasting_options(self) -> dict[str, Any]:
+        """The options for any epsilon: without those that were solved for this one."""
+        return {name: value for name, value in self.options.items() if value is not None and name not in self.SOLVED}
 
     def choices(self) -> str:
         """In words, what the mechanism chose by itself and why; empty where it had no choice."""

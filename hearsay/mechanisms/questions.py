@@ -204,17 +204,25 @@ def _query_for(verb: str, kinds: tuple[type[Query], ...], of: type[Estimate], do
         if problem is not None and None not in problems:
             raise QueryError(problem)
     needed = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
-    needs = tuple(kind.NEEDS for kind in kinds)
-    able = catalogue.able(needs, domain.kind)
-    advice = f"use {one_of(able)}" if able else "no mechanism has that"
-    chosen = [kind for kind, names in catalogue.CANDIDATES.items() if {*names} & {*catalogue.able(needs, kind)}]
-    if chosen and domain.kind not in chosen:  # else `auto` finds one
-        advice += f"; those of kind {' or '.join(chosen)} have it"
+    able = catalogue.able(tuple(kind.NEEDS for kind in kinds), domain.kind)
     raise QueryError(
-        f"the survey's mechanism cannot answer {verb}, which needs {needed}; on domains of kind {domain.kind} {advice}",
+        f"the survey's mechanism cannot answer {verb}, which needs {needed}; {who_answers(kinds, domain)}",
         what="mechanism",
         expected=f"one that can answer {verb}" + (f": {one_of(able)}" if able else ""),
     )
+
+
+def who_answers(kinds: tuple[type[Query], ...], domain: Domain) -> str:
+    """Which surveys answer one of these questions: other kinds first, if `auto` finds no mechanism on this domain."""
+    needs = tuple(kind.NEEDS for kind in kinds)
+    able = catalogue.able(needs, domain.kind)
+    here = f"on domains of kind {domain.kind} " + (f"use {one_of(able)}" if able else "no mechanism has that")
+    chosen = [kind for kind, names in catalogue.CANDIDATES.items() if {*names} & {*catalogue.able(needs, kind)}]
+    if not chosen or domain.kind in chosen:  # `auto` finds one
+        return here
+    promises = {catalogue.classes(name)[0].PROMISE for name in able} - {"pure"}
+    other = f", with {' or '.join(sorted(promises))} privacy instead of the usual promise" if promises else ""
+    return f"a survey of kind {' or '.join(chosen)} has it; {here}{other}"
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -177,6 +177,7 @@ class TestRefusals:
             (FIVE, "median", "query must be one of mean, means"),
             (FIVE, "average", "query must be one of"),
             (FIVE, "mean", "cannot answer mean, which needs the mean of the values or means of keys"),
+            (FIVE, "mean", "number has it; on domains of kind ordinal use metric-l1, with metric privacy instead"),
             (FIVE, "marginal a", "needs a domain of kind attributes"),
             (FIVE, "point", "needs an argument"),
             (FIVE, "point 1 2", "needs one value, got 2"),
@@ -235,7 +236,7 @@ class TestRefusals:
     def test_a_kind_that_has_it_is_named_where_auto_finds_none(self) -> None:
         haar = build({"mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 4}})
         state = haar.fold(haar.empty(), haar.perturb(np.zeros(50, dtype=np.int64), seeded(1)))
-        with pytest.raises(QueryError, match=r"use metric-l1; those of kind .* or number have it"):
+        with pytest.raises(QueryError, match=r"a survey of kind .* or number has it; .* use metric-l1"):
             answer(parse_text("mean"), haar.estimate(state))
 
     @given(st.text(max_size=40))

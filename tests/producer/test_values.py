@@ -101,5 +101,8 @@ def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(ValuesError, match="No such file"):
         values.read(tmp_path / "none.csv", MINUTES)
     (tmp_path / "binary.csv").write_bytes(b"value\n\xff\xfe\n")
-    with pytest.raises(ValuesError, match="line 2, column 1: must be UTF-8 text"):
+    with pytest.raises(ValuesError, match=r"line 2, column 1: must be UTF-8 text; .*: iconv -f WINDOWS-1252 -t UTF-8 "):
         values.read(tmp_path / "binary.csv", MINUTES)
+    (tmp_path / "unicode.csv").write_text("value\n1\n", encoding="utf-16")
+    with pytest.raises(ValuesError, match=r"line 1, column 1: must be UTF-8 text; .*: iconv -f UTF-16 -t UTF-8 "):
+        values.read(tmp_path / "unicode.csv", MINUTES)

@@ -102,6 +102,13 @@ def test_a_line_of_names_is_asked_for_that_fits_the_rows(tmp_path: Path) -> None
     assert "put the line 'x,y' above it" in refusal(tmp_path, "1,1.5\n2,1.5\n", MAP)
 
 
+def test_a_wrong_column_is_not_helped_by_leaving_rows_out(tmp_path: Path) -> None:
+    text = "id,city\n1,secret\n2,other\n"
+    for skip_bad in (False, True):
+        said = refusal(tmp_path, text, MINUTES, column="city", skip_bad=skip_bad)
+        assert said.endswith("; --clamp moves numbers outside to the nearest end; is it the right column?")
+
+
 @pytest.mark.parametrize("cell", ["", "secret", "4711"])
 def test_what_helps_is_said_whatever_the_cell_holds(tmp_path: Path, cell: str) -> None:
     leave_out = "; --skip-bad leaves bad rows out"

@@ -153,8 +153,7 @@ def asked_of(source: Any, query: str, shape: str | None, values: Any, mechanisms
     chosen = survey.mechanism
     if survey.reason is not None:  # "auto": the survey names no mechanism
         return Asked.of(chosen.domain, query, mechanisms, None, shape, values)
-    options = {name: value for name, value in chosen.options.items() if value is not None}
-    return Asked.of(chosen.domain, query, mechanisms, {chosen.ID: options}, shape, values, chosen.ID)
+    return Asked.of(chosen.domain, query, mechanisms, {chosen.ID: chosen.lasting_options()}, shape, values, chosen)
 
 
 def domain_from(kind: str, sizes: Sequence[int], keys: Mapping[str, Any]) -> Domain:

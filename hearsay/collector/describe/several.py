@@ -62,9 +62,7 @@ def plan_several(surveys: Sequence[Survey], users: int, budget: float, query: st
 
 def _width(survey: Survey, question: str, users: int, epsilon: float) -> float | None:
     chosen = survey.mechanism
-    options = {name: value for name, value in chosen.options.items() if value is not None}
-    if survey.reason is not None:
-        options = {}  # "auto" wrote choices for another epsilon into them
+    options = {} if survey.reason is not None else chosen.lasting_options()  # "auto" has settled nothing
     asked = Asked.of(chosen.domain, question, [chosen.ID], {chosen.ID: options})
     (row,) = plan(asked, Target(users, epsilon))
     return row.within

@@ -98,6 +98,9 @@ class Binary(FiniteChannel):
             self.epsilon if second is None else float(second),
         )
 
+    def lasting_options(self) -> dict[str, Any]:
+        return {} if self.bounds == (self.epsilon, self.epsilon) else super().lasting_options()
+
     def canonical_options(self) -> dict[str, Any]:
         names = ("epsilon_12", "epsilon_21")
         return {name: "inf" if bound == inf else bound for name, bound in zip(names, self.bounds, strict=True)}

@@ -48,6 +48,7 @@ class CountMechanism(FiniteChannel):
     domain: Count
 
     ESTIMATE: ClassVar[type[CountEstimate]] = CountEstimate
+    SOLVED: ClassVar[tuple[str, ...]] = (MATRIX,)
     PICTURE = "heat_map"
 
     @cached_property

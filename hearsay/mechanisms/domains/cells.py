@@ -71,7 +71,7 @@ class Cells(AxesDomain):
     def locate_range(self, words: Sequence[str], query: str) -> Ends:
         """First and last cell of the range that a query names: A B."""
         if len(words) != 2:
-            raise QueryError(f"query {query} needs two ends, got {len(words)}")
+            raise QueryError(f"query {query} needs two ends, as in `{query} A B`, got {len(words)}")
         return [self.axes[0].locate_range(words[0], words[1])]
 
     def name(self, index: int) -> Name:

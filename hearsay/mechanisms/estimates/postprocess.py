@@ -115,5 +115,8 @@ def project(shares: Floats, total: float = 1.0) -> Floats:
         return shares.copy()
     largest_first = np.sort(shares)[::-1]
     amounts = (np.cumsum(largest_first) - total) / np.arange(1, shares.size + 1)
-    kept = int(np.flatnonzero(largest_first > amounts)[-1])
+    positive = np.flatnonzero(largest_first > amounts)
+    if not positive.size:  # shares so large that the total is lost in rounding; a shift of all changes nothing
+        return project(shares - largest_first[0], total)
+    kept = int(positive[-1])
     return np.maximum(shares - amounts[kept], 0.0)

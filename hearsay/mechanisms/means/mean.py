@@ -54,6 +54,7 @@ class MeanMechanism(Mechanism):
     domain: Number
 
     ESTIMATE: ClassVar[type[MeanEstimate]] = MeanEstimate
+    SOLVED: ClassVar[tuple[str, ...]] = ("table",)
     LONG_CHECK: ClassVar[str] = "its table is found by optimisation and checked in exact integers"
     ID = "mean"
     SUMMARY = "the mean of one number per device, by the channel with the least worst variance"

@@ -61,6 +61,7 @@ class LaplaceRows(CellMechanism):
     PROMISE = "metric"
 
     ESTIMATE: ClassVar[type[CellEstimate]] = LinearEstimate
+    SOLVED: ClassVar[tuple[str, ...]] = ("scales",)
     LONG_CHECK: ClassVar[str] = "the noise of every row is optimised, and every pair of values is checked"
 
     def check(self) -> None:

@@ -12,7 +12,7 @@ from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.planning.auto import first_candidate
 from hearsay.mechanisms.planning.widths import Guess, Played, Widths
 from hearsay.mechanisms.queries.query import Query
-from hearsay.mechanisms.questions import Question, parse_text
+from hearsay.mechanisms.questions import Question, parse_text, who_answers
 
 _LISTED = 12  # questions that a refusal names
 
@@ -27,7 +27,7 @@ class Asked:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of mechanisms that a survey has settled
     shape: str | None = None
     values: Any = None
-    own: str | None = None  # the mechanism that a survey already names: it gets a row, and its promise is the others'
+    own: Mechanism | None = None  # what a survey already has: it gets a row, and its promise is the others'
     _built: dict[tuple[str, float, bool], Mechanism] = field(default_factory=dict, compare=False)
     _widths: dict[tuple[str, float, int, bool], Widths] = field(default_factory=dict, compare=False)
 
@@ -40,7 +40,7 @@ class Asked:
         options: Mapping[str, Mapping[str, Any]] | None = None,
         shape: str | None = None,
         values: Any = None,
-        own: str | None = None,
+        own: Mechanism | None = None,
     ) -> "Asked":
         """The checked way to make one."""
         if shape is not None and values is not None:
@@ -103,7 +103,7 @@ class Asked:
         return [
             name
             for name in catalogue.names()
-            if name == self.own
+            if (self.own is not None and name == self.own.ID)
             or any(
                 self.domain.kind in listed.form.kinds and self._suits(listed.load(), promise)
                 for listed in catalogue.MECHANISMS[name]
@@ -123,7 +123,7 @@ class Asked:
         return reasons
 
     def _promise(self) -> str:
-        first = self.own or first_candidate(self.domain)
+        first = first_candidate(self.domain) if self.own is None else self.own.ID
         return "pure" if first is None else catalogue.classes(first)[0].PROMISE
 
     def _suits(self, kind: type[Mechanism], promise: str) -> bool:
@@ -132,6 +132,8 @@ class Asked:
 
     def build(self, name: str, epsilon: float, rough: bool = False) -> Mechanism:
         """The mechanism at an epsilon, built once; SpecificationError where it cannot be."""
+        if self.own is not None and (name, epsilon, rough) == (self.own.ID, self.own.epsilon, False):
+            return self.own  # with levels or tables of its own, if it has some
         key = name, epsilon, rough
         if key not in self._built:
             options = self.options.get(name, {})
@@ -158,10 +160,24 @@ class Asked:
         mechanism, name = played.mechanism, played.mechanism.ID
         query = self.query_of(type(mechanism).ESTIMATE)
         if query is None:
-            raise QueryError(f"{name} cannot answer {self.question.verb} on a domain of kind {self.domain.kind}")
-        in_ranks = query.VARIES and self.shape is None and self.values is None and self.ranked
+            raise QueryError(f"{name} cannot answer {self.question.verb}; {self.who_answers()}")
+        in_ranks = query.VARIES and self.in_ranks
         varies = (query.VARIES and not in_ranks) or mechanism.PLANNED_FROM_SURVEYS
         return Widths(played, self.question, varies, in_ranks)
+
+    def who_answers(self) -> str:
+        """Which surveys answer the question, where those that were tried do not."""
+        return who_answers(self._query_kinds, self.domain)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the answer is a share of the users, whoever gives it; then so is half its interval."""
+        return not any(query.OWN_UNIT for query in self._query_kinds)
+
+    @property
+    def in_ranks(self) -> bool:
+        """Whether a quantile is planned in ranks: the share of users between the answer and the truth."""
+        return self.ranked and self.shape is None and self.values is None
 
     @cached_property
     def ranked(self) -> bool:

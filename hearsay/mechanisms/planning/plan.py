@@ -77,6 +77,8 @@ class Prediction:
 
 def plan(asked: Asked, target: Target) -> list[Prediction]:
     """A row for every mechanism that can answer, best first, one of them recommended."""
+    if target.within is not None and target.within >= 1:
+        _refuse_more_than_all(asked, target.within)
     rows: list[Prediction] = []
     refusals: list[MechanismError] = []
     for name in asked.names():
@@ -87,9 +89,21 @@ def plan(asked: Asked, target: Target) -> list[Prediction]:
                 raise
             refusals.append(error)
     if not rows:
-        raise refusals[0] if refusals else SpecificationError("mechanism: none can answer this question here")
+        nobody = f"mechanism: none can answer {asked.question.verb} here; {asked.who_answers()}"
+        raise refusals[0] if refusals else SpecificationError(nobody)
     rows.sort(key=partial(_rank, target))
     return _recommended(asked, target, rows)
+
+
+def _refuse_more_than_all(asked: Asked, within: float) -> None:
+    """Half an interval of a share is below 1: whoever asks for more means another unit."""
+    if asked.in_ranks:
+        raise SpecificationError(
+            "within must be below 1: without a shape a quantile is planned in ranks, a share of the users; give shape "
+            f"or values to plan it in the domain's unit, got {within:g}"
+        )
+    if asked.is_share:
+        raise SpecificationError(f"within must be below 1, a share of the users: 1% is 0.01, got {within:g}")
 
 
 def _rank(target: Target, row: Prediction) -> tuple[bool, float, float]:

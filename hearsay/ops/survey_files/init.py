@@ -21,10 +21,10 @@ MINIMUM_REPORTS = 100  # what a survey should have before it answers; a file tha
 ENDS = ("number",)  # kinds whose size is two ends
 ALONE = ("binary", "text")  # kinds that need no size
 SIZED = ("attributes",)  # kinds whose names come with a number of values each: yes and no
-COUNTED = ("ordinal",)  # kinds whose values are the whole numbers from 0
+COUNTED = ("ordinal",)  # kinds whose values are whole numbers: from 0, or between two ends
 T = TypeVar("T")
 _COUNTS = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")
-_ENDS_OF_NUMBERS = re.compile(r"\s*\d+\s*(-|to|,|\.\.)\s*\d+\s*")  # what somebody writes who means 0..99
+_ENDS_OF_NUMBERS = re.compile(r"\s*(-?\d+)\s*(?:-|to|,|\.\.)\s*(-?\d+)\s*")  # 18-99, 18 to 99, 18,99, 18..99
 LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
 
 
@@ -32,7 +32,7 @@ LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "
 @click.argument("file", metavar="FILE.toml", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--name", help="The survey's name: a-z, 0-9 and -.")
 @click.option("--kind", metavar="KIND", help="What a value is: categorical, ordinal, number, ...")
-@click.option("--size", metavar="D", help="How many values there are; two ends LOW,HIGH of numbers.")
+@click.option("--size", metavar="D", help="How many values there are; or their two ends LOW,HIGH.")
 @click.option(
     "--categories", metavar="A,B", help="Instead of --size: the values' names; one with a comma in double quotes."
 )
@@ -152,12 +152,13 @@ def _ask_domain(kind: str) -> dict[str, Any]:
     labelled = kind in LABELLED
 
     def read(given: str) -> dict[str, Any]:
-        if kind in COUNTED and not given.strip().isdecimal() and _ENDS_OF_NUMBERS.fullmatch(given):
-            raise OperationError("whole numbers must be counted from 0: 100 are 0..99")
+        if kind in COUNTED and _ENDS_OF_NUMBERS.fullmatch(given):
+            return _domain(kind, given, None)
         counts = given.strip().isdecimal() if labelled and kind not in SIZED else _COUNTS.fullmatch(given)
         return _domain(kind, None, given) if labelled and not counts else _domain(kind, given, None)
 
     question = "How many values, or their names separated by commas" if labelled else "How many values"
+    question += ", or the first and last number (18-99)" if kind in COUNTED else ""
     if kind in ENDS:
         return dict(click.prompt("Lowest and highest value", default="0,100", value_proc=_asked(read)))
     return dict(click.prompt(question, value_proc=_asked(read)))
@@ -173,6 +174,9 @@ def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, An
         return {LABELLED[kind]: labels, **more}
     if size is None:
         return {}
+    ends = _ENDS_OF_NUMBERS.fullmatch(size)
+    if kind in COUNTED and ends is not None:
+        return {"first": int(ends[1]), "last": int(ends[2])}
     parts = size.split(",")
     try:
         if kind in ENDS:
@@ -183,5 +187,9 @@ def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, An
         raise
     except ValueError:
         wanted = "two numbers LOW,HIGH" if kind in ENDS else "a whole number, or one for each axis separated by commas"
+        if kind in COUNTED:
+            wanted = (
+                "a whole number, or the first and the last; numbers with decimals need low, high and bins in the file"
+            )
         raise OperationError(f"--size must be {wanted}, got {size!r}") from None
     return table

@@ -43,9 +43,10 @@ class BadRows:
         met.first += places[: _SHOWN - len(met.first)]
 
     def refusal(self, file: str, rows: int) -> ValuesError:
-        """What is wrong with a file of so many rows, in one line."""
+        """What is wrong with a file of so many rows, in one line. Where all are bad, leaving them out does not help."""
         hints = "".join(dict.fromkeys(met.cause.hint for met in self._met.values()))
-        hints += f"; {SKIP_OPTION} leaves bad rows out"
+        all_bad = rows > 1 and self.count == rows
+        hints += "; is it the right column?" if all_bad else f"; {SKIP_OPTION} leaves bad rows out"
         if self.count == 1:
             (met,) = self._met.values()
             return ValuesError(f"{file}: {self._unit} {met.first[0]}{met.cause.alone}{hints}")

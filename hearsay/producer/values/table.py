@@ -71,8 +71,16 @@ def _decoded(name: str, chunk: bytes, lines: int) -> str:
                 line.decode()
             except UnicodeDecodeError as error:
                 column = line[: error.start].count(b",") + 1
-                raise ValuesError(f"{name}: line {number}, column {column}: must be UTF-8 text") from None
+                raise ValuesError(
+                    f"{name}: line {number}, column {column}: must be UTF-8 text; convert the file, mostly with: "
+                    f"iconv -f {_encoding(chunk)} -t UTF-8 FILE.csv > NEW.csv"
+                ) from None
         raise
+
+
+def _encoding(chunk: bytes) -> str:
+    """What a file that is not UTF-8 mostly is: a spreadsheet's export on Windows, or what it calls Unicode."""
+    return "UTF-16" if chunk.startswith((b"\xff\xfe", b"\xfe\xff")) else "WINDOWS-1252"
 
 
 def _not_csv(name: str, line: int) -> ValuesError:

@@ -59,6 +59,12 @@ def test_the_projection_is_a_distribution_and_keeps_the_order(shares: np.ndarray
     np.testing.assert_allclose(project(values), values, atol=1e-9)
 
 
+def test_the_projection_of_huge_shares_is_a_distribution() -> None:
+    """A state of hardly any reports has estimates beside which 1 is lost in rounding."""
+    assert project(np.array([1e18, -3e18, 2e17])).tolist() == [1.0, 0.0, 0.0]
+    assert project(np.array([-1e17, -1e17])).tolist() == [0.5, 0.5]
+
+
 def test_shape_is_kept_and_unknown_methods_are_refused() -> None:
     assert process(SHARES[:4].reshape(2, 2), "simplex").values.shape == (2, 2)
     assert METHODS[0] == "none"

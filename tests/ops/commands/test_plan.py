@@ -14,6 +14,7 @@ FIELDS = [
     *("bytes", "state_bytes", "device_us", "detects", "recommended", "reason"),
 ]
 LABELS = ("--kind", "categorical", "--size", "4")
+LINE = ("--kind", "ordinal", "--size", "16")
 SURVEY = """
 name = "fruit"
 mechanism = "grr"
@@ -104,6 +105,50 @@ def test_a_plan_is_a_table_at_80_columns(capsys: pytest.CaptureFixture[str], mon
 
 
 @pytest.mark.parametrize(
+    ("kind", "query", "within"),
+    [
+        (("--kind", "number", "--size", "0,10"), "mean", "0.3"),
+        (("--kind", "ordinal", "--size", "16"), "range 2 5", "0.15"),
+        (("--kind", "binary"), "point 1", "0.04"),
+    ],
+)
+def test_a_file_of_init_is_planned_as_its_domain(
+    kind: tuple[str, ...], query: str, within: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the file has solved for its own epsilon does not bind a plan for another."""
+    file = tmp_path / "written.toml"
+    assert cli.run(["init", str(file), "--name", "written", "--epsilon", "0.5", *kind]) == 0
+    capsys.readouterr()
+    written = load(file).mechanism
+    target = ("--query", query, "--users", "2000", "--within", within, "--mechanism", written.ID)
+    (found,) = rows(capsys, str(file), *target)
+    table = {name: value for name, value in written.domain.table().items() if name != "kind"}
+    flags = [word for name, value in table.items() for word in ("--domain", f"{name}={json.dumps(value)}")]
+    (expected,) = rows(capsys, "--kind", written.domain.kind, *flags, *target)
+    assert found["epsilon"] == expected["epsilon"]
+    assert found["epsilon"] > 0.6
+
+
+def test_levels_of_ones_own_are_planned_at_their_epsilon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "levels.toml"
+    levels = 'levels = ["2 grr 1024 at 4", "2 ss 1024 at 2", "2 olh 2048"]'
+    file.write_text(f"""
+name = "levels"
+mechanism = "hierarchical"
+epsilon = 1.0
+[domain]
+kind = "ordinal"
+size = 7
+[options]
+{levels}
+""")
+    given = ("--query", "range 2 5", "--users", "2000", "--epsilon", "1", "--mechanism", "hierarchical")
+    (found,) = rows(capsys, str(file), *given)
+    (best,) = rows(capsys, "--kind", "ordinal", "--size", "7", *given)
+    assert found["within"] > 1.01 * best["within"]
+
+
+@pytest.mark.parametrize(
     ("words", "refusal"),
     [
         ((), "say what will be asked"),
@@ -115,6 +160,10 @@ def test_a_plan_is_a_table_at_80_columns(capsys: pytest.CaptureFixture[str], mon
         (("--kind", "grid", "--domain", "sizes", "--query", "point 1"), "--domain must be KEY=VALUE"),
         ((*LABELS, "--query", "point", "New", "York"), 'quote the question: --query "point New York"'),
         ((*LABELS, "--query", "point 1", "--users", "5", "--within", "1%"), "write 1% as 0.01"),
+        ((*LABELS, "--query", "point 1", "--users", "5", "--within", "2"), "below 1, a share of the users: 1% is 0.01"),
+        ((*LINE, "--query", "quantile 0.5", "--users", "5", "--within", "1"), "give shape or values to plan it in the"),
+        ((*LINE, "--query", "mean", "--users", "5", "--within", "1"), "a survey of kind count or key-value or number"),
+        ((*LINE, "--query", "mean", "--users", "5", "--epsilon", "1", "--mechanism", "haar"), "haar cannot answer"),
         (("missing.toml", "--query", "point 1", "--users", "5", "--epsilon", "1"), "missing.toml"),
     ],
 )  # fmt: skip

@@ -161,6 +161,11 @@ class Hierarchical(LevelMechanism):
         oracle = self.options["oracle"] or DEFAULT_ORACLE
         return equal(self.domain.size, self.options["fanout"] or DEFAULT_FANOUT, self.epsilon, oracle)
 
+    def lasting_options(self) -> dict[str, Any]:
+        options = super().lasting_options()
+        solved = options["consistency"] and not isinstance(self._levels, str)
+        return {**options, "levels": "optimised"} if solved else options
+
     def canonical_options(self) -> dict[str, Any]:
         consistency = self.options["consistency"]
         if self._levels == "uniform" and self.options["oracle"] != "auto":
