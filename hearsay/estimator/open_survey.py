@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from hearsay.collector.errors import SurveyClosed
 from hearsay.collector.offers import open_offer
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import Survey
@@ -36,8 +37,11 @@ class OpenSurvey:
         return Writer(self.registered.active[shard])
 
     def offer(self) -> dict[str, Any] | None:
-        """The open round for one device, as `Device.report(value, round=...)` takes it; None: none is open."""
+        """The open round for one device, as `Device.report(value, round=...)` takes it; None while the last one is
+        being counted. SurveyClosed after the last one: whoever waits for the next would wait for ever."""
         offer = open_offer(self.registered, secure())
+        if offer is None and self.registered.look().closed:
+            raise SurveyClosed(f"survey {self.survey.name} is closed and takes no more reports")
         return None if offer is None else offer.table()
 
     def windows(self) -> list[str]:

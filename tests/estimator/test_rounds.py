@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import redis
 
-from hearsay.collector.errors import OfferRefused, RoundClosed, SurveyError
+from hearsay.collector.errors import OfferRefused, RoundClosed, SurveyClosed, SurveyError
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
@@ -250,7 +250,8 @@ def test_devices_get_the_open_round_and_answer_it(client: redis.Redis, prefix: s
         assert opened.offer() is None
         everything_folded(registered)
         drive(registered)
-    assert opened.offer() is None
+    with pytest.raises(SurveyClosed, match="survey films is closed and takes no more reports"):
+        opened.offer()
     assert [int(array.sum()) for array in live(registered).state.values()] == [30, 30]
     assert len(opened.ask("frequencies")) == 3  # of 60 reports, though of 30 devices
 
