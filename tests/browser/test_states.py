@@ -53,6 +53,7 @@ def test_few_live_still_closed_and_deleted(tab: Tab, registry: Registry, asked: 
         tab.wait(f"{STATE} === 'closed'")
         assert "takes no more reports" in tab.run(SAID)
 
+        assert tab.errors == []
         registry.delete("colours")
         tab.wait(f"{BANNER}.includes('was deleted')")
         assert "last picture" in tab.run(BANNER)
@@ -60,7 +61,7 @@ def test_few_live_still_closed_and_deleted(tab: Tab, registry: Registry, asked: 
         registry.add(asked.survey)
         tab.wait(f"{STATE} === 'none'")
         tab.wait(f"{BANNER} === ''")
-        assert tab.errors == []
+        assert [each for each in tab.errors if "404" not in each] == []  # a question may meet the deletion
 
 
 @pytest.mark.slow
