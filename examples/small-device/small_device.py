@@ -4,13 +4,21 @@ import json
 import sys
 import urllib.request as http
 
+from hearsay import HearsayError
 from hearsay.producer.portable.form import Form, reports_body
 from hearsay.producer.request_id import new_request_id
 
-address, value = f"{sys.argv[1]}/v1/surveys/{sys.argv[2]}", json.loads(sys.argv[3])
-form = Form.of(json.load(http.urlopen(address))["device"])
-if form.epsilon > 2.0:
-    sys.exit("a report spends more than this application allows")
-body = reports_body([form.report(value)])  # store body and id before they are sent; a retry sends the same
-headers = {"Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": new_request_id()}
-print(http.urlopen(http.Request(f"{address}/reports", body, headers)).read().decode())
+address = f"{sys.argv[1]}/v1/surveys/{sys.argv[2]}"
+try:
+    value = json.loads(sys.argv[3])
+    described = json.load(http.urlopen(address))
+    if described["device"] is None:
+        sys.exit(described["device_reason"])
+    form = Form.of(described["device"])
+    if form.epsilon > 2.0:
+        sys.exit("a report spends more than this application allows")
+    body = reports_body([form.report(value)])  # store body and id before they are sent; a retry sends the same
+    headers = {"Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": new_request_id()}
+    print(http.urlopen(http.Request(f"{address}/reports", body, headers)).read().decode())
+except (HearsayError, OSError, ValueError) as error:  # outside the domain, no gateway, no JSON
+    sys.exit(f"{type(error).__name__}: {error}")
