@@ -220,8 +220,9 @@ def who_answers(kinds: tuple[type[Query], ...], domain: Domain) -> str:
     chosen = [kind for kind, names in catalogue.CANDIDATES.items() if {*names} & {*catalogue.able(needs, kind)}]
     if not chosen or domain.kind in chosen:  # `auto` finds one
         return here
-    promises = {catalogue.classes(name)[0].PROMISE for name in able} - {"pure"}
-    other = f", with {' or '.join(sorted(promises))} privacy instead of the usual promise" if promises else ""
+    promises = {catalogue.classes(name)[0].PROMISE for name in able}
+    is_other = promises and "pure" not in promises
+    other = f", with {' or '.join(sorted(promises))} privacy instead of the usual promise" if is_other else ""
     return f"a survey of kind {' or '.join(chosen)} has it; {here}{other}"
 
 

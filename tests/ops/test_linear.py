@@ -121,8 +121,9 @@ def test_surveys_without_a_workload_say_so(
         ("matrix", "query linear needs one coefficient per cell: the survey has no workload of its own"),
         (
             "haar",
-            "the survey's mechanism cannot answer linear, which needs the error of any sum of cells; on domains of "
-            "kind ordinal use laplace-histogram, matrix; those of kind grid or count have it",
+            "the survey's mechanism cannot answer linear, which needs the error of any sum of cells; a survey of "
+            "kind grid or count has it; on domains of kind ordinal use laplace-histogram, matrix, with metric privacy "
+            "instead of the usual promise",
         ),
     ):
         table = f'name = "a"\nmechanism = "{mechanism}"\nepsilon = 1.0\n[domain]\nkind = "ordinal"\nsize = 4\n'
