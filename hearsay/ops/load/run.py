@@ -73,7 +73,7 @@ def run(
 ) -> Outcome:
     """Publish the task's reports from so many processes, and watch what becomes of them."""
     registered = registry.get(task.survey)
-    at_work = roles(registry)
+    at_first = roles(registry)
     side_by_side = None
     if processes > 1:
         side_by_side = Processes(settings, [task.part(number, processes) for number in range(processes)])
@@ -86,7 +86,9 @@ def run(
         sent = side_by_side.run(started, stop, progress)
     else:
         sent = [sender.run(started, stop, progress)]
-    return _outcome(task, sent, watch, at_work[WORKER.name], at_work[ESTIMATOR.name], stop)
+    at_last = roles(registry)  # processes may have been restarted meanwhile
+    workers, estimators = (max(at_first[each.name], at_last[each.name]) for each in (WORKER, ESTIMATOR))
+    return _outcome(task, sent, watch, workers, estimators, stop)
 
 
 def _outcome(

@@ -14,6 +14,8 @@ import pytest
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops import cli
+from hearsay.ops.load import run
+from hearsay.ops.load.verdict import Evidence
 from hearsay.ops.server.processes import Pipeline
 
 AGES = {"name": "ages", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 64}}
@@ -55,6 +57,18 @@ def test_a_rate_that_is_held(pipeline: Pipeline, produce: Produce, tmp_path: Pat
     assert (tmp_path / "report.png").stat().st_size > 10_000
     assert "| 5,000 |" in (tmp_path / "report.md").read_text()
     assert json.loads((tmp_path / "report.json").read_text())[0]["held"] is True
+
+
+def test_workers_that_come_during_a_test_are_counted(
+    pipeline: Pipeline, produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_last, seen = run.roles(pipeline.registry()), list[Evidence]()
+    counts = iter([dict.fromkeys(at_last, 0), at_last])
+    monkeypatch.setattr(run, "roles", lambda _: next(counts))
+    monkeypatch.setattr(run, "limit_of", seen.append)
+    assert produce("--devices", "1e3", "--rate", "5e3")[0] == 0
+    assert seen[0].workers == at_last["worker"] > 0
+    assert seen[0].stale_s is not None  # the estimator was counted too
 
 
 def test_a_freeze_of_the_server_shows(pipeline: Pipeline, produce: Produce) -> None:
