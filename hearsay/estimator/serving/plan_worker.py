@@ -11,22 +11,15 @@ from typing import Any
 
 from hearsay.errors import HearsayError
 
-_NICE = 19
+NICE = 15
 
 
 def main() -> None:
     """`{"plugins": "a,b", "parameters": {...}}` to `{"answer": ...}` or `{"code": ..., "error": ...}`."""
-    give_way()
+    with suppress(OSError, AttributeError):
+        os.nice(NICE)
     question = json.load(sys.stdin)
     json.dump(_answered(question), sys.stdout, allow_nan=False)
-
-
-def give_way() -> None:
-    """Run only while a core has nothing else to do, where the system knows that; elsewhere at the lowest priority."""
-    with suppress(OSError, AttributeError):
-        os.nice(_NICE)
-    with suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _answered(question: dict[str, Any]) -> dict[str, Any]:

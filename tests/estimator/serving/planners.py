@@ -1,7 +1,8 @@
 """`python -m tests.estimator.serving.planners`: what twenty people who plan at once do to the estimator's pass.
 
 A survey of 65,536 cells changes with every pass. Printed: the mean seconds of a pass over SECONDS=30 while nobody
-plans, while twenty ask for different plans all the time, and while nobody does again; and what they were answered.
+plans, while twenty ask for different plans all the time, while a process of the same low priority only counts (what any
+busy core costs the others on this machine), and while nobody does either again; and what the twenty were answered.
 """
 
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 import httpx
 
 from hearsay.collector.survey.survey import parse
+from hearsay.estimator.serving import plan_worker
 from hearsay.ops.server.processes import Pipeline
 
 PEOPLE, RATE = 20, 20_000.0
@@ -28,7 +30,7 @@ def measure(directory: Path, seconds: float) -> dict[str, object]:
     with Pipeline(directory, estimator=True, workers=1) as pipeline:
         pipeline.registry().add(parse(SURVEY))
         environment = {**os.environ, "HEARSAY_REDIS_URL": pipeline.server.url, "HEARSAY_DATA_DIR": str(directory)}
-        words = ["produce", "wide", f"--rate={RATE}", f"--devices={int(RATE * (4 * seconds + 120))}"]
+        words = ["produce", "wide", f"--rate={RATE}", f"--devices={int(RATE * (5 * seconds + 120))}"]
         with (directory / "produce.log").open("ab") as log:
             producer = subprocess.Popen(
                 [sys.executable, "-P", "-m", "hearsay", *words], env=environment, stdout=log, stderr=log
@@ -44,11 +46,18 @@ def measure(directory: Path, seconds: float) -> dict[str, object]:
             stop.set()
             for each in people:
                 each.join(60)
+            beside = _pass_s_beside_a_busy_core(pipeline, seconds)
             after = _pass_s(pipeline, seconds)
         finally:
             producer.terminate()
             producer.wait(30)
-    return {"pass_s": before, "pass_planned_s": planned, "pass_after_s": after, "answers": dict(answered)}
+    return {
+        "pass_s": before,
+        "pass_planned_s": planned,
+        "pass_beside_a_busy_core_s": beside,
+        "pass_after_s": after,
+        "answers": dict(answered),
+    }
 
 
 def _plan(pipeline: Pipeline, person: int, stop: threading.Event, answered: "Counter[int]") -> None:
@@ -60,6 +69,15 @@ def _plan(pipeline: Pipeline, person: int, stop: threading.Event, answered: "Cou
             response = http.get("/api/plan", params=question)
             answered[response.status_code] += 1
             stop.wait(float(response.headers.get("retry-after", 0)))
+
+
+def _pass_s_beside_a_busy_core(pipeline: Pipeline, seconds: float) -> float:
+    counting = subprocess.Popen([sys.executable, "-c", f"import os; os.nice({plan_worker.NICE})\nwhile True: pass"])
+    try:
+        return _pass_s(pipeline, seconds)
+    finally:
+        counting.kill()
+        counting.wait()
 
 
 def _pass_s(pipeline: Pipeline, seconds: float) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hearsay.collector.heartbeats import roles
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops import cli
@@ -62,7 +63,7 @@ def test_a_rate_that_is_held(pipeline: Pipeline, produce: Produce, tmp_path: Pat
 def test_workers_that_come_during_a_test_are_counted(
     pipeline: Pipeline, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_last, seen = run.roles(pipeline.registry()), list[Evidence]()
+    at_last, seen = roles(pipeline.registry()), list[Evidence]()
     counts = iter([dict.fromkeys(at_last, 0), at_last])
     monkeypatch.setattr(run, "roles", lambda _: next(counts))
     monkeypatch.setattr(run, "limit_of", seen.append)
