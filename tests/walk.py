@@ -73,8 +73,8 @@ BOUNDS = {
     "estimator pass, idle survey": Bound(9, 10, 2),
     "live query": Bound(22, 22, 3),
     "open_survey().ask": Bound(23, 22, 3),
-    "HTTP query while reports flow": Bound(24, 30, 3),
-    "HTTP query, nothing new": Bound(19, 20, 2),
+    "HTTP query while reports flow": Bound(25, 28, 3),
+    "HTTP query, nothing new": Bound(10, 10, 2),
 }
 
 

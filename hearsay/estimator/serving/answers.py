@@ -84,19 +84,19 @@ class Answers:
     def _answered(
         self, question: Question, current: Live, other: Live | None, parameters: Mapping[str, str], waiting: int
     ) -> Body:
-        estimate, survey = current.estimate(), current.survey
+        estimate, survey, text = current.estimate(), current.survey, question.text
         plain = other is None and not {*parameters} - {"q", "window", "format"}
-        answers = current.sum.answered(question.text) if plain else []
+        answers = current.sum.answered(text) if plain else []
         answers = answers or _ask(question, survey, estimate, parameters, other)
         listed = tables(answers)
         document: dict[str, Any] = {
             "survey": survey.name,
-            "query": question.text,
+            "query": text,
             "window": current.window,
             "reports": current.sum.reports,
             "waiting": waiting,
             "left_out": current.left_out,
-            "unit": "reports" if _flag(parameters, "count") else unit_of(question.text, estimate),
+            "unit": "reports" if _flag(parameters, "count") else unit_of(text, estimate),
             "answers": listed,
         }
         if other is not None:

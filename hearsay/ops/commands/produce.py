@@ -272,9 +272,10 @@ def _send_to_gateway(
 def _refuse_mixture(registered: Registered) -> None:
     """Refuse a survey with reports that no simulated device made: nobody could tell them apart afterwards.
 
-    Shards that do not answer are left out: devices report to the others.
+    Shards that do not answer are left out, devices report to the others; where none answers, the error says why.
     """
-    real = sum(seen.published_reports - seen.simulated_reports for seen in look_at_parts([registered]))
+    parts = look_at_parts([registered]) or [registered.look()]
+    real = sum(seen.published_reports - seen.simulated_reports for seen in parts)
     if real > 0:
         raise _mixture(
             f"survey {registered.survey.name} has {counted(real, 'report')} not simulated, and simulated ones cannot "

@@ -116,7 +116,7 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
         (("--truth",), "give --values FILE, or --distribution SHAPE and --devices N"),
         (("--truth", "--distribution", "normal"), "--distribution and --devices go together"),
         (("--truth", "--distribution", "cake", "--devices", "3"), "distribution must be one of"),
-        ((*PEOPLE, "--truth", "--ask", "mean"), "number have it"),
+        ((*PEOPLE, "--truth", "--ask", "mean"), "number has it"),
         ((*PEOPLE, "--ask", "rnge 1 2"), "one that this survey answers; the nearest: range A B"),
         ((*PEOPLE, "--ask", "median"), "the nearest: quantile Q..., got 'median'"),
     ],
