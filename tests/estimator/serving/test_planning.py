@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from itertools import pairwise
 from typing import Any
@@ -111,3 +114,14 @@ def test_a_plan_that_is_under_way_ends_with_the_estimator(monkeypatch: pytest.Mo
 
     asyncio.run(stopped_meanwhile())
     assert started[0].returncode is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system has no such priority")
+@pytest.mark.parametrize(("load", "policy"), [(0.0, "SCHED_IDLE"), (1e9, "SCHED_OTHER")])
+def test_the_process_waits_for_an_idle_core_only_where_there_is_one(load: float, policy: str) -> None:
+    words = (
+        f"import os; os.getloadavg = lambda: ({load}, 0, 0); "
+        "from hearsay.estimator.serving.plan_worker import give_way; give_way(); "
+        f"raise SystemExit(0 if os.sched_getscheduler(0) == os.{policy} else 1)"
+    )
+    assert subprocess.run([sys.executable, "-c", words], check=False, timeout=PATIENT_S).returncode == 0
