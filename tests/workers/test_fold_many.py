@@ -96,7 +96,10 @@ def test_a_range_that_kills_its_worker_costs_the_others_one_attempt(
 
         wait_for(done)
         assert [shard.status().quarantined for shard in shards] == [0, 0, 0, 0]
-        assert all(shard.status().reissued >= 1 for shard in shards[:3])
+        beside = [
+            shard for shard in shards[:3] if shard.node is shards[3].node
+        ]  # those of other nodes may be done before
+        assert all(shard.status().reissued >= 1 for shard in beside)
 
 
 def test_ranges_share_jobs_where_every_worker_knows_them(client: redis.Redis, prefix: str) -> None:
