@@ -224,7 +224,7 @@ def _words(asked: Asked, predictions: list[Prediction]) -> Iterator[str]:
     if best.in_ranks:
         yield "Without a shape a quantile is planned in ranks: the share of users between the answer and the truth."
     elif asked.shape is None and asked.values is None:
-        yield f"Planned for the shape {best.shape}, the worst of {', '.join(asked.domain.shapes())} for {best.name}."
+        yield f"Planned for the shape {best.shape}, the worst of {', '.join(asked.shapes())} for {best.name}."
 
 
 def device_us(mechanism: Mechanism) -> float:

@@ -54,6 +54,7 @@ def _point(size: int) -> Shares:
     return (np.arange(size) == size // 2).astype(np.float64)
 
 
+POINT = "point"
 _WEIGHTS: dict[str, Callable[[int], Shares]] = {
     "cauchy": _cauchy,
     "zipf": _zipf,
@@ -61,7 +62,7 @@ _WEIGHTS: dict[str, Callable[[int], Shares]] = {
     "uniform": _uniform,
     "geometric": _geometric,
     "bimodal": _bimodal,
-    "point": _point,
+    POINT: _point,
 }
 SHAPES = tuple(_WEIGHTS)
 

@@ -259,7 +259,7 @@ class AssociationQuery(AttributeQuery):
 class Correlations(PairsQuery):
     """How strongly every two attributes go together."""
 
-    VARIES = True
+    VARIES = NEEDS_SPREAD = True
     NAME, GRAMMAR = "correlations", "correlations"
     HELP = "Pearson's coefficient of every two attributes; Cramer's V where one has more than two values"
     MANY = True

@@ -8,6 +8,7 @@ from typing import Any
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
+from hearsay.mechanisms.domains.shapes import POINT
 from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.planning.auto import first_candidate
 from hearsay.mechanisms.planning.widths import Guess, Played, Widths
@@ -185,8 +186,9 @@ class Asked:
         return any(query.RANKED for query in self._query_kinds)
 
     def shapes(self) -> Iterator[str]:
-        """The shapes that are compared for the worst."""
-        return iter(self.domain.shapes())
+        """The shapes that are compared for the worst: those on which there is an answer."""
+        spread = any(query.NEEDS_SPREAD for query in self._query_kinds)
+        return (shape for shape in self.domain.shapes() if not (spread and shape == POINT))
 
 
 def _askable(domain: Domain) -> list[str]:

@@ -12,7 +12,7 @@ smooth enough to be inverted.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, isfinite, sqrt
+from math import inf, isfinite, isnan, sqrt
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,9 @@ class Widths:
         low, high = around_median(widths)
         if _UNSURE * float(np.median(widths)) < high - low < inf:
             widths = np.sort(self._surveys(shape, played, _MORE_SURVEYS)) * shrunk
-        return Width(float(np.median(widths)), float(np.quantile(widths, 0.9, method="weibull")))
+        with np.errstate(invalid="ignore"):  # between surveys without an interval there is no number
+            ninety = float(np.quantile(widths, 0.9, method="weibull"))
+        return Width(float(np.median(widths)), inf if isnan(ninety) else ninety)
 
     def _relative_spread(self, shape: str, users: int) -> float:
         """Standard deviation of the width over its mean; it falls with the root of users."""

@@ -34,6 +34,7 @@ class Query(ABC):
     EXAMPLES: ClassVar[tuple[Example, ...]] = ()  # answers by hand: `hearsay.checks` runs every one of them
     PREDICTED: ClassVar[str] = ""  # which of a mechanism's predicted errors is about it; empty: none
     RANKED: ClassVar[bool] = False  # a quantile, whose error is also known as a share of the reports
+    NEEDS_SPREAD: ClassVar[bool] = False  # it has no answer where everybody holds the same value
     VARIES: ClassVar[bool] = False  # its interval's width differs much between surveys: planned from drawn ones
 
     @classmethod

@@ -194,3 +194,13 @@ def test_users_for_a_quantile_are_found_to_a_cell() -> None:
     assert back.users is not None
     again = rows(LINE, "quantile 0.5", Target(back.users, 1.0), shape="normal", named=["haar"])["haar"]
     assert again.within == pytest.approx(forward.within, abs=1.0)
+
+
+def test_correlations_are_planned_where_they_have_an_answer() -> None:
+    """Where everybody holds the same value there is none, and its clipped interval was taken for the worst width."""
+    (row,) = plan(asked(TABLE, "correlations", named=["inp-ht"]), Target(20_000, 2.0))
+    assert row.shape != "point"
+    assert row.within is not None
+    assert row.within < 0.2
+    at_point = rows(TABLE, "correlations", Target(2_000, 1.0), shape="point", named=["inp-ht"])["inp-ht"]
+    assert at_point.within_90 is None or at_point.within_90 >= (at_point.within or 0.0)
