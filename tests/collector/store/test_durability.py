@@ -19,6 +19,7 @@ from hearsay.collector.writer import Writer
 from hearsay.ops import cli
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
 from hearsay.producer.device import Device
+from tests.cluster import until as wait_until
 
 AGES = {"name": "ages", "mechanism": "hrr", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 64}}
 FAILOVERS = int(os.environ.get("HEARSAY_TEST_FAILOVERS", "2"))
@@ -148,6 +149,7 @@ def test_failovers_lose_nothing_that_was_acknowledged(pair: Pair) -> None:
     writing = threading.Thread(target=write)
     writing.start()
     try:
+        wait_until(lambda: acknowledged[0] > 0)  # a writer that begins without a replica is refused
         for _ in range(FAILOVERS):
             before = acknowledged[0]
             pair.fail_over()
