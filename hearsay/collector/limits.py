@@ -71,3 +71,4 @@ DEAD_LETTER_BYTES = 4 * KIB  # of a payload, where payloads are kept: 40 MiB per
 
 SNAPSHOT_JSON_BYTES = 64 * KIB
 HEARTBEAT_TTL_S = 30
+MISSED_BEAT_S = 15.0  # a process beats every ten seconds at least: one that was silent for longer may be dead

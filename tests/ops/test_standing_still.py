@@ -213,6 +213,21 @@ def test_a_process_that_missed_a_beat_is_told_apart(
     assert "0 workers (1 not seen for 15 s)" in hearsay("status", "--interval", "0")[1]
 
 
+def test_the_last_collector_and_worker_are_missed_after_15_s(
+    hearsay: Hearsay, registered: Registered, client: redis.Redis, prefix: str
+) -> None:
+    registry = Registry(client, prefix)
+    for role in ("collector", "worker", "estimator"):
+        registry.heartbeats.mark(role, "host-1", 14)  # 16 of its 30 seconds are gone
+    complaint = hearsay("status", "--check", "--interval", "0")[2]
+    assert "no collector was seen lately" in complaint
+    assert "no worker was seen lately" in complaint
+    assert "no estimator" not in complaint  # it beats between two passes, however long they take
+    for role in ("collector", "worker"):
+        registry.heartbeats.mark(role, "host-1", 16)
+    assert hearsay("status", "--check", "--interval", "0")[0] == 0
+
+
 def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:
     store = registered.shards[0]
     Writer(store).publish([(b"r", b"\xc1"), (b"f", b"garbage"), *singles(store, [1])], 3)

@@ -53,7 +53,7 @@ def troubles(
     with _unless_away(registry):
         marks = registry.heartbeats.marks_of_all(role.name for role in NEEDED)
         every += _complaints(registry)
-    present = Counter(mark.role for mark in marks)
+    present = Counter(mark.role for mark in marks if not mark.silent)
     if words := releases_differ(marks):
         every.append(Trouble("versions", None, words, False))
     if words := queues_differ(marks):

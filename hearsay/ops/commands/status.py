@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from hearsay.collector.heartbeats import BEAT_S, alive, has_ended
+from hearsay.collector.heartbeats import alive, has_ended
+from hearsay.collector.limits import MISSED_BEAT_S
 from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.looks.survey_look import AWAY
 from hearsay.collector.store.registry import Registry
@@ -23,7 +24,6 @@ from hearsay.ops.terminal.stopping import stopping
 COLUMNS = ("survey", "state", "published", "folded", "folded/s", "waiting", "rejected", "remarks")
 REMARKS = {"simulated_reports": "{1:,} simulated", "quarantined": "{0} quarantined", "reissued": "{0} enqueued again"}
 SKIPPED = "skipped"  # the reason under which CLOSE counts entries that were given up
-SILENT_S = 1.5 * BEAT_S  # a process beats every ten seconds: one that missed a beat may be dead
 
 
 @click.command()
@@ -195,8 +195,8 @@ def _processes(registry: Registry) -> str:
     needed = [role.name for role in NEEDED]
     for role in (*needed, *sorted({process.role for process in seen} - set(needed))):
         mine = [process for process in seen if process.role == role and not has_ended(process)]
-        silent = [process for process in mine if process.age_s > SILENT_S]
+        silent = [process for process in mine if process.age_s > MISSED_BEAT_S]
         count = len(mine) - len(silent)
         name = role if count == 1 else f"{role}s"
-        words.append(f"{count} {name}" + (f" ({len(silent)} not seen for {SILENT_S:.0f} s)" if silent else ""))
+        words.append(f"{count} {name}" + (f" ({len(silent)} not seen for {MISSED_BEAT_S:.0f} s)" if silent else ""))
     return ", ".join(words)

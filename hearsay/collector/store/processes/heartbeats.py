@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from hearsay.collector.limits import HEARTBEAT_TTL_S, MISSED_BEAT_S
+from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.store import keys
 from hearsay.collector.store.node import Command
 from hearsay.collector.store.processes.marks import Marks
@@ -20,6 +22,11 @@ class ProcessMark(NamedTuple):
     process: str
     left_ms: int
     info: ProcessInfo
+
+    @property
+    def silent(self) -> bool:
+        """Whether it missed a beat; never of an estimator, which beats between two passes, however long they take."""
+        return self.role != ESTIMATOR.name and self.left_ms < 1_000 * (HEARTBEAT_TTL_S - MISSED_BEAT_S)
 
 
 class Heartbeats:
