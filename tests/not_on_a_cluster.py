@@ -17,6 +17,7 @@ BY_NAME = {
     "test_an_id_from_the_future_raises_no_floor": "turns a clock that stands in a key of one server",
     "test_protocol.py": "turns a clock that stands in a key of one server",
     "test_every_role_tries_what_it_must_not": "puts commands to one server by hand",
+    "test_a_queue_that_the_user_may_not_use_is_named": "is about the queue, which runs on no cluster",
     "test_a_taken_port_is_an_error": "is about the port of one server",
     "test_nobody_is_answered_without_the_password": "is about the password of one server",
     "test_a_server_that_begins_to_evict_is_a_trouble": "changes the setting of one server",

@@ -104,6 +104,12 @@ class NoQueueThere(ServerError):
     """RQ cannot run on the server that `queue-url` names, nor ever will."""
 
 
+class MissingRight(ServerError):
+    """The server's user may not do what the role needs."""
+
+    CODE = "right"
+
+
 class ShardsAway(ServerError):
     """Some shards of a survey do not answer, so that its sums are not complete."""
 

@@ -23,11 +23,11 @@ def command(settings: Settings) -> None:
     """
     logs.configure(COLLECTOR.name, settings.log_level)
     with stopping() as stop:
-        registry = open_registry_patiently(settings, stop)
+        registry = open_registry_patiently(settings, stop, COLLECTOR)
         if registry is None:
             return
         logging.getLogger(__name__).info("collecting", extra={"settings": settings.chosen()})
-        queue_connection = open_queue_patiently(settings, stop)
+        queue_connection = open_queue_patiently(settings, stop, COLLECTOR)
         if queue_connection is None:
             return
         Dispatcher(registry.servers, queue_connection, settings.part(CollectorSettings)).run(stop)

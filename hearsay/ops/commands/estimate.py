@@ -40,7 +40,7 @@ def command(settings: Settings, truth: Path | None) -> None:
         )
     _check_writable(settings.snapshots_dir)
     with stopping() as stop:
-        registry = open_registry_patiently(settings, stop)
+        registry = open_registry_patiently(settings, stop, ESTIMATOR)
         if registry is None:
             return
         logging.getLogger(__name__).info("estimating", extra={"settings": settings.chosen()})

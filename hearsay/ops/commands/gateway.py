@@ -37,7 +37,7 @@ def command(settings: Settings) -> None:
     with stopping() as stop, listen(settings.gateway_host, settings.gateway_port) as listening:
 
         def connect() -> Registry:
-            registry = open_registry_patiently(settings, stop)
+            registry = open_registry_patiently(settings, stop, GATEWAY)
             if registry is None:
                 raise SystemExit(0)
             return registry

@@ -8,11 +8,11 @@ import click
 
 from hearsay.collector import logs
 from hearsay.collector.roles import SERVER
+from hearsay.collector.store.servers.rights import users
 from hearsay.ops.config import Settings, without_password
 from hearsay.ops.errors import ConfigurationError, EmbeddedServerError
 from hearsay.ops.server.embedded import command_line, find_server, port_taken
 from hearsay.ops.server.password import UMASK, make_private, on_standard_input
-from hearsay.ops.server.rights import users
 from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.options import json_option, uses, uses_of
 from hearsay.ops.terminal.present import print_json

@@ -23,9 +23,10 @@ def command(settings: Settings) -> None:
     """
     logs.configure("workers", settings.log_level)
     with stopping() as stop:
-        if open_registry_patiently(settings, stop) is None:
+        if open_registry_patiently(settings, stop, WORKER) is None:
             return
-        queue_connection = open_queue_patiently(settings, stop)  # else every worker would complain, again and again
+        # Else every worker would complain, again and again.
+        queue_connection = open_queue_patiently(settings, stop, WORKER)
         if queue_connection is None:
             return
         queue_connection.close()

@@ -3,15 +3,18 @@
 import time
 from collections.abc import Callable
 from threading import Event
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from redis import Redis
 
 from hearsay.collector.agreement import check_stored
 from hearsay.collector.errors import NoQueueThere, ServerError, TooOld, UnknownSurvey
 from hearsay.collector.plugins import load_plugins
+from hearsay.collector.roles import Role
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.connect import connect_queue, open_servers
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers.permitted import check_queue_rights, check_rights
 from hearsay.errors import nearest
 from hearsay.ops.config import Settings
 
@@ -39,14 +42,23 @@ def open_registry(settings: Settings, kind: type[Registry] = _OperatorsRegistry)
     return registry
 
 
-def open_registry_patiently(settings: Settings, stop: Event) -> Registry | None:
-    """The same for a service: waits a while for a server that is still starting; None where `stop` is set meanwhile."""
-    return _patiently(lambda: open_registry(settings, Registry), stop)
+def open_registry_patiently(settings: Settings, stop: Event, role: Role) -> Registry | None:
+    """The same for a service: waits a while for a server that is still starting; None where `stop` is set meanwhile.
+
+    A user without the rights of the role is an error at once.
+    """
+    registry = _patiently(lambda: open_registry(settings, Registry), stop)
+    if registry is not None:
+        check_rights(registry, role)
+    return registry
 
 
-def open_queue_patiently(settings: Settings, stop: Event) -> Redis | None:
+def open_queue_patiently(settings: Settings, stop: Event, role: Role) -> Redis | None:
     """RQ's server, waited for in the same way; one that RQ cannot run on is an error at once."""
-    return _patiently(lambda: connect_queue(settings.with_password().queue_url), stop)
+    connection = _patiently(lambda: connect_queue(settings.with_password().queue_url), stop)
+    if connection is not None:
+        check_queue_rights(cast(Client, connection), role)
+    return connection
 
 
 def _patiently(connect: Callable[[], Opened], stop: Event) -> Opened | None:

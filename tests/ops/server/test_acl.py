@@ -8,20 +8,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 import redis
 
+from hearsay.collector.errors import MissingRight
+from hearsay.collector.roles import COLLECTOR, ESTIMATOR, GATEWAY, WORKER, Role
 from hearsay.collector.store import api_keys
+from hearsay.collector.store.client import Client
 from hearsay.collector.store.connect import open_servers
 from hearsay.collector.store.keys import api_keys as keys_of_gateways
 from hearsay.collector.store.keys import surveys
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers.permitted import check_queue_rights, check_rights
+from hearsay.collector.store.servers.rights import ROLES, users
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.ops import cli
 from hearsay.ops.config import environment
 from hearsay.ops.server.embedded import EmbeddedServer, find_server, free_port, server_version
-from hearsay.ops.server.rights import ROLES, users
 from hearsay.ops.server.waiting import wait_until_folded
 from tests.cluster import QUEUE_URL, EmbeddedCluster
 from tests.pipeline import singles
@@ -224,3 +229,67 @@ def test_a_command_of_a_user_without_the_right_says_so(
         said = capsys.readouterr().err
         assert said.startswith("hearsay: the Redis server does not let this user do that; name another in HEARSAY_RED")
         assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "role", "other"),
+    [
+        ("work", "worker", "collector"),
+        ("work", "worker", "gateway"),
+        ("collect", "collector", "worker"),
+        ("estimate", "estimator", "reader"),
+        ("gateway", "gateway", "estimator"),
+    ],
+)
+def test_a_role_with_another_roles_user_ends_at_its_start(
+    url_of: Callable[[str], str],
+    client: redis.Redis,
+    prefix: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    role: str,
+    other: str,
+) -> None:
+    before = {key: client.dump(key) for key in client.keys(f"{prefix}:*")}
+    port = ["--port", str(free_port())] if command in ("estimate", "gateway") else []
+    words = ["--redis-url", url_of(other), "--prefix", prefix, "--data-dir", str(tmp_path), *port]
+    if command in ("collect", "gateway"):
+        words = words[:4] + port
+    assert cli.run([command, *words]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith(f"hearsay: the user {prefix}-{other} may not do what a {role} does on ")
+    assert f"name the {role}'s own user in HEARSAY_REDIS_URL" in error
+    assert PASSWORD not in error
+    assert {key: client.dump(key) for key in client.keys(f"{prefix}:*")} == before
+
+
+@pytest.mark.parametrize("role", [COLLECTOR, WORKER, ESTIMATOR, GATEWAY])
+def test_users_with_the_rights_pass_and_nothing_is_written(
+    url_of: Callable[[str], str], client: redis.Redis, prefix: str, role: Role
+) -> None:
+    Registry(client, prefix).add(survey("colours"))
+    before = {key: client.dump(key) for key in client.keys("*")}
+    check_rights(Registry(client, prefix), role)  # the default user
+    check_rights(Registry(open_servers(url_of(role.name)), prefix), role)
+    assert {key: client.dump(key) for key in client.keys("*")} == before
+
+
+def test_a_full_server_is_no_missing_right(
+    server: EmbeddedServer | EmbeddedCluster, url_of: Callable[[str], str], client: redis.Redis, prefix: str
+) -> None:
+    nodes = server.nodes if isinstance(server, EmbeddedCluster) else [server]
+    with ExitStack() as stack:
+        for node in nodes:
+            of_node = stack.enter_context(redis.Redis.from_url(node.url))
+            stack.callback(of_node.config_set, "maxmemory", of_node.config_get("maxmemory")["maxmemory"])
+            of_node.config_set("maxmemory", 1)
+        check_rights(Registry(open_servers(url_of("worker")), prefix), WORKER)
+
+
+def test_a_queue_that_the_user_may_not_use_is_named(url_of: Callable[[str], str]) -> None:
+    words = r"on the queue's server: it lacks HSET on rq:.*HEARSAY_QUEUE_URL"
+    with redis.Redis.from_url(url_of("estimator")) as other, pytest.raises(MissingRight, match=words):
+        check_queue_rights(cast(Client, other), WORKER)
+    with redis.Redis.from_url(url_of("worker")) as own:
+        check_queue_rights(cast(Client, own), WORKER)

@@ -1,0 +1,99 @@
+"""Whether a process's user may do what its role does, asked at the start: without a right, a job would fail much later.
+
+A server checks a user's rights before it looks at a command's arguments. So every command of the role's table is sent
+with arguments that the server refuses, or on a key that does not exist: nothing changes, and any answer but "no
+permission" (a full server's, or "moved" of a cluster) says that the user has the right.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from redis.exceptions import ConnectionError, NoPermissionError, TimeoutError
+
+from hearsay.collector.errors import MissingRight
+from hearsay.collector.roles import Role
+from hearsay.collector.store.client import Client
+from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers.rights import ON_QUEUE, ROLES, Right
+
+_SHARD = "{_probe.0}"  # of no survey: no name has an underscore
+_NO_SCRIPT = "0" * 40
+# What follows the key. RPUSH and SADD are left out: they have no form that changes nothing.
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("hgetall", "hkeys", "hvals", "hlen", "get", "mget", "exists", "pttl", "smembers"), ()),
+    **dict.fromkeys(("xlen", "llen", "persist", "unlink"), ()),
+    **dict.fromkeys(("hget", "hmget", "hexists", "hdel", "srem"), ("probe",)),
+    "hscan": ("0",),
+    "xrange": ("-", "+"),
+    "xrevrange": ("+", "-"),
+    "lindex": ("0",),
+    "lrange": ("0", "0"),
+    "ltrim": ("0", "0"),
+    "xdel": ("0-1",),
+    "lpushx": ("probe",),
+    # Refused: a field without a value, a number or an id that is none, a word that is no option.
+    "hset": ("probe", "probe", "probe"),
+    "hincrby": ("probe", "x"),
+    "hincrbyfloat": ("probe", "x"),
+    "lset": ("x", "probe"),
+    "set": ("probe", "probe"),
+    "xadd": ("x", "probe", "probe"),
+    "xtrim": ("MAXLEN", "x"),
+    "zadd": ("x", "probe"),
+}
+_QUEUE = Right("hset hgetall zadd lpushx", "rq:hearsay:probe")  # what RQ does with every job
+
+
+class _Probe(NamedTuple):
+    """A command that changes nothing, and the right that it asks for, in words."""
+
+    words: tuple[str, ...]
+    right: str
+
+
+def check_rights(registry: Registry, role: Role) -> None:
+    """Refuse a user that may not do, on some node, what the role needs; a node that does not answer is left out."""
+    probes = [
+        probe
+        for right in ROLES[role.name]
+        for start in [f"{registry.prefix}:" if right.whole else f"{registry.prefix}:{_SHARD}:"]
+        for probe in _probes(right, start, registry.prefix)
+    ]
+    for node in registry.servers.nodes():
+        _check(node.client, probes, role, f"on {node.address}", "HEARSAY_REDIS_URL")
+
+
+def check_queue_rights(client: Client, role: Role) -> None:
+    """Refuse a user that may not put jobs into RQ's queue, or take them from it."""
+    assert role.name in ON_QUEUE
+    _check(client, list(_probes(_QUEUE, "", "")), role, "on the queue's server", "HEARSAY_QUEUE_URL")
+
+
+def _probes(right: Right, start: str, prefix: str) -> Iterator[_Probe]:
+    for key in (start + name.replace("{*", "{" + prefix).replace("*", "probe") for name in right.keys.split()):
+        for command in right.commands.split():
+            words = f"{command.upper()} on {key.replace(_SHARD, '{*}').replace('probe', '*')}"
+            if command == "evalsha":
+                yield _Probe((command, _NO_SCRIPT, "1", key), words)
+            elif command in _ARGUMENTS:
+                yield _Probe((command, key, *_ARGUMENTS[command]), words)
+
+
+def _check(client: Client, probes: Sequence[_Probe], role: Role, where: str, setting: str) -> None:
+    pipeline = client.pipeline(transaction=False)
+    for probe in probes:
+        pipeline.execute_command(*probe.words)
+    answers = []
+    with suppress(ConnectionError, TimeoutError):  # away, or still loading: its rights are seen when it is used
+        answers = pipeline.execute(raise_on_error=False)
+    missing = [
+        probe.right for probe, answer in zip(probes, answers, strict=False) if isinstance(answer, NoPermissionError)
+    ]
+    if missing:
+        user = client.connection_pool.connection_kwargs.get("username") or "default"
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise MissingRight(
+            f"the user {user} may not do what a {role.name} does {where}: it lacks {missing[0]}{more}; name the "
+            f"{role.name}'s own user in {setting}, with the rights that `hearsay redis acl` prints"
+        )
