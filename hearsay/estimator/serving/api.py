@@ -66,6 +66,7 @@ def create_app(
     public_hosts: Sequence[str] = (),
     token: str | None = None,
     known: Known | None = None,
+    planner: Planner | None = None,
 ) -> Starlette:
     """The application. It looks at the server at every request that does not take what the pass saw last.
 
@@ -90,7 +91,7 @@ def create_app(
         "/api/overview": lambda request: tagged(overview.document(), request),
         "/api/events": feed.respond,
         "/api/openapi.json": lambda request: JSONResponse(document(release())),
-        "/api/plan": Planner().respond,
+        "/api/plan": (Planner() if planner is None else planner).respond,
     }
     return Starlette(
         routes=[

@@ -1,35 +1,43 @@
 """Planning in a process of its own: one question as JSON on standard input, its answer on standard output.
 
-The process gives way to everything else on the machine, and whoever started it ends it when it takes too long.
+The process has the lowest priority. Whoever started it may pause it (`pausing`), ends it when it takes too long, and
+takes it along when killed.
 """
 
+import ctypes
 import json
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import Any
 
 from hearsay.errors import HearsayError
 
-NICE = 19
+LOWEST = 19  # priority, whatever that of the estimator
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def main() -> None:
-    """`{"plugins": "a,b", "parameters": {...}}` to `{"answer": ...}` or `{"code": ..., "error": ...}`."""
-    give_way()
+    """First a line: whether it may be paused, `true` or `false`. Then the answer to a question.
+
+    `{"plugins": "a,b", "parameters": {...}}` to `{"answer": ...}` or `{"code": ..., "error": ...}`.
+    """
+    with suppress(OSError, AttributeError):  # not every system knows it
+        os.setpriority(os.PRIO_PROCESS, 0, LOWEST)
+    print(json.dumps(ends_with_its_parent()), flush=True)
     question = json.load(sys.stdin)
     json.dump(_answered(question), sys.stdout, allow_nan=False)
 
 
-def give_way() -> None:
-    """Take the lowest priority; while a core has nothing else to do, only such a core.
+def ends_with_its_parent() -> bool:
+    """Whether the system now kills this process when its parent dies, paused or not.
 
-    On a machine whose cores are all busy a process that waits for an idle one would never end.
+    A parent that died before has sent no question, which ends this process too.
     """
-    with suppress(OSError, AttributeError):  # not every system knows these
-        os.nice(NICE)
-        if os.getloadavg()[0] < (os.cpu_count() or 1):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with suppress(OSError, AttributeError):  # only Linux has it
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL)) == 0)
+    return False
 
 
 def _answered(question: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`GET /api/plan`: planning for viewers, in a process of its own, so that the estimator is never held up.
 
+The process is paused while the estimator makes a pass.
 One question is planned at a time, for at most 20 s. Answers are kept by question. Whoever asks what is being planned
 waits for it; whoever asks something else meanwhile is told to come back.
 """
@@ -9,12 +10,14 @@ import json
 import os
 import sys
 from collections import OrderedDict
+from contextlib import nullcontext
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hearsay.collector.http.problems import Problem
+from hearsay.estimator.serving.pausing import Pauses
 from hearsay.mechanisms import catalogue
 
 LONGEST_S = 20.0
@@ -28,8 +31,9 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 class Planner:
     """Hands questions to the process, one at a time, and keeps the answers."""
 
-    def __init__(self, longest_s: float = LONGEST_S) -> None:
+    def __init__(self, longest_s: float = LONGEST_S, pauses: Pauses | None = None) -> None:
         self._longest_s = longest_s
+        self._pauses = Pauses() if pauses is None else pauses
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._running: tuple[str, asyncio.Task[bytes]] | None = None
 
@@ -76,7 +80,7 @@ class Planner:
         )  # fmt: skip
         given = json.dumps({"plugins": ",".join(catalogue.outside()), "parameters": json.loads(question)}).encode()
         try:
-            output, _ = await asyncio.wait_for(process.communicate(given), self._longest_s)
+            output = await asyncio.wait_for(self._exchanged(process, given), self._longest_s)
         except TimeoutError:
             error = f"planning took over {self._longest_s:g} s; name one mechanism, or ask on a less busy machine"
             raise Problem(503, "too-long", error, retry_after_s=RETRY_S) from None
@@ -90,3 +94,11 @@ class Planner:
         if "answer" not in result:
             raise Problem(400, result["code"], result["error"])
         return json.dumps(result["answer"]).encode()
+
+    async def _exchanged(self, process: asyncio.subprocess.Process, given: bytes) -> bytes:
+        """Sent only after its first line: from then on the process ends where this one is killed."""
+        assert process.stdout is not None
+        may_be_paused = json.loads(await process.stdout.readline() or "false")
+        with self._pauses.of(process.pid) if may_be_paused else nullcontext():
+            output, _ = await process.communicate(given)
+        return output

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from hearsay.estimator.serving.events import Feed
 from hearsay.estimator.serving.known import Known
 from hearsay.estimator.serving.overview import Overview
 from hearsay.estimator.serving.page.truth import Truth
+from hearsay.estimator.serving.pausing import Pauses
+from hearsay.estimator.serving.planning import Planner
 from hearsay.estimator.snapshots.content import Newest
 
 _LOG = logging.getLogger("hearsay.estimator")
@@ -41,7 +43,7 @@ class EstimatorSettings:
 
 def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings, truth: Path | None = None) -> None:
     """Run until `stop` is set. A server that goes away is waited for; a port that is taken is a ServeError."""
-    health, newest = Health(), dict[str, Newest]()
+    health, newest, pauses = Health(), dict[str, Newest](), Pauses()
     materialiser = Materialiser(registry, settings.snapshots_dir)
     known = Known(registry, health, materialiser.attention, materialiser.share)
     overview = Overview(registry, health, newest, settings.period_s, known)
@@ -56,6 +58,7 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
         truth=None if truth is None else Truth(truth),
         token=settings.api_token,
         known=known,
+        planner=Planner(pauses=pauses),
         public_hosts=[name for name in settings.public_host.split(",") if name],  # "" would allow an empty Host
     )
 
@@ -64,7 +67,7 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
         feed.passed(each.table() for each in done.changed)
 
     with HttpServer(app, settings.host, settings.port):
-        loop(materialiser, health, stop, settings.period_s, passed)
+        loop(materialiser, health, stop, settings.period_s, passed, pauses.during_pass)
         feed.close()
 
 
@@ -74,13 +77,15 @@ def loop(
     stop: threading.Event,
     period_s: float,
     passed: Callable[[Pass], None] = lambda done: None,
+    during_pass: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
-    """One pass after the other, started `period_s` apart; `passed` hears of each."""
+    """One pass after the other, started `period_s` apart and made inside `during_pass`; `passed` hears of each."""
     while not stop.is_set():
         started = time.monotonic()
         try:
             _beat(materialiser)
-            done = materialiser.run_once()
+            with during_pass():
+                done = materialiser.run_once()
             _log(done, time.monotonic() - started)
             health.passed()
             passed(done)

@@ -2,7 +2,8 @@
 
 A survey of 65,536 cells changes with every pass. Printed: the mean seconds of a pass over SECONDS=30 while nobody
 plans, while twenty ask for different plans all the time, while a process of the same low priority only counts (what any
-busy core costs the others on this machine), and while nobody does either again; and what the twenty were answered.
+busy core costs the others on this machine), and while nobody does either again; `ratio`, the second over the mean of
+the first and the last; and what the twenty were answered.
 """
 
 import json
@@ -56,6 +57,7 @@ def measure(directory: Path, seconds: float) -> dict[str, object]:
         "pass_planned_s": planned,
         "pass_beside_a_busy_core_s": beside,
         "pass_after_s": after,
+        "ratio": planned / ((before + after) / 2),
         "answers": dict(answered),
     }
 
@@ -72,7 +74,8 @@ def _plan(pipeline: Pipeline, person: int, stop: threading.Event, answered: "Cou
 
 
 def _pass_s_beside_a_busy_core(pipeline: Pipeline, seconds: float) -> float:
-    counting = subprocess.Popen([sys.executable, "-c", f"import os; os.nice({plan_worker.NICE})\nwhile True: pass"])
+    words = f"import os; os.setpriority(os.PRIO_PROCESS, 0, {plan_worker.LOWEST})\nwhile True: pass"
+    counting = subprocess.Popen([sys.executable, "-c", words])
     try:
         return _pass_s(pipeline, seconds)
     finally:

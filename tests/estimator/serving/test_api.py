@@ -1,6 +1,7 @@
 import logging
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -254,6 +255,24 @@ class TestService:
 
         loop(Counting(registry, None), Health(), stop, period_s=0.01)
         assert len(passes) == 3
+
+    def test_a_pass_is_made_while_what_disturbs_it_is_paused(self, registry: Registry) -> None:
+        stop, steps = threading.Event(), []
+
+        class Noting(Materialiser):
+            def run_once(self) -> Pass:
+                steps.append("pass")
+                stop.set()
+                return Pass()
+
+        @contextmanager
+        def during_pass() -> Iterator[None]:
+            steps.append("paused")
+            yield
+            steps.append("goes on")
+
+        loop(Noting(registry, None), Health(), stop, period_s=0.01, during_pass=during_pass)
+        assert steps == ["paused", "pass", "goes on"]
 
 
 def test_weighted_ranges_over_http_say_what_the_state_says(registry: Registry, tmp_path: Path) -> None:

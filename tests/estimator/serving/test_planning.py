@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import tomllib
 from itertools import pairwise
 from typing import Any
@@ -17,6 +18,7 @@ from starlette.routing import Route
 from hearsay.collector.http.problems import handlers
 from hearsay.collector.survey.survey import parse
 from hearsay.estimator.serving import planning
+from hearsay.estimator.serving.pausing import Pauses
 from hearsay.estimator.serving.planning import Planner
 
 QUESTION = {"kind": "binary", "query": "point 1", "users": "1000", "epsilon": "1", "mechanism": "grr", "shape": "zipf"}
@@ -116,12 +118,34 @@ def test_a_plan_that_is_under_way_ends_with_the_estimator(monkeypatch: pytest.Mo
     assert started[0].returncode is not None
 
 
-@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system has no such priority")
-@pytest.mark.parametrize(("load", "policy"), [(0.0, "SCHED_IDLE"), (1e9, "SCHED_OTHER")])
-def test_the_process_waits_for_an_idle_core_only_where_there_is_one(load: float, policy: str) -> None:
-    words = (
-        f"import os; os.getloadavg = lambda: ({load}, 0, 0); "
-        "from hearsay.estimator.serving.plan_worker import give_way; give_way(); "
-        f"raise SystemExit(0 if os.sched_getscheduler(0) == os.{policy} else 1)"
-    )
-    assert subprocess.run([sys.executable, "-c", words], check=False, timeout=PATIENT_S).returncode == 0
+def test_the_process_has_the_lowest_priority_whatever_that_of_the_estimator() -> None:
+    words = ["nice", "-n", "5", sys.executable, "-m", "hearsay.estimator.serving.plan_worker"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+        assert os.getpriority(os.PRIO_PROCESS, worker.pid) == 19
+        worker.kill()
+
+
+def test_a_process_that_fails_before_its_first_line_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_WORKER", "hearsay.estimator.serving.no_such_module")
+    (response,) = ask(Planner(PATIENT_S), QUESTION)
+    assert (response.status_code, response.json()["code"]) == (500, "internal")
+
+
+def test_a_plan_is_answered_beside_passes_that_never_stop() -> None:
+    pauses, stop = Pauses(), threading.Event()
+
+    def passes() -> None:
+        while not stop.is_set():
+            with pauses.during_pass():
+                stop.wait(0.05)
+
+    passing = threading.Thread(target=passes)
+    passing.start()
+    try:
+        (response,) = ask(Planner(PATIENT_S, pauses), QUESTION)
+    finally:
+        stop.set()
+        passing.join()
+    assert response.status_code == 200, response.text
