@@ -61,13 +61,14 @@ def check_rights(registry: Registry, role: Role) -> None:
         for probe in _probes(right, start, registry.prefix)
     ]
     for node in registry.servers.nodes():
-        _check(node.client, probes, role, f"on {node.address}", "HEARSAY_REDIS_URL")
+        _check(node.client, probes, role, f"on {node.address}", f"name the {role.name}'s own user in HEARSAY_REDIS_URL")
 
 
 def check_queue_rights(client: Client, role: Role) -> None:
     """Refuse a user that may not put jobs into RQ's queue, or take them from it."""
     assert role.name in ON_QUEUE
-    _check(client, list(_probes(_QUEUE, "", "")), role, "on the queue's server", "HEARSAY_QUEUE_URL")
+    advice = f"name the {role.name}'s own user in HEARSAY_QUEUE_URL"
+    _check(client, list(_probes(_QUEUE, "", "")), role, "on the queue's server", advice)
 
 
 def _probes(right: Right, start: str, prefix: str) -> Iterator[_Probe]:
@@ -80,7 +81,7 @@ def _probes(right: Right, start: str, prefix: str) -> Iterator[_Probe]:
                 yield _Probe((command, key, *_ARGUMENTS[command]), words)
 
 
-def _check(client: Client, probes: Sequence[_Probe], role: Role, where: str, setting: str) -> None:
+def _check(client: Client, probes: Sequence[_Probe], role: Role, where: str, advice: str) -> None:
     pipeline = client.pipeline(transaction=False)
     for probe in probes:
         pipeline.execute_command(*probe.words)
@@ -94,6 +95,6 @@ def _check(client: Client, probes: Sequence[_Probe], role: Role, where: str, set
         user = client.connection_pool.connection_kwargs.get("username") or "default"
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise MissingRight(
-            f"the user {user} may not do what a {role.name} does {where}: it lacks {missing[0]}{more}; name the "
-            f"{role.name}'s own user in {setting}, with the rights that `hearsay redis acl` prints"
+            f"the user {user} may not do what a {role.name} does {where}: it lacks {missing[0]}{more}; {advice}, "
+            "with the rights that `hearsay redis acl` prints"
         )
