@@ -19,6 +19,7 @@ from hearsay.workers.fold import fold_range
 from hearsay.workers.fold_many import fold_many
 from hearsay.workers.merge import merge_windows
 
+IDLE_S = 5
 GO_BACK_S = 0.1  # a queue of nothing else must not keep a worker busy
 ALLOWED: dict[str, Callable[..., Any]] = {FOLD_JOB: fold_range, MANY_JOB: fold_many, MERGE_JOB: merge_windows}
 
@@ -81,6 +82,11 @@ class FoldWorker(SimpleWorker):
     There a newer worker takes it; its ranges wait in the queue, and lose no attempt. Where no newer worker is left, the
     collector enqueues them in a form that is known.
     """
+
+    @property
+    def dequeue_timeout(self) -> int:
+        """How long an idle worker waits at a time. Only what it writes in between tells it that its server is full."""
+        return IDLE_S
 
     def execute_job(self, job: Job, queue: FoldQueue) -> None:
         if is_of_another_release(job):

@@ -22,6 +22,7 @@ from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer, free_port
+from hearsay.workers.job import IDLE_S
 from tests.chaos.processes import Pipeline
 from tests.identity import known_to_this_process
 from tests.pipeline import buckets, cut_all, frame, singles, state_of
@@ -110,6 +111,24 @@ def test_a_server_that_others_filled(
         pipeline.stop()
     assert (state_of(store)["hist"] == 1).all()
     assert store.status().quarantines == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="real processes")
+def test_workers_that_were_idle_when_others_filled_the_server(
+    own_server: EmbeddedServer, client: Client, registered: Registered, tmp_path: Path
+) -> None:
+    """They wait for a job that nobody can enqueue, and write nothing meanwhile: they must look up soon."""
+    store, pipeline = registered.shards[0], Pipeline(own_server, tmp_path)
+    try:
+        pipeline.start("workers", "work")
+        until(lambda: client.scard(f"rq:workers:{queue_name(QUEUE, PREFIX)}") == 2)
+        time.sleep(1.0)  # from here on both wait
+        fill(client)
+        pipeline.start("collector", "collect")
+        until(lambda: store.status().waiting_entries == 0, 5 * IDLE_S)
+    finally:
+        pipeline.stop()
+    assert int(state_of(store)["hist"].sum()) == 2 * REPORTS // 3
 
 
 def test_a_full_queue_uses_up_no_attempts(client: Client, registered: Registered) -> None:
