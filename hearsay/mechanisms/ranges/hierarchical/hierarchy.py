@@ -131,10 +131,12 @@ class Hierarchy:
 
     @cached_property
     def period(self) -> int | None:
-        """Units by which all windows can move on without a change; None where the domain's end breaks them."""
-        levels = enumerate(self.plan[: self.depth], start=1)
-        steps = [self._width(number) // level.offsets for number, level in levels]
-        whole = self.size == self.tree.spans[0] and all(max(steps) % step == 0 for step in steps)
+        """Units by which all windows can move on without a change; None where the domain's end breaks them, or offsets
+        are unevenly apart."""
+        levels = [(self._width(number), level.offsets) for number, level in enumerate(self.plan[: self.depth], start=1)]
+        steps = [width // offsets for width, offsets in levels]
+        even = all(width % offsets == 0 for width, offsets in levels)
+        whole = even and self.size == self.tree.spans[0] and all(max(steps) % step == 0 for step in steps)
         return max(steps) if whole else None
 
     def inference(self, variances: Sequence[float]) -> Inference:

@@ -204,3 +204,10 @@ def test_small_matrices_have_the_traces_of_the_whole_ones(
 
 def test_windows_that_the_domains_end_breaks_have_no_period() -> None:
     assert Hierarchy(1000, optimise(1024, 1.0, "all")).period is None
+
+
+def test_offsets_that_do_not_divide_a_level_have_no_period() -> None:
+    """Three offsets of eight units are 2, 3 and 3 units apart."""
+    levels = (PlannedLevel(2, "grr", PARTS // 2, 3), PlannedLevel(8, "grr", PARTS // 2))
+    assert Hierarchy(16, levels).period is None
+    assert sum(level.parts for level in optimise(64, 1.0, "all", offsets=5)) == PARTS
