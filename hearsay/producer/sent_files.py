@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import mkstemp
 
 from hearsay.producer.errors import ValuesError
 
@@ -42,12 +43,14 @@ class SentFiles:
 def _key(path: Path) -> bytes:
     """The folder's key; whole as soon as it has its name."""
     if not path.exists():
-        draft = path.with_name(f"{KEY}.{os.getpid()}")
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-        with suppress(FileExistsError):
-            os.link(draft, path)  # whoever was first has made the key
-        draft.unlink()
+        number, draft = mkstemp(prefix=f"{KEY}.", dir=path.parent)  # a new name: a killed process may have left one
+        try:
+            with open(number, "wb") as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
+            with suppress(FileExistsError):
+                os.link(draft, path)  # whoever was first has made the key
+        finally:
+            os.unlink(draft)
     return path.read_bytes()
 
 
@@ -76,13 +79,24 @@ class Note:
 
     @classmethod
     def open(cls, path: Path) -> "Note":
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            raise ValuesError("the file is being sent by another process") from None
-        return cls(path, file)
+        """The note at a path, with room on the disk; OSError where there is none."""
+        while True:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(file).st_nlink:  # whoever had it took it away before this process had it
+                    os.close(file)
+                    continue
+                if not os.fstat(file).st_size:
+                    os.pwrite(file, b" " * _NOTE_BYTES, 0)
+            except BlockingIOError:
+                os.close(file)
+                raise ValuesError("the file is being sent by another process") from None
+            except OSError:
+                path.unlink(missing_ok=True)
+                os.close(file)
+                raise
+            return cls(path, file)
 
     def begin(self, rows: int, first: int, before: int | None) -> None:
         """From row `first` on the file is sent; the survey has so many simulated reports now."""
@@ -107,12 +121,12 @@ class Note:
 
     def close(self) -> None:
         """Let others open it; a note on nothing goes."""
-        if not os.pread(self._file, 1, 0) or (self._is_written and not self.progress.tried):
+        if not os.pread(self._file, _NOTE_BYTES, 0).strip() or (self._is_written and not self.progress.tried):
             self._path.unlink(missing_ok=True)
         os.close(self._file)
 
     def _write(self) -> None:
         self.progress.at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        with suppress(OSError):  # a full disk must not stop the sending; `open` has shown that it can be written
+        with suppress(OSError):  # a disk that fails must not stop the sending; `open` has taken the room
             os.pwrite(self._file, json.dumps(asdict(self.progress)).encode().ljust(_NOTE_BYTES), 0)
             self._is_written = True
