@@ -2,7 +2,7 @@
 
 check_family     every mechanism and every kind of query of a module that HEARSAY_PLUGINS would name
 check_mechanism  privacy of the exact channel, budget, unbiasedness and coverage, the law that states add
-check_query      answers by hand (`EXAMPLES`), coverage, intervals that are not lost, JSON
+check_query      answers by hand (`EXAMPLES`), coverage, intervals as wide as needed and never lost, units, JSON
 agree            that rows of JSON, of a table or from HTTP say what answers say
 MECHANISM_LAWS   the laws one by one, for a test of its own each; QUERY_LAWS likewise
 

@@ -1,6 +1,7 @@
-"""Keys of the gateway: who may send reports, and to which survey. Only hashes of them are kept.
+"""API keys of the gateway: who may send reports, and to which survey. Redis stores only their hashes.
 
-A key reads `hsk_<id>_<256 bits>`. The id names the key in lists and logs; the rest is shown once, when it is made.
+The text of a key is `hsk_<id>_<256 bits>`. The id names the key in lists and logs; the text is shown once, when the key
+is made.
 """
 
 import hmac
@@ -28,7 +29,7 @@ class UnknownKey(CollectorError):
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key as it is kept. `survey` None: good for every survey."""
+    """A key as it is stored. Without `survey` it is valid for every survey."""
 
     id: str
     name: str
@@ -42,15 +43,15 @@ class ApiKey:
 
 
 def id_of(text: str) -> str | None:
-    """The id that a key's text names; None where it is no key."""
+    """The id in the text of a key; None if the text is no key."""
     match = _KEY.fullmatch(text)
     return None if match is None else match["id"]
 
 
 def add(registry: Registry, name: str, survey: str | None = None) -> tuple[ApiKey, str]:
-    """A new key, and its text, which nobody can read again."""
+    """A new key and its text, which is not stored."""
     if survey is not None:
-        registry.get(survey)  # raises if there is no such survey: its key would open nothing
+        registry.get(survey)  # raises if there is no such survey
     identity = secrets.token_hex(6)
     text = _text(identity)
     key = ApiKey(identity, name, survey, _hash(text), _now())
@@ -65,13 +66,13 @@ def every(registry: Registry) -> list[ApiKey]:
 
 
 def revoke(registry: Registry, identity: str) -> None:
-    """Gateways refuse the key from now on, as soon as they look: within seconds."""
+    """Delete a key; gateways refuse it within seconds, when they read the keys again."""
     if not _ask(registry, "HDEL", identity):
         raise _unknown(identity)
 
 
 def rotate(registry: Registry, identity: str) -> tuple[ApiKey, str]:
-    """Another text for the same key; the old one is refused from now on."""
+    """A new text for the same key; gateways refuse the old one within seconds."""
     record = _ask(registry, "HGET", identity)
     if record is None:
         raise _unknown(identity)

@@ -1,6 +1,7 @@
-"""The server's own condition: how full its memory is, and whether it can write its log.
+"""The condition of a server: how full its memory is, and whether it can write its log.
 
-A full server takes no jobs and one whose disk fails takes nothing at all: services must know it from one that is away.
+A server with full memory accepts no jobs, and one whose disk fails accepts no writes. Services distinguish both from a
+server that cannot be reached.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from hearsay.collector.limits import MEMORY_SHARE, MIB
 
 
 class Informed(Protocol):
-    """A client of a server, the queue's too."""
+    """A client of a server, for data or for the queue."""
 
     def info(self, section: str | None = None) -> Any: ...
 
@@ -22,9 +23,9 @@ KEEPS = "noeviction"
 
 @dataclass(frozen=True)
 class Condition:
-    """`limit_bytes` 0: no limit. `used_bytes` is what the server compares with its limit.
+    """Memory and log of a server. `limit_bytes` 0 is no limit; `used_bytes` is what the server compares with the limit.
 
-    `policy` is what it does at the limit: with any but `noeviction` it deletes keys, and counts with them.
+    `policy` is what the server does at the limit: with any but `noeviction` it deletes keys, and so loses counts.
     """
 
     used_bytes: int
@@ -49,9 +50,9 @@ class Condition:
 
 
 def condition(client: Informed) -> Condition:
-    """As the server itself tells it."""
+    """Ask the server for its condition."""
     information = {**client.info("memory"), **client.info("persistence")}
-    # Buffers of the log and of replicas are not held against the limit.
+    # Buffers of the log and of replicas do not count towards the limit.
     used = int(information["used_memory"]) - int(information.get("mem_not_counted_for_evict", 0))
     writes = all(information.get(name, "ok") == "ok" for name in ("aof_last_write_status", "rdb_last_bgsave_status"))
     policy = str(information.get("maxmemory_policy", KEEPS))
@@ -64,7 +65,7 @@ def is_disk_trouble(error: redis.exceptions.RedisError) -> bool:
 
 
 def why(error: redis.exceptions.RedisError) -> str:
-    """What a service says of a server that does not do what it should."""
+    """A message why a server does not serve a command."""
     if isinstance(error, redis.exceptions.OutOfMemoryError):
         return "the Redis server's memory is full"
     if is_disk_trouble(error):

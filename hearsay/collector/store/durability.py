@@ -1,8 +1,8 @@
-"""How safe a stored batch is before its writer is told: in the server's memory, on its disk, or on a replica.
+"""How safe a stored batch is before its writer is acknowledged: in the server's memory, on its disk, or on a replica.
 
-The server answers two questions on one connection: which batch of a writer it has, and whether a write that comes after
-that batch is on disk or on a replica. A server that took over meanwhile answers for itself, so that a batch which it
-never had is not taken for safe.
+Two questions go over one connection: which batch of the writer the server has, and whether a write after that batch is
+on disk or on a replica. If another server took over in between, the answer is about that server, so a batch that it
+never had is not acknowledged.
 """
 
 import redis
@@ -17,15 +17,15 @@ _REPLICA_WAIT_MS = 500
 
 
 def safest(*levels: str | None) -> str:
-    """The highest of some levels; None asks for nothing."""
+    """The safest of some levels; None is ignored."""
     return max((level for level in levels if level is not None), key=LEVELS.index, default=MEMORY)
 
 
 def is_kept(node: Node, writing: Command) -> bool:
-    """Wait for a moment until all that a server holds is on its disk, and on a replica where it has one.
+    """Wait briefly until all data of a server is on its disk, and on a replica if it has one; False: not yet.
 
-    False: it is not yet, ask again. `writing` changes nothing that counts: a server waits for what the same connection
-    wrote. True also where the server keeps no log, or is too old to tell: then nobody can wait for it.
+    A server waits only for what the same connection wrote, so `writing` is sent first; it changes no count. True also
+    if the server has no log, or is too old to wait for it.
     """
     flushing = Command(("WAITAOF", 1, 0, DISK_WAIT_MS))
     replication, written, flushed = node.many([Command(("INFO", "replication")), writing, flushing], raise_errors=False)
@@ -43,21 +43,21 @@ def is_kept(node: Node, writing: Command) -> bool:
 
 
 class ShardDurability(ShardBase):
-    """What a shard's server can say about it."""
+    """Waiting until the data of a shard is durable."""
 
     def is_kept(self) -> bool:
-        """Wait for a moment until all that the shard's server holds outlives it; False: not yet, ask again."""
+        """Wait briefly until all data of the shard's server is durable; False: not yet, ask again."""
         node = self.node
         kept = is_kept(node, Command(("HSET", self.keys.published, "flushed", 1)))
-        return kept and self.node is node  # else the shard has moved, and another server was waited for
+        return kept and self.node is node  # otherwise the shard has moved to another server than the one that was asked
 
     def durable_up_to(self, writer: str, level: str) -> int | None:
-        """Wait for a moment; the writer's last batch that is safe at this level. None: it is not yet, ask again."""
+        """Wait briefly; returns the writer's last batch that is durable at this level. None: not yet, ask again."""
         node = self.node
         waiting = ("WAITAOF", 1, 0, DISK_WAIT_MS) if level == DISK else ("WAIT", 1, _REPLICA_WAIT_MS)
         calls = [
             Command(("HGET", self.keys.writers, writer)),
-            Command(("HSET", self.keys.published, "flushed", 1)),  # the wait is for what this connection wrote
+            Command(("HSET", self.keys.published, "flushed", 1)),  # the server waits for what this connection wrote
             Command(waiting),
         ]
         last_batch, written, waited = node.many(calls, raise_errors=False)
@@ -65,17 +65,17 @@ class ShardDurability(ShardBase):
             if isinstance(reply, redis.exceptions.RedisError):
                 raise reply
         if self.node is not node:
-            return None  # the shard has moved, and another server was waited for
+            return None  # the shard has moved to another server than the one that was asked
         is_safe = (waited[0] if level == DISK else waited) >= 1
         return int(last_batch.split()[0] if last_batch else 0) if is_safe else None
 
     def check_durable(self, level: str) -> None:
-        """ServerError where the shard's server cannot keep what the level promises."""
+        """Raise ServerError if the shard's server cannot provide this level."""
         check_durable(self.node, level)
 
 
 def check_durable(node: Node, level: str) -> None:
-    """ServerError where a server cannot keep what the level promises."""
+    """Raise ServerError if a server cannot provide this level."""
     if level == MEMORY:
         return
     refused, promise = (

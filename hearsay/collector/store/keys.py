@@ -1,6 +1,6 @@
-"""The name of every Redis key. `docs/reference/data-model.md` says what each holds, who writes it and for how long.
+"""The name of every Redis key. `docs/reference/data-model.md` has its content, who writes it and when it is deleted.
 
-`observed_ms` is the observed time, which does not jump with the server's clock (there, under TRIM); `time-ms` and
+`observed_ms` is the observed time, which does not jump with the server's clock (see TRIM there); `time-ms` and
 `expires-at-ms` are by the server's clock.
 """
 
@@ -12,7 +12,7 @@ QUEUE = "hearsay"
 
 
 def queue_name(queue: str, prefix: str) -> str:
-    """The name of the RQ queue: deployments that share a server, and differ in the prefix only, must not share jobs."""
+    """The name of the RQ queue. It contains the prefix, so that deployments on one server do not share jobs."""
     return f"{queue}-{prefix}"
 
 
@@ -22,7 +22,7 @@ def surveys(prefix: str) -> str:
 
 
 def surveys_version(prefix: str) -> str:
-    """String: how often the registry was changed. The braces put it on the registry's own node."""
+    """String: how often the registry was changed. The braces put it on the node of the registry."""
     return f"{prefix}:{{{surveys(prefix)}}}:version"
 
 
@@ -32,7 +32,7 @@ def api_keys(prefix: str) -> str:
 
 
 def gateway(prefix: str) -> str:
-    """Hash: totals of all gateways: requests, reports, and how many were refused or rejected, by code."""
+    """Hash: totals of all gateways: requests, reports, and refused and rejected ones by code."""
     return f"{prefix}:gateway"
 
 
@@ -47,23 +47,23 @@ def old_heartbeat(prefix: str, role_and_process: str) -> str:
 
 
 def complaints(prefix: str) -> str:
-    """Hash: `role:about` to `expires-at-ms text`; the text says what keeps a process of this role from its work."""
+    """Hash: `role:about` to `expires-at-ms text`; the text says why a process of this role cannot work."""
     return f"{prefix}:complaints"
 
 
 def forms(prefix: str) -> str:
-    """Hash: `deltas` and `accumulators` to the newest layout of each that was ever written."""
+    """Hash: `deltas` and `accumulators` to the newest layout of each that was written."""
     return f"{prefix}:forms"
 
 
 def timings(prefix: str) -> str:
-    """Hash: for the metrics, the sum of each kind of duration and how many were added."""
+    """Hash: for the metrics, the sum and the number of durations of each kind."""
     return f"{prefix}:timings"
 
 
 @dataclass(frozen=True)
 class ShardKeys:
-    """Keys of one shard; they share a hash tag, so that scripts also run on a cluster. Each name is made once.
+    """The keys of one shard. They share a hash tag, so that scripts also run on a cluster.
 
     `tag8` is the first 8 digits of the survey's tag.
     """
@@ -132,7 +132,7 @@ class ShardKeys:
 
     @cached_property
     def skipped(self) -> str:
-        """List: `first last entries what time-ms` of the entries that were given up by command."""
+        """List: `first last entries what time-ms` of entries that an operator skipped."""
         return self.base + "skipped"
 
     @cached_property

@@ -7,7 +7,7 @@ from hearsay.collector.survey.windows import Window, Windows
 
 @dataclass(frozen=True)
 class Range:
-    """A row of the ledger, as CUT wrote it.
+    """A range in the ledger, as CUT wrote it.
 
     `first` and `last` are ids of entries, `size` is in bytes. `nonce` distinguishes the range from an earlier one of
     the same number on a server that lost data.

@@ -1,7 +1,7 @@
-"""Rounds of a shard: which one takes reports, where each began and ended, and what was made public for it.
+"""Rounds of a shard: which one accepts reports, where each began and ended, and its published parameters.
 
-A round is opened once and closed once. Every step names the round's number, and one for another round changes nothing:
-so any process may repeat any step.
+A round is opened once and closed once. Every step has the number of its round, and a step for another round changes
+nothing. So any process may repeat any step.
 """
 
 import json
@@ -44,7 +44,7 @@ class StoredRounds:
         return self.rounds[-1]
 
     def history(self, number: int) -> tuple[Mapping[str, Any], ...]:
-        """What `Mechanism.in_round` needs for this round: the parameters of all rounds from the second up to it."""
+        """The argument of `Mechanism.in_round` for a round: the parameters of all rounds from the second up to it."""
         return tuple(each.parameters for each in self.rounds[1:number])
 
     def last_entry(self, number: int) -> str | None:
@@ -73,7 +73,7 @@ NO_ROUNDS = StoredRounds()
 class ShardRounds(ShardBase):
     """The steps of a shard that concern its rounds.
 
-    A step answers `ok`; `known` if it was done before; `stale` if it is not this round's turn; `gone` if the survey was
+    A step returns `ok`; `known` if it was done before; `stale` if it is not this round's turn; `gone` if the survey was
     deleted. Only `ok` changes something.
     """
 

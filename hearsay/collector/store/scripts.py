@@ -25,16 +25,16 @@ NAMES = (
     "look",
     "bind",
 )
-# At maxmemory all other scripts must still run: they free memory or, like SHOW, replace a value by one as large.
+# All other scripts must run at maxmemory too: they free memory or, like SHOW, replace a value by one of similar size.
 _NOT_WHEN_FULL = ("publish",)
-# These also run on a server that refuses writes because it cannot write its log: the status must be able to say so.
+# These also run on a server that refuses writes because it cannot write its log, so that the status can show it.
 _READS_ONLY = ("now", "look", "marks")
 _FLAGS_SINCE = (7, 0)  # the first Redis version that reads flags from a script's first line (#!lua flags=...)
 
 
 @cache
 def source(name: str, flags: bool) -> str:
-    """A script's text; with `flags` its first line says that it may run at maxmemory, or that it only reads."""
+    """The text of a script; with `flags` its first line allows it to run at maxmemory, or declares it as read-only."""
     text = files("hearsay.collector.store").joinpath("lua", f"{name}.lua").read_text(encoding="utf-8")
     if not flags or name in _NOT_WHEN_FULL:
         return text

@@ -28,5 +28,5 @@ class Status:
     dead_letters: int
     pressure: str | None
     windows: tuple[str, ...]
-    round: int  # the newest one; 0: the survey has no rounds
+    round: int  # the newest round; 0: the survey has no rounds
     open_round: int  # 0: none

@@ -1,15 +1,15 @@
-"""Exponential and logarithm to many digits, in and out as fractions: the only module that computes with decimals.
+"""Exponential and logarithm to many digits, from fractions to fractions: the only module that computes with decimals.
 
-The decimal module rounds as its context says, and the current context belongs to the program that a device runs in.
-With six digits there, a probability is wrong in its sixth digit, and more is spent than was claimed. So every operation
-here has a context of its own, with no setting left to a default, and what is computed from the results is computed in
-fractions and integers. A test refuses `decimal` in every other module of the mathematics.
+The decimal module rounds by its current context, which the program around a device may set. If that context has six
+digits, probabilities are wrong in the sixth digit, and a report spends more epsilon than claimed. So every operation
+here uses a context of its own with every setting written out, and callers go on in fractions and integers. A test
+refuses `decimal` in every other module of the mathematics.
 """
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-_SPARE_DIGITS = 20  # beyond those asked for: what rounding the argument changes stays behind them
+_SPARE_DIGITS = 20  # beyond those asked for, so that rounding the argument changes only digits that are dropped
 
 
 def exponential_of(exponent: Fraction, digits: int) -> Fraction:
@@ -19,7 +19,7 @@ def exponential_of(exponent: Fraction, digits: int) -> Fraction:
 
 
 def logarithm_of(number: Fraction, digits: int) -> Fraction:
-    """ln(number), to so many significant digits of the number."""
+    """ln(number), computed with so many significant digits."""
     return Fraction(_context(digits).ln(_decimal(number, digits)))
 
 

@@ -1,7 +1,7 @@
 """Linear algebra in one thread.
 
-Matrices of a few hundred rows gain nothing from OpenBLAS' threads, and where other processes keep the cores busy these
-wait for each other: ten times the time, and more.
+Matrices of a few hundred rows gain nothing from OpenBLAS' threads. If other processes keep the cores busy, the threads
+wait for each other, and the computation takes ten times as long or more.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +19,7 @@ def _controller() -> Any:
 
 
 def in_one_thread() -> AbstractContextManager[object]:
-    """What is computed inside uses one thread, where threadpoolctl is installed."""
+    """A context in which linear algebra uses one thread, if threadpoolctl is installed."""
     controller = _controller()
     if controller is None:
         return nullcontext()

@@ -1,7 +1,7 @@
 """Probabilities as exact integers out of 2^64, rounded so that the spent epsilon is never above the claimed one.
 
-exp(epsilon) is taken to 60 significant digits, far beyond the 20 that a 64-bit threshold can hold, and every rounding
-goes towards more noise. All that follows is computed in fractions, which nothing outside can round.
+exp(epsilon) has 60 significant digits; a 64-bit threshold needs 20. Every rounding goes towards more noise. Everything
+computed from it is a fraction, which no setting of the program around it can round.
 """
 
 from fractions import Fraction
@@ -19,16 +19,16 @@ def exponential(epsilon: float) -> Fraction:
 
 
 def keep_threshold(epsilon: float, choices: int) -> int:
-    """Chance out of 2^64 to tell the truth among `choices` answers, e/(e + choices - 1) rounded down.
+    """Chance out of 2^64 of the true one among `choices` answers: e/(e + choices - 1), rounded down, e = exp(epsilon).
 
-    With p = T/2^64 and q = (1-p)/(choices-1) this keeps p/q <= e^epsilon.
+    With this threshold T, p = T/2^64 and q = (1-p)/(choices-1), rounding down keeps p/q <= exp(epsilon).
     """
     e = exponential(epsilon)
     return min(down(e / (e + choices - 1)), WORD - 1)
 
 
 def flip_threshold(epsilon: float) -> int:
-    """Chance out of 2^64 to flip a sign, 1/(e + 1) rounded up, so that (1-q)/q <= e^epsilon."""
+    """Chance q out of 2^64 to flip a sign: 1/(exp(epsilon) + 1), rounded up, so that (1-q)/q <= exp(epsilon)."""
     return up(1 / (exponential(epsilon) + 1))
 
 
@@ -43,10 +43,10 @@ def down(probability: Fraction) -> int:
 
 
 def probability(threshold: int) -> Fraction:
-    """The exact probability that a threshold stands for."""
+    """The exact probability of a threshold: threshold / 2^64."""
     return Fraction(threshold, WORD)
 
 
 def log_ratio(numerator: Fraction, denominator: Fraction) -> float:
-    """ln(numerator/denominator) of exact probabilities; the epsilon that a coin really spends."""
+    """ln(numerator/denominator) of exact probabilities: the epsilon that a coin spends."""
     return float(logarithm_of(Fraction(numerator) / Fraction(denominator), _DIGITS))

@@ -1,4 +1,4 @@
-"""Key-value pairs: how many devices hold each key, and the mean of the values that they hold."""
+"""Key-value pairs: the share of devices that hold each key, and the mean of their values of it."""
 
 from hearsay.mechanisms.tables import Form
 
@@ -24,5 +24,5 @@ QUERIES = {
     "range": "queries:ItemRange",
 }
 
-# Padding and hashing need to know how many pairs a device may hold; without domain.pairs they lose, as they should.
+# pckv-grr and collision depend on the largest number of pairs; without domain.pairs it is the number of all keys.
 CANDIDATES = {"key-value": ("privkv", "pckv-grr", "collision")}

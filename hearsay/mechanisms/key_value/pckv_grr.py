@@ -1,12 +1,15 @@
-"""PCKV-GRR: pad and sample one pair, then randomised response over all keys, one round.
+"""PCKV-GRR: pad and sample one pair, then randomised response over all keys, in one round.
 
-Device One pair of the set padded to l, its value rounded to a sign. The key is kept with probability a; each other of D
-= d + l keys (dummies included) is sent with b = (1-a)/(D-1) and a fair sign; a kept key's sign is kept with p. Privacy
-a = (l(e-1)+2)/(l(e-1)+2D), p = (l(e-1)+1)/(l(e-1)+2): over all sets at most eps (enumerated). Item sets have no sign: a
-= (l(e-1)+1)/(l(e-1)+D). Estimate f = l (y-b)/(a-b), f m = l x/(a(2p-1)); unbiased where no set is longer than l.
-Variance n Var f = A^2 y(1-y); see `padding`. Gu et al. 2020; amplification by sampling
+Device    Sample one pair of the set padded to l, and round its value to a sign. There are D = d + l keys, dummies
+          included. Report the sampled key with probability a and each other key with b = (1-a)/(D-1). Keep the sign of
+          the sampled key with probability p; another key has a fair sign.
+Privacy   With e = exp(eps), a = (l(e-1)+2)/(l(e-1)+2D) and p = (l(e-1)+1)/(l(e-1)+2) spend at most eps; tests enumerate
+          all sets. Item sets have no sign, and a = (l(e-1)+1)/(l(e-1)+D).
+Estimate  f = l (y-b)/(a-b), f m = l x/(a(2p-1)), unbiased if no set is longer than l; y and x are defined in `padding`.
+Variance  n Var f = A^2 y(1-y); see `padding`.
+                                                                                 Gu et al. 2020, amplified by sampling
 
-Better than `privkv` where sets are small against the number of keys: for means where l < d e/(e+1).
+Better than `privkv` if sets are small compared with the number of keys; for means if l < d e/(e+1).
 """
 
 from dataclasses import dataclass
@@ -40,7 +43,7 @@ class PckvGRR(KeyedCounts, Padded):
 
     @cached_property
     def truth(self) -> int:
-        """Probability out of 2^64 that the sampled key is sent; otherwise a key is drawn uniformly from all D."""
+        """The chance t out of 2^64 that the sampled key is sent; otherwise a key is drawn uniformly from all D."""
         gain = self.length * (exponential(self.epsilon) - 1)
         kept = (gain + self.signs) / (gain + self.signs * self.all_keys)
         other = (1 - kept) / (self.all_keys - 1)
@@ -48,10 +51,12 @@ class PckvGRR(KeyedCounts, Padded):
 
     @cached_property
     def sign_keep(self) -> int:
-        """Chance out of 2^64 that a truly sampled key's sign is kept; drawn keys have fair signs, the sampled one too.
+        """The chance s out of 2^64 to keep the sign of the sampled key if it is sent on purpose.
 
-        A kept key is truly sampled with probability t or drawn with u = (1-t)/D, so that a p = t s + u/2. What every
-        sign of another key has, u/2, must meet (1/l)(t s + u/2) + (1 - 1/l) u/2 <= e u/2, solved for s.
+        With probability t (`truth`) the sampled key is sent; otherwise a key is drawn uniformly, each with probability
+        u = (1-t)/D in all, and gets a fair sign. So the sampled key with its true sign has probability
+        a p = t s + u/2, and another key with a given sign has u/2. Privacy needs
+        (1/l)(t s + u/2) + (1 - 1/l) u/2 <= e u/2, which is solved for s.
         """
         if self.signs == 1:
             return WORD
@@ -61,7 +66,7 @@ class PckvGRR(KeyedCounts, Padded):
         return min(down(most), WORD)
 
     def _exact(self) -> tuple[Fraction, Fraction, Fraction]:
-        """a, b and the chance of a kept key with its true sign."""
+        """a, b, and the probability a p of the sampled key with its true sign."""
         t = probability(self.truth)
         u = (1 - t) / self.all_keys
         return t + u, u, t * probability(self.sign_keep) + u / self.signs
@@ -72,7 +77,7 @@ class PckvGRR(KeyedCounts, Padded):
 
     @property
     def spent_epsilon(self) -> float:
-        """The loss of a pair that only one of the two sets has."""
+        """The privacy loss of a pair that only one of two sets has."""
         _, b, true_sign = self._exact()
         other = b / self.signs
         return log_ratio((true_sign + (self.length - 1) * other) / self.length, other)
@@ -101,7 +106,7 @@ class PckvGRR(KeyedCounts, Padded):
         return counts[: self.domain.size], counts.sum(axis=(0, 2))
 
     def set_channel(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P(report) from the chance of every (key, sign) to be the sampled pair: the exact channel of a set."""
+        """P(report), from the probability of every (key, sign) to be the sampled pair."""
         a, b, true_sign = (float(part) for part in self._exact())
         if self.signs == 1:
             return b + sampled * (a - b)

@@ -1,4 +1,4 @@
-"""Privacy that grows with the distance of two values."""
+"""Metric privacy: the closer two values are, the better a report hides which of them it is about."""
 
 from hearsay.mechanisms.tables import Form
 

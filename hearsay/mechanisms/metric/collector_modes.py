@@ -1,12 +1,12 @@
-"""The other two ways to keep what devices send under metric privacy (Xiang et al., table 1).
+"""The other two ways in which a collector can store reports under metric privacy (Xiang et al., table 1).
 
     mode                 memory                 work for one query
-    prefix-sums          one number per cell    2^axes look-ups           what the pipeline keeps (`l1`)
+    prefix-sums          one number per cell    2^axes look-ups           used by the pipeline (`l1`)
     single-frequencies   one number per cell    a sum over the range's cells
     on-the-fly           every report           a score of every report
 
-All three give the same values. A sum of single frequencies has no standard error: the correlations of the cells' errors
-are not kept.
+All three give the same estimates. A sum of single frequencies has no standard error, because the correlations between
+the errors of the cells are not stored.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Answered = Callable[[NDArray[np.int64], NDArray[np.int64]], Measured]
 
 @dataclass(frozen=True)
 class SingleFrequencies:
-    """Estimated shares of all cells, summed for each query."""
+    """Estimated shares of all cells; a query sums them."""
 
     shares: Floats
 
@@ -41,13 +41,13 @@ class SingleFrequencies:
 
 @dataclass(frozen=True)
 class KeptReports:
-    """Every report as it came; queries go over all of them."""
+    """Every report, unchanged; a query goes over all of them."""
 
     mechanism: MetricL1Signs
     bits: Packed
 
     def ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
-        """Shares inside inclusive ranges; a share is the mean of the reports' scores, which also give its error."""
+        """Shares inside inclusive ranges: the mean of the reports' scores, with its standard error from the scores."""
         answers = [self._range(first, last) for first, last in zip(low, high, strict=True)]
         return Measured.plain(np.array([value for value, _ in answers]), np.array([stderr for _, stderr in answers]))
 
@@ -60,11 +60,11 @@ class KeptReports:
             score *= (self._signs(axis, last) - before) / 2
         n = max(len(score), 1)
         value = float(score.mean())
-        # [E score^2 - f^2]/n for devices as a sample, less f(1 - f)/n: the error is that about these devices.
+        # The variance for given devices: (E score^2 - f^2)/n minus the sampling variance f(1 - f)/n of the devices.
         return value, float(np.sqrt(max(float((score**2).mean()) - value, 0.0) / n))
 
     def _signs(self, axis: int, position: int) -> Floats:
-        """The sign at one position of every report, divided by the axis' correlation: on average the true sign."""
+        """The sign at one position of every report, divided by the correlation: its expectation is the true sign."""
         signs = self.mechanism.signs
         if signs.anchored and position == signs.sizes[axis] - 1:
             return np.ones(len(self.bits))
@@ -75,7 +75,7 @@ class KeptReports:
 
 @dataclass(frozen=True)
 class ModeEstimate(CellEstimate, Ranges):
-    """Ranges as one of the modes answers them, ready to be queried like any estimate; other queries are refused."""
+    """An estimate whose ranges are answered in one of the modes; other queries are refused."""
 
     answered: Answered
 

@@ -1,7 +1,8 @@
-"""Histogram encoding with Laplace noise on the integers, heavier where the metric asks for more (Xiang et al. 3.2).
+"""Histogram encoding with Laplace noise on the integers, larger for values that the metric protects more.
 
-The matrix mechanism (see `matrix`) with the identity as its strategy: a device reports one noisy integer per value.
-Under E_S, where pairs without a sensitive value need half the protection, values that are not sensitive get less noise.
+This is the matrix mechanism (see `matrix`) with the identity as its strategy: a device reports one noisy integer per
+value (Xiang et al. 3.2). Under the metric E_S pairs without a sensitive value need half the protection, so values that
+are not sensitive get less noise.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class LaplaceHistogram(LaplaceRows):
 
     @property
     def metric(self) -> dict[str, Any]:
-        """E_S where the domain lists sensitive values, otherwise plain LDP, unless the survey says."""
+        """The survey's metric; without one, E_S if the domain lists sensitive values, otherwise plain LDP."""
         if self.options["metric"] is not None:
             return dict(self.options["metric"])
         return {"kind": "sensitive" if self.domain.sensitive else "ldp"}

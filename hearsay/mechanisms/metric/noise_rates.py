@@ -1,13 +1,13 @@
-"""How much noise each row of a strategy gets: the least total error that a metric allows (Xiang et al. 3.1).
+"""The noise of each row of a strategy, chosen to minimise the total error under a metric (Xiang et al. 3.1).
 
-Row k of the strategy A is reported with noise of rate u_k (scale 1/u_k). By proposition 2 the reports keep E if
+Row k of the strategy A is reported with noise of rate u_k (scale 1/u_k). By proposition 2 the reports satisfy E if
 
     sum_k u_k |A_kx - A_ky| <= E(x, y)   for every pair of values,
 
-and the total squared error is sum_k w_k g(u_k) with w_k the weight of row k in the answers and g the variance of the
-noise: 1/(cosh u - 1) on the integers, 2/u^2 for continuous noise. Both are convex, so a log barrier finds the optimum.
-Only pairs with nobody on the way need to be looked at while optimising (`direct_pairs`); the rates are then rounded
-down to multiples of 2^-40, and the condition is checked for every pair in integers.
+The total squared error is sum_k w_k g(u_k), where w_k is the weight of row k in the answers, and g is the variance of
+the noise: 1/(cosh u - 1) on the integers, 2/u^2 for continuous noise. Both are convex, so a log barrier method finds
+the optimum. It needs only pairs with no third value on the shortest path between them (`direct_pairs`). The rates are
+then rounded down to multiples of 2^-40, and the condition is checked for every pair in integers.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 RATE_BITS = 40  # rates are multiples of 2^-40
-LARGEST_RATE = 50.0  # where no pair limits a rate, this does: the noise is then below 2^-70 anyway
+LARGEST_RATE = 50.0  # of a row that no pair limits; its noise has a variance below 2^-70
 MAXIMUM_ENTRIES = 1 << 25
-_GAP = 1e-7  # relative distance to the optimum at which the barrier stops
-_STEEPER = 50.0
-_CENTRED = 1e-4  # Newton decrement at which a point is central enough to go on from
-_NEGLIGIBLE = 1e-11  # relative change of the barrier's value near its rounding error
-_UNLIMITED = 1e-200  # instead of 0 where no row tells a pair apart
+_GAP = 1e-7  # relative distance to the optimum at which the barrier method stops
+_STEEPER = 50.0  # factor of the barrier's steepness between two steps
+_CENTRED = 1e-4  # Newton decrement at which a centring step stops
+_NEGLIGIBLE = 1e-11  # relative change of the barrier's value that is near its rounding error
+_UNLIMITED = 1e-200  # instead of 0 for a pair of values that no row distinguishes
 _PAIRS_AT_ONCE = 4096
 
 
@@ -66,16 +66,15 @@ def optimise(strategy: Integers, weights: Floats, bound: Distances, noise: Noise
     while True:
         rates = _centre(rates, steepness, weights, constraints, limits, noise)
         if len(limits) / steepness < _GAP * float(weights @ noise.variance(rates)):
-            return (
-                rates * (limits / np.maximum(constraints @ rates, _UNLIMITED)).min()
-            )  # up to the first pair that allows no more
+            # Scaled up until the first constraint is tight.
+            return rates * (limits / np.maximum(constraints @ rates, _UNLIMITED)).min()
         steepness *= _STEEPER
 
 
 def _centre(
     rates: Floats, steepness: float, weights: Floats, constraints: "csr_array", limits: Floats, noise: Noise
 ) -> Floats:
-    """Newton's method on steepness * error - sum of log slacks, from a point inside."""
+    """Minimise steepness * error - sum of log slacks by Newton's method, from an interior point."""
 
     def value(at: Floats) -> float:
         slack = limits - constraints @ at
@@ -104,7 +103,7 @@ def _centre(
 
 
 def _constraints(strategy: Integers, bound: Distances) -> tuple["csr_array", Floats]:
-    """Proposition 2 for the pairs that matter, one row each, and a largest rate for every row of the strategy."""
+    """Constraints @ rates <= limits: the largest rate of every row, and proposition 2 for every direct pair."""
     from scipy.sparse import csr_array, eye_array, vstack
 
     pairs = direct_pairs(bound)
@@ -134,7 +133,7 @@ def spent(strategy: Integers, numerators: Integers) -> Integers:
 
 
 def allowed(epsilon: float, distances: Distances) -> Integers:
-    """epsilon times each distance in multiples of 2^-40, rounded down; the largest integer where nothing is asked."""
+    """epsilon times each distance in multiples of 2^-40, rounded down; the largest integer for infinite distances."""
     unlimited = np.iinfo(np.int64).max
     values, inverse = np.unique(distances, return_inverse=True)
     scaled = [
@@ -145,7 +144,7 @@ def allowed(epsilon: float, distances: Distances) -> Integers:
 
 
 def round_down(rates: Floats, strategy: Integers, epsilon: float, distances: Distances) -> Integers:
-    """Rates in multiples of 2^-40, none above what was asked and all pairs within their bound, exactly."""
+    """Rates in multiples of 2^-40, none above `rates`, that satisfy proposition 2 exactly for every pair."""
     numerators = np.floor(rates * 2.0**RATE_BITS).astype(np.int64)
     limit, used = allowed(epsilon, distances), spent(strategy, numerators)
     over = used > limit
@@ -156,7 +155,7 @@ def round_down(rates: Floats, strategy: Integers, epsilon: float, distances: Dis
 
 
 def violation(numerators: Integers, strategy: Integers, epsilon: float, distances: Distances) -> str | None:
-    """The pair that proposition 2 allows least, in words; None if every pair is within its bound."""
+    """A message about the pair that violates proposition 2 most; None if every pair satisfies it."""
     limit, used = allowed(epsilon, distances), spent(strategy, numerators)
     if (used <= limit).all():
         return None

@@ -1,7 +1,7 @@
 """A cell of a grid as signs along each axis: -1 before the value, +1 from it on (Xiang et al. 4.1).
 
-Bits stand for signs (1 for +1), axis after axis, packed little-endian. An axis of m cells has m signs, of which the
-last is always +1; the anchored form leaves it out of the report and puts an exact +1 in its place when folding.
+A sign is one bit (1 for +1); the bits of all axes follow each other, packed little-endian. An axis of m cells has m
+signs. The last one is always +1: the anchored form leaves it out of the report, and folds an exact +1 instead.
 """
 
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.exact.bit_counting import Packed, count_bits
 
-# Byte with the bits from position i (0..8) on set.
+# At index i the byte whose bits i..7 are set.
 _BITS_FROM = np.array([0xFF << bit & 0xFF for bit in range(9)], dtype=np.uint8)
 _CHUNK_BYTES = 1 << 18
-# The eight signs of a byte: much faster to look up than to unpack and convert.
+# The eight signs of every byte: a look-up is much faster than unpacking and converting.
 _SIGNS_OF_BYTE = (2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1).astype(
     np.float32
 )
-_BATCH_BYTES = 1 << 23  # of the factors of one matrix product: small buffers, reused, because new memory is slow
+_BATCH_BYTES = 1 << 23  # of the factors of one matrix product: small and reused, because allocating memory is slow
 _LARGEST_BATCH = 1 << 11
-_EXACT_ROWS = 1 << 22  # reports summed in single precision before they go to integers: exact up to 2^24
+_EXACT_ROWS = 1 << 22  # reports summed in single precision, which is exact up to 2^24, before the integers get them
 _SMALLEST_BATCH = 256
 
 
@@ -40,7 +40,7 @@ class SignVectors:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Position of each axis' first bit; last: the end."""
+        """The position of each axis' first bit, and last the number of bits."""
         return tuple(sum(self.lengths[:axis]) for axis in range(len(self.sizes) + 1))
 
     @property
@@ -49,7 +49,7 @@ class SignVectors:
         return self.starts[-1]
 
     def pack(self, cells: NDArray[np.int64]) -> Packed:
-        """The true signs of cells, shape (n, axes)."""
+        """The true signs of cells, which have shape (n, axes)."""
         row_bytes = (self.width + 7) // 8
         packed = np.zeros((len(cells), row_bytes), dtype=np.uint8)
         rows_per_chunk = max(1, _CHUNK_BYTES // row_bytes)
@@ -57,7 +57,7 @@ class SignVectors:
             rows = slice(start, start + rows_per_chunk)
             for axis in range(len(self.sizes)):
                 first, end = self.starts[axis], self.starts[axis + 1]
-                # Bits set from the value to the axis' end: all from the value on, without all from the end on.
+                # The bits from the value to the end of the axis: all from the value on, except all from the end on.
                 packed[rows] ^= _from(first + cells[rows, axis], row_bytes) ^ _from(np.array([end]), row_bytes)
         return packed
 
@@ -87,7 +87,7 @@ class SignVectors:
 
     @cached_property
     def _split(self) -> int:
-        """How many axes go into the left factor of the matrix product: both factors' sizes as equal as possible."""
+        """How many axes are in the left factor of the matrix product: the two factors have similar sizes."""
         return min(range(1, len(self.sizes)), key=lambda split: prod(self.sizes[:split]) + prod(self.sizes[split:]))
 
 
@@ -98,8 +98,9 @@ class _Factor:
         self._columns = [slice(vectors.starts[axis], vectors.starts[axis + 1]) for axis in range(first, end)]
         sizes = vectors.sizes[first:end]
         self.cells = prod(sizes)
-        # Buffers of products have the reports along their last axis, so that short axes still give long loops. A single
-        # axis needs no product; its buffer has one row per report. An anchored last sign is never written: it stays 1.
+        # In buffers of products the reports are the last axis, so that the innermost loop is long even if axes are
+        # short. A single axis needs no product; its buffer has one row per report. An anchored last sign is never
+        # written: it stays 1.
         self._single = np.ones((batch, sizes[0]), dtype=np.float32) if len(sizes) == 1 else None
         self._vectors = [np.ones((size, batch), dtype=np.float32) for size in sizes if len(sizes) > 1]
         self._products = [
@@ -124,6 +125,6 @@ class _Factor:
 
 
 def _from(positions: NDArray[np.int64], row_bytes: int) -> Packed:
-    """Packed rows with all bits from each position on set."""
+    """Packed rows: in each, all bits from its position on are set."""
     shift = positions.astype(np.int32)[:, None] - 8 * np.arange(row_bytes, dtype=np.int32)
     return _BITS_FROM[np.clip(shift, 0, 8, out=shift)]

@@ -1,4 +1,4 @@
-"""Texts that nobody listed: which ones are frequent, and how frequent any text is."""
+"""Texts without a given list: which ones are frequent, and what share of the devices has any text."""
 
 from hearsay.mechanisms.tables import Form
 

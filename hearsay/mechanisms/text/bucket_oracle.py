@@ -1,7 +1,8 @@
 """`olh` over the buckets of one question, with one count for the whole question instead of one for each character.
 
-Device and report are those of `olh`. Each character is divided by the expected count n m/(K - 1), which costs nothing
-where no bucket holds a large part of the reports, and halves the state.
+Device and report are those of `olh`. The estimate divides the sum of every character by its expected count n m/(K - 1)
+instead of its own count: n reports, each of which shows m of the K - 1 characters. This halves the state, and adds no
+error unless a single bucket has a large part of the reports.
 """
 
 from dataclasses import dataclass
@@ -21,11 +22,11 @@ from hearsay.mechanisms.oracles.linear_hashing import OLH
 
 @dataclass(frozen=True)
 class BucketOracle(CoveringOLH):
-    """Sums of signs by character, and how many reports there are."""
+    """The state: the sum of the signs of every character, and the number of reports."""
 
     @classmethod
     def best(cls, size: int, epsilon: float) -> Self:
-        """With the number of buckets that the other mechanisms' parts would choose."""
+        """The oracle with the number of buckets that other mechanisms choose for `olh` over so many values."""
         numbered = NUMBERED_OLH.fullmatch(CoveringOLH.best_inside(size, epsilon))
         t, named = numbered.groups() if numbered else (OLH.over(size, epsilon).t, None)
         return cls.create(epsilon, categorical(size), {"t": int(t), "named": int(named or 1)})

@@ -1,9 +1,9 @@
 """The search for frequent texts: prefixes of codes, extended byte by byte.
 
-Each level asks about prefixes that are one byte longer. Every kept prefix is extended by all bytes that may follow, and
-of all extensions the KEPT times `texts` best ones are kept. The score of a prefix is the *least* of its estimates on
-all levels so far, in standard errors. For a few heavy texts the last level's estimate or the sum over levels would do
-as well; but where many texts are frequent, collisions drown the sum.
+The prefixes of a level are one byte longer than those of the level before. The search extends every kept prefix by all
+bytes that may follow, and keeps the KEPT times `texts` extensions with the highest scores. The score of a prefix is the
+*minimum* over the levels so far of its estimate in standard errors. If only a few texts are frequent, the estimate of
+the last level or the sum over the levels would be as good. If many are, collisions make the sum useless.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from hearsay.mechanisms.text.bucket_oracle import BucketOracle
 from hearsay.mechanisms.text.code import IMPOSSIBLE, Code, Octets
 from hearsay.mechanisms.text.hashing import LevelHash
 
-KEPT, LISTED = 4, 2  # prefixes kept on a level, and codes listed at the end, for each text that is looked for
+KEPT, LISTED = 4, 2  # prefixes kept on a level, and codes listed at the end, for each of the `texts` wanted
 
 
 class Level(NamedTuple):
-    """The estimates of one level: prefixes are hashed to buckets, whose shares come from so many reports."""
+    """One level: the hash of its prefixes, the estimated share of every bucket, and the number of reports."""
 
     hash: LevelHash
     shares: Floats
@@ -33,7 +33,7 @@ def frequent_codes(code: Code, levels: Iterable[Level], oracle: BucketOracle, te
     """The codes of at most LISTED times `texts` texts, the most likely ones first."""
     prefixes = np.zeros((1, 0), dtype=np.uint8)
     states, scores = np.array([code.start()], dtype=np.int64), np.array([np.inf])
-    variance_of_absent = float(oracle.moments.variance(np.zeros(1))[0])  # n Var of a bucket that nobody is in
+    variance_of_absent = float(oracle.moments.variance(np.zeros(1))[0])  # n Var of a bucket that no device has
     for number, (level_hash, shares, reports) in enumerate(levels, start=1):
         stderr = sqrt(variance_of_absent / reports) if reports else np.inf
         # One row per prefix, one column per byte. Collisions alone give a bucket the share 1/buckets.

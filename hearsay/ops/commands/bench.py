@@ -34,13 +34,13 @@ def command(context: click.Context, only: tuple[str, ...], markdown: bool, as_js
     """Measure speed, each figure against a ceiling in the same run.
 
     fold: decoded reports on one core. path: devices to state through Redis. freshness: how old an answer is.
-    materialise: state to answers. gateway: processor time of a request beside a Starlette echo of the same body, and
-    what a request's id costs the server. queries: the API while reports flow into 2^20 cells. large: domains of 2^22
+    materialise: state to answers. gateway: processor time of a request compared with a Starlette echo of the same body,
+    and of a request's id on the server. queries: the API while reports flow into 2^20 cells. large: domains of 2^22
     cells on the whole path, with the size of their deltas, the memory of their estimator, and a check that the
     accumulator is a single fold of the same reports. values: CSV files into values. texts: devices, fold, search and
     `top` of surveys of texts.
 
-    Timings depend on the machine and on what else it does; the ratios to the ceilings travel better.
+    Times depend on the machine and its load; the ratios to the ceilings depend on them less.
     """
     if context.invoked_subcommand is not None:
         return

@@ -13,7 +13,7 @@ from hearsay.ops.terminal.options import uses
 @click.option("--stay", is_flag=True, help="Keep the pipeline running at the end, until interrupted.")
 @uses("redis_url", "data_dir")
 def command(settings: Settings, stay: bool) -> None:
-    """Run the whole pipeline on simulated devices, its answers beside the truth.
+    """Run the whole pipeline on simulated devices, and compare its answers with the truth.
 
     Starts a server, a collector, workers and an estimator on free ports, lets two million simulated devices report,
     and shows truth and estimate side by side: about a minute. Files go into `demo` under the data directory, which is

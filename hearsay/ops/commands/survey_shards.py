@@ -17,9 +17,9 @@ from hearsay.ops.terminal.present import counted, print_json
 def shards(settings: Settings, name: str, number: int, as_json: bool) -> None:
     """Give a survey more shards or fewer, while reports come in.
 
-    Writers follow within five seconds. A gateway's requests follow after an hour: a request that is repeated must meet
-    the shard that has it. Retired shards take no new writers; what they hold is folded and still counts. On a cluster
-    each of N shards lies in its own N-th part of the slots; take a multiple of the number of masters.
+    Writers use the new shards within five seconds, requests of a gateway after an hour: a repeated request must reach
+    the shard that has it. Retired shards accept no new writers; their reports are folded and still count. On a cluster
+    each of N shards is in its own N-th part of the slots; choose a multiple of the number of masters.
     """
     registered = set_shards(open_registry(settings), name, number)
     active, retired = (list(each) for each in (registered.registration.active, registered.registration.retired))

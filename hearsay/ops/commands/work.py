@@ -17,7 +17,7 @@ from hearsay.workers.supervisor import supervise
 @click.command()
 @uses_of(WORKER)
 def command(settings: Settings) -> None:
-    """Keep workers running that fold ranges of reports.
+    """Run workers, which fold ranges of reports.
 
     A worker that exits is replaced.
     """

@@ -50,9 +50,9 @@ def simulate(
     seed where they must be the same again. `out` also writes the snapshot to a directory.
 
     >>> people = ["tea"] * 6_000 + ["coffee"] * 4_000
-    >>> found = simulate({"name": "likes", "mechanism": "grr", "epsilon": 3.0,
-    ...                   "domain": {"kind": "categorical", "categories": ["tea", "coffee"]}}, people, seed=1)
-    >>> (tea,) = found.ask("point tea")
+    >>> snapshot = simulate({"name": "likes", "mechanism": "grr", "epsilon": 3.0,
+    ...                      "domain": {"kind": "categorical", "categories": ["tea", "coffee"]}}, people, seed=1)
+    >>> (tea,) = snapshot.ask("point tea")
     >>> tea.low < 0.6 < tea.high
     True
     """

@@ -21,7 +21,7 @@ from hearsay.ops.terminal.present import print_json
 def command(settings: Settings, files: tuple[Path, ...], as_json: bool) -> int:
     """Check survey files, one line each, without a server.
 
-    Exits with 2 where a file is wrong. What is allowed and still unwise is remarked on and is no failure.
+    Exits with 2 if a file is wrong. A remark on what is allowed but unwise is no failure.
     """
     rows = [_checked(path) for path in files]
     if as_json:

@@ -35,7 +35,7 @@ class ValuesFile:
     def read(self, domain: "Domain", seen: "Callable[[bytes], object] | None" = None) -> Any:
         """All values; says on stderr how many rows there were, how many were left out, and how many values clamped.
 
-        `seen` gets every byte of the file.
+        `seen` gets the content, unpacked and with one kind of line end.
         """
         from hearsay.producer import values  # with numpy, which most help texts do without
 

@@ -1,1 +1,1 @@
-"""What processes say about themselves: that they live, what keeps them from their work, how long it took."""
+"""What processes report about themselves: heartbeats, complaints, durations and counts."""

@@ -1,4 +1,4 @@
-"""Complaints: what keeps a process from its work, for everybody who looks at the pipeline."""
+"""Complaints: reasons why a process cannot work, for the status table, the metrics and the page."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from hearsay.collector.store.servers.servers import Servers
 
 
 class Complaint(NamedTuple):
-    """What keeps a process of a role from its work on something."""
+    """Why a process of a role cannot work, and on what."""
 
     role: str
     about: str
@@ -17,19 +17,19 @@ class Complaint(NamedTuple):
 
 
 class Complaints:
-    """What processes complain of."""
+    """The complaints of all processes."""
 
     def __init__(self, servers: Servers, prefix: str) -> None:
         self._marks = Marks(servers, keys.complaints(prefix))
 
     def complain(self, role: str, about: str, words: str, ttl_s: int = limits.HEARTBEAT_TTL_S) -> None:
-        """Let everybody see what keeps a process from its work; it is forgotten when nobody says it again."""
+        """Publish why a process cannot work; the complaint expires unless it is repeated."""
         self._marks.put(role, about, words, ttl_s)
 
     def withdraw(self, role: str, about: str) -> None:
-        """What a process complained of is over."""
+        """Delete a complaint before it expires."""
         self._marks.remove(role, about)
 
     def all(self) -> tuple[Complaint, ...]:
-        """What processes complained of lately, by role and about what."""
+        """The complaints that have not expired, sorted by role and subject."""
         return tuple(Complaint(each.role, each.name, each.words) for each in self._marks.all())

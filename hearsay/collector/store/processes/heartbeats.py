@@ -16,7 +16,7 @@ OLD_MARKS_S = 10.0
 
 
 class ProcessMark(NamedTuple):
-    """The mark of one live process; it expires in `left_ms`. `info` is what the process says of itself."""
+    """The mark of one live process; it expires in `left_ms`. `info` has its release and more."""
 
     role: str
     process: str
@@ -25,7 +25,7 @@ class ProcessMark(NamedTuple):
 
     @property
     def silent(self) -> bool:
-        """Whether it missed a beat; never of an estimator, which beats between two passes, however long they take."""
+        """Whether it missed a heartbeat; False for an estimator, whose heartbeats come between passes of any length."""
         return self.role != ESTIMATOR.name and self.left_ms < 1_000 * (HEARTBEAT_TTL_S - MISSED_BEAT_S)
 
 
@@ -53,9 +53,9 @@ class Heartbeats:
         ]
 
     def marks_of_all(self, needed: Iterable[str]) -> list[ProcessMark]:
-        """The same, and those of releases up to 0.2.0 if a role that is `needed` has no other process.
+        """`marks`, and those of releases up to 0.2.0 if one of the roles `needed` has no other process.
 
-        Those are looked for every ten seconds at most.
+        Those are searched for at most every ten seconds.
         """
         marks = self.marks()
         missing = set(needed) - {mark.role for mark in marks}
@@ -65,9 +65,9 @@ class Heartbeats:
         return marks + [mark for mark in self._old if mark.role in missing]
 
     def old_marks(self) -> Iterator[ProcessMark]:
-        """The marks of releases up to 0.2.0, one key each; slow, since the server looks through all of its keys.
+        """The marks of releases up to 0.2.0, one key each; slow, since the server scans all of its keys.
 
-        A node that does not answer is left out.
+        A node that does not reply is left out.
         """
         beginning = keys.old_heartbeat(self._prefix, "")
         for node in self._servers.nodes():
@@ -77,6 +77,6 @@ class Heartbeats:
             reads = [Command((command, name)) for name in names for command in ("PTTL", "GET")]
             answers = node.many(reads) if names else []
             for name, left_ms, text in zip(names, answers[::2], answers[1::2], strict=True):
-                if left_ms > 0 and text is not None:  # else it expired in between
+                if left_ms > 0 and text is not None:  # otherwise it has just expired
                     role, _, process = name.removeprefix(beginning).partition(":")
                     yield ProcessMark(role, process, left_ms, ProcessInfo.parse(text))

@@ -1,4 +1,4 @@
-"""What a process says of itself in its heartbeat: its release, and which forms of jobs and states it can read.
+"""The content of a process's heartbeat: its release, and which forms of jobs and states it can read.
 
 A new form is written only when every live process that has to read it can do so. So the processes of a deployment can
 be replaced one by one, in any order.
@@ -20,7 +20,7 @@ class Forms(NamedTuple):
     accumulators: int
 
 
-OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # what releases up to 0.2.0 read, whose heartbeats do not say it
+OLDEST = Forms(jobs=1, deltas=2, accumulators=1)  # what releases up to 0.2.0 read, whose heartbeats do not have it
 PREVIOUS = OLDEST  # what the release before this one reads: to go back to it, nothing newer may be stored
 KNOWN = Forms(jobs=3, deltas=3, accumulators=2)  # what this release reads
 _STATE_READERS = frozenset((COLLECTOR.name, WORKER.name, ESTIMATOR.name))
@@ -32,10 +32,10 @@ READERS = {  # the roles that read each kind
 
 
 class ProcessInfo(NamedTuple):
-    """What a process says of itself.
+    """The content of a process's heartbeat.
 
-    `version` is its release, `up_s` for how many seconds it has been running, `queue` where it puts jobs or takes them
-    from, `durable` what a gateway promises.
+    `version` is its release, `up_s` for how many seconds it has been running, `queue` the queue that it adds jobs to or
+    takes them from, `durable` the level that a gateway promises.
     """
 
     version: str
@@ -45,7 +45,7 @@ class ProcessInfo(NamedTuple):
     durable: str = ""
 
     def text(self) -> str:
-        """JSON, as the heartbeat has it."""
+        """The JSON text of the heartbeat."""
         table = {"version": self.version, "forms": self.forms._asdict(), "up_s": round(self.up_s, 1)}
         more = {"queue": self.queue, "durable": self.durable}
         return json.dumps({**table, **{name: value for name, value in more.items() if value}})
@@ -64,5 +64,5 @@ class ProcessInfo(NamedTuple):
 
 
 def this_process(up_s: float = 0.0, hold_layouts: bool = False) -> ProcessInfo:
-    """What this process says of itself. With the setting `hold_layouts` it claims to read only `PREVIOUS`."""
+    """The heartbeat of this process. With the setting `hold_layouts` it claims to read only `PREVIOUS`."""
     return ProcessInfo(release(), PREVIOUS if hold_layouts else KNOWN, up_s)

@@ -1,1 +1,1 @@
-"""Which server holds a key: one server, a cluster, or whichever Sentinel names."""
+"""Which server has a key: one server, a node of a cluster, or the server that Sentinel names."""

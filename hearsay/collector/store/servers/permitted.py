@@ -1,8 +1,8 @@
-"""Whether a process's user may do what its role does, asked at the start: without a right, a job would fail much later.
+"""Check at the start of a process that its user has the rights of its role; otherwise a job would fail much later.
 
-A server checks a user's rights before it looks at a command's arguments. So every command of the role's table is sent
-with arguments that the server refuses, or on a key that does not exist: nothing changes, and any answer but "no
-permission" (a full server's, or "moved" of a cluster) says that the user has the right.
+A server checks a user's rights before it checks the arguments of a command. So every command of the role's table is
+sent with arguments that the server refuses, or on a key that does not exist. This changes nothing. Any reply but "no
+permission" (also that of a full server, or MOVED of a cluster) shows that the user has the right.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from hearsay.collector.store.servers.rights import ON_QUEUE, ROLES, Right
 
 _SHARD = "{_probe.0}"  # of no survey: no name has an underscore
 _NO_SCRIPT = "0" * 40
-# What follows the key. RPUSH and SADD are left out: they have no form that changes nothing.
+# The arguments after the key. RPUSH and SADD are left out, because they cannot be sent without a change.
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("hgetall", "hkeys", "hvals", "hlen", "get", "mget", "exists", "pttl", "smembers"), ()),
     **dict.fromkeys(("xlen", "llen", "persist", "unlink"), ()),
@@ -32,7 +32,7 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "ltrim": ("0", "0"),
     "xdel": ("0-1",),
     "lpushx": ("probe",),
-    # Refused: a field without a value, a number or an id that is none, a word that is no option.
+    # These are refused: a field without a value, a word that is no number, id or option.
     "hset": ("probe", "probe", "probe"),
     "hincrby": ("probe", "x"),
     "hincrbyfloat": ("probe", "x"),
@@ -46,14 +46,14 @@ _QUEUE = Right("hset hgetall zadd lpushx", "rq:hearsay:probe")  # what RQ does w
 
 
 class _Probe(NamedTuple):
-    """A command that changes nothing, and the right that it asks for, in words."""
+    """A command that changes nothing, and a text for the right that it needs."""
 
     words: tuple[str, ...]
     right: str
 
 
 def check_rights(registry: Registry, role: Role) -> None:
-    """Refuse a user that may not do, on some node, what the role needs; a node that does not answer is left out."""
+    """Refuse a user that lacks a right of the role on some node; nodes that do not reply are left out."""
     probes = [
         probe
         for right in ROLES[role.name]
@@ -65,7 +65,7 @@ def check_rights(registry: Registry, role: Role) -> None:
 
 
 def check_queue_rights(client: Client, role: Role) -> None:
-    """Refuse a user that may not put jobs into RQ's queue, or take them from it."""
+    """Refuse a user that may not add jobs to RQ's queue, or take jobs from it."""
     assert role.name in ON_QUEUE
     advice = f"name the {role.name}'s own user in HEARSAY_QUEUE_URL"
     _check(client, list(_probes(_QUEUE, "", "")), role, "on the queue's server", advice)
@@ -86,7 +86,7 @@ def _check(client: Client, probes: Sequence[_Probe], role: Role, where: str, adv
     for probe in probes:
         pipeline.execute_command(*probe.words)
     answers = []
-    with suppress(ConnectionError, TimeoutError):  # away, or still loading: its rights are seen when it is used
+    with suppress(ConnectionError, TimeoutError):  # it does not reply, or loads its data: missing rights show later
         answers = pipeline.execute(raise_on_error=False)
     missing = [
         probe.right for probe, answer in zip(probes, answers, strict=False) if isinstance(answer, NoPermissionError)

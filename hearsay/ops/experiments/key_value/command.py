@@ -36,8 +36,8 @@ LAST_TABLES = ("rare-keys", "moments")
 def command(out: Path, quick: bool, only: str | None, seed: int) -> None:
     """Frequencies and means of key-value pairs: figures 3 to 12 and table IV of the paper, and the acceptance table.
 
-    Exits with 1 where an error is more than 10% off its known value, or where one round of joint or pckv-grr loses to
-    rounds.
+    Exits with 1 if an error is more than 10% off its known value, or if one round of joint or pckv-grr has a larger
+    error than several rounds of PrivKVM.
     """
     generator = np.random.default_rng(seed)
     if only is None:

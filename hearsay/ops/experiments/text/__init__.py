@@ -1,1 +1,1 @@
-"""Texts that nobody listed: what is told, and how often intervals contain the truth."""
+"""Texts without a given list: which are detected, and how often intervals contain the truth."""

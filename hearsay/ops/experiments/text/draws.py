@@ -1,8 +1,8 @@
-"""Surveys of texts, drawn: who holds what, and what the questions would say without playing every device.
+"""Simulated surveys of texts: either every device reports, or only the counts of the buckets are drawn.
 
-Given the devices that are asked, the reports that name a bucket are two binomials: of those whose text is there, and of
-the others. Different buckets of one question are nearly independent. Where many reports name a bucket its count is
-drawn from the normal distribution with the same mean and variance.
+The number of reports that name a bucket is the sum of two binomials: of the devices whose text is in the bucket, and of
+the others. Different buckets of one question are nearly independent. If many reports name a bucket, its count is drawn
+from the normal distribution with the same mean and variance.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from hearsay.mechanisms.text.estimate import TextEstimate
 from hearsay.mechanisms.text.prefixes import Prefixes
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_MANY = 400  # reports that name a bucket: normal from there on
+_MANY = 400  # reports that name a bucket: from so many on the normal distribution is used
 
 
 @dataclass(frozen=True)
 class People:
-    """Texts as codes, and how many devices hold each."""
+    """Texts as codes, and how many devices have each."""
 
     codes: Octets
     counts: NDArray[np.int64]
@@ -47,7 +47,7 @@ def survey(epsilon: float, length: int, alphabet: Any = "bytes", **options: Any)
 def planted(
     mechanism: Prefixes, share: float, others: int, devices: int, texts: int, generator: np.random.Generator
 ) -> People:
-    """`texts` random texts with a share each, first, and the rest of the devices on many others."""
+    """First `texts` random texts of the given share each; then `others` texts, which the other devices have."""
     words = random_words(texts + others, mechanism.domain.length, generator)
     heavy = round(share * devices)
     rest = generator.multinomial(devices - texts * heavy, np.full(len(words) - texts, 1 / (len(words) - texts)))
@@ -55,7 +55,7 @@ def planted(
 
 
 def random_words(count: int, longest: int, generator: np.random.Generator) -> list[str]:
-    """Different words of random letters, four at least and at most as long as is allowed."""
+    """Different words of random letters, of four to `longest` letters each."""
     lengths = generator.integers(4, longest + 1, 2 * count)
     letters = generator.integers(0, len(LETTERS), (2 * count, longest))
     words = (
@@ -65,13 +65,13 @@ def random_words(count: int, longest: int, generator: np.random.Generator) -> li
 
 
 def played(mechanism: Prefixes, people: People, seed: int) -> TextEstimate:
-    """By real reports."""
+    """The estimate from a report of every device."""
     values = np.repeat(people.codes, people.counts, axis=0)
     return mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(values, seeded(seed))))
 
 
 def drawn(mechanism: Prefixes, people: People, generator: np.random.Generator) -> TextEstimate:
-    """By drawn counts."""
+    """The estimate from drawn counts."""
     return mechanism.estimate_from(_answers(mechanism, people, generator))
 
 
