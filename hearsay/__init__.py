@@ -105,7 +105,7 @@ if not TYPE_CHECKING:  # a type checker would take __getattr__ as leave for any 
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("hearsay"):
                 raise
-            raise ImportError(f"hearsay.{name} needs {error.name}: pip install 'hearsay-ldp[server]'") from None
+            raise ImportError(f"hearsay.{name} needs {error.name}: pip install {error.name}") from None
         globals()[name] = value
         return value
 

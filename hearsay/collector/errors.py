@@ -24,7 +24,13 @@ class SurveyError(CollectorError):
 
     def within(self, where: str) -> "SurveyError":
         """The same error; its text begins with `where`, such as the name of a file."""
-        return SurveyError(f"{where}: {self}", what=self.what, expected=self.expected, got=self.got)
+        return SurveyError(f"{where}: {self}", **self.fields)
+
+
+class NotAllowed(CollectorError, ValueError):
+    """A text or number that is not allowed; who knows where it was given raises it again, with that before it."""
+
+    CODE = "not-allowed"
 
 
 class UnknownSurvey(CollectorError):

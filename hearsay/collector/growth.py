@@ -14,7 +14,7 @@ KEPT_WITHIN_S = 30.0  # a replica that comes back has to read all first
 def set_shards(registry: Registry, name: str, shards: int) -> Registered:
     """Give a survey another number of active shards; those that are retired still count."""
     if not 1 <= shards <= MAXIMUM_SHARDS:
-        raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards}")
+        raise SurveyConflict(what="shards", expected=f"in 1..{MAXIMUM_SHARDS}", got=shards)
     for _ in range(TRIES):
         known = registry.get(name)
         first = known.shards[0]

@@ -11,7 +11,7 @@ from typing import Any
 
 LINES, WITHIN_S = 20, 10.0  # of one kind: a client or a server in trouble can ask for thousands a second
 KINDS = 1_000
-SAID_AGAIN_S = 60.0
+REPEATED_S = 60.0
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -63,8 +63,8 @@ class RateLimit(logging.Filter):
             return count < self._lines
 
 
-class Said:
-    """What a loop complains of: once, then when it changes, and each minute while it lasts."""
+class RepeatedWarnings:
+    """Logs the warning of a loop once, then when it changes, and every minute while it lasts."""
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
         self._log, self._clock = log, clock
@@ -73,12 +73,12 @@ class Said:
 
     def warning(self, text: str) -> None:
         now = self._clock()
-        if text != self._last or now >= self._at + SAID_AGAIN_S:
+        if text != self._last or now >= self._at + REPEATED_S:
             self._last, self._at = text, now
             self._log.warning(text)
 
-    def well(self) -> None:
-        """Nothing is wrong now."""
+    def clear(self) -> None:
+        """Note that nothing is wrong now."""
         self._last = None
 
 

@@ -30,12 +30,14 @@ def _load(name: str) -> None:
         for home in catalogue.homes(name):
             home.load()
     except ImportError as error:
-        raise CollectorError(f"plugins must name modules that can be imported, got {name!r}: {error}") from None
+        raise CollectorError(
+            what="plugins", must="name modules that can be imported", got=repr(name), ending=f": {error}"
+        ) from None
     except Exception as error:  # whatever a stranger's module does
         words = f"{type(error).__name__}: {error}".splitlines()[0]
         raise CollectorError(f"plugin {name} cannot be used, it raises {words}") from error
     if not added:
-        raise CollectorError(f"plugins must name modules with {', '.join(catalogue.EXPORTS)}, got {name!r}")
+        raise CollectorError(what="plugins", must=f"name modules with {', '.join(catalogue.EXPORTS)}", got=repr(name))
 
 
 class _InCurrentFolder:

@@ -1,6 +1,6 @@
 """How results show themselves in notebooks and terminals: lists that are also tables and frames."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import import_module
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
@@ -9,6 +9,7 @@ from hearsay.errors import HearsayError
 
 _SHOWN = 20  # rows of a table in a notebook or a terminal
 _ENDS = ("from", "to")  # the columns of a bin
+_SIDES = {"of": ("a", "b")}  # those of the two values of a difference
 
 
 class MissingLibrary(HearsayError, ImportError):
@@ -39,7 +40,7 @@ class Rows(list[Row]):
 
     def columns(self) -> dict[str, list[Any]]:
         """By name: the ends of a bin are two columns, a cell is one column for each attribute; unknown is None."""
-        rows = [_row(each) for each in self]
+        rows = [flat(each.table()) for each in self]
         names = dict.fromkeys(name for row in rows for name in row)
         return {name: [row.get(name) for row in rows] for name in names}
 
@@ -77,24 +78,21 @@ class Rows(list[Row]):
         return [f"... and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
 
 
-def _row(each: HasTable) -> dict[str, Any]:
-    table = each.table()
-    item, cell = table.pop("item", None), table.pop("cell", None)
-    about = {} if item is None else _named("item", item)
-    for name, value in (cell or {}).items():
-        about |= _named(name, value)
-    first = {"query": table.pop("query")} if "query" in table else {}
-    return {**first, **about, **_flat(table)}
-
-
-def _flat(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for name, part in table.items() for key, value in _named(name, part).items()}
+def flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table as one row: the ends of a bin or band are two columns, a cell is one column for each attribute."""
+    row: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            row |= flat(value)
+        else:
+            row |= _named(name, value)
+    return row
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:
     """A value under its name; the two ends of a bin or band under two."""
     if isinstance(value, list | tuple) and len(value) == len(_ENDS):
-        return {f"{name}_{end}": part for end, part in zip(_ENDS, value, strict=True)}
+        return {f"{name}_{end}": part for end, part in zip(_SIDES.get(name, _ENDS), value, strict=True)}
     return {name: value}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hearsay.collector.store.look import Look
-from hearsay.collector.store.looks.survey_look import AWAY, by_node
+from hearsay.collector.store.node import ask
 from hearsay.collector.store.registry import Registered, SurveyLook
 
 ASLEEP_AFTER_S = 5.0  # without anything to do
@@ -55,18 +55,13 @@ class Attention:
 
     def _changed(self, surveys: Sequence[Registered]) -> list[Registered]:
         """Those of which the number of published entries is another, or that do not answer."""
-        answers: dict[int, object] = {}
-        for node, shards in by_node(shard for registered in surveys for shard in registered.shards):
-            asked = [shard.published_command() for shard in shards]
-            try:
-                replies = node.many(asked, raise_errors=False)
-            except AWAY as error:
-                replies = [error] * len(asked)
-            answers |= {id(shard): reply for shard, reply in zip(shards, replies, strict=True)}
+        shards = [shard for registered in surveys for shard in registered.shards]
+        replies = ask((shard.node, shard.published_command()) for shard in shards)
+        answers = dict(zip(shards, replies, strict=True))
         changed = []
         for registered in surveys:
             known = self._known[registered.survey.tag]
-            published = tuple(answers[id(shard)] for shard in registered.shards)
+            published = tuple(answers[shard] for shard in registered.shards)
             if published != known.published:
                 changed.append(registered)
         return changed
@@ -80,9 +75,9 @@ class Attention:
         waits = any(look.mark or look.stray or look.ranges or look.rounds.open for look in seen.shards)
         if busy or waits:
             known.awake_until = now + ASLEEP_AFTER_S
-        every_ms = seen.survey.windows.every_ms
-        if every_ms:
-            known.window_end = now + (every_ms - seen.now_ms % every_ms) / 1_000
+        windows = seen.survey.windows
+        if windows.timed and (end_ms := windows.of(seen.now_ms, None).end_ms) is not None:
+            known.window_end = now + (end_ms - seen.now_ms) / 1_000
         self.looks[name] = _filled(seen, self.looks.get(name))
         self.failed.pop(name, None)
 

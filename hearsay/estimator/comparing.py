@@ -15,7 +15,7 @@ from hearsay.estimator.readings import Readings
 from hearsay.mechanisms.changes import in_population
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.trend import VERB, Point, trend
+from hearsay.mechanisms.queries.trend import VERB, TrendPoint, trend
 from hearsay.mechanisms.questions import Question
 
 LAST = "last"
@@ -54,12 +54,18 @@ class Comparison:
             return self.readings.live(self.registry.get(name), other)
         sides = choose(seen, window), choose(seen, other)
         if _repeats(seen) and max(map(len, sides)) > 1:
-            raise QueryError("against must compare single windows here: devices repeat their report in the next window")
+            raise QueryError(
+                what="against",
+                must="compare single windows here",
+                ending=": devices repeat their report in the next window",
+            )
         common = set(sides[0]) & set(sides[1])
         if common:
             first = min(common).name
             raise QueryError(
-                f"against must name windows other than those asked, {window} and {other} both hold {first}"
+                what="against",
+                must="name windows other than those asked",
+                ending=f", {window} and {other} both hold {first}",
             )
         return self.readings.live(registered, other, seen)
 
@@ -78,7 +84,7 @@ def ask_trend(readings: Readings, registered: Registered, seen: SurveyLook, ques
         current = readings.live(registered, window.name, seen)
         if current.reports >= max(seen.survey.minimum_reports, 1):
             answer = in_population(question, current.estimate())
-            points.append(Point(window.name, _number(window, windows[0], seen), answer))
+            points.append(TrendPoint(window.name, _number(window, windows[0], seen), answer))
     return trend(f"{VERB} {question.text}", points)
 
 
@@ -89,4 +95,5 @@ def _repeats(seen: SurveyLook) -> bool:
 
 def _number(window: Window, first: Window, seen: SurveyLook) -> float:
     """How many windows after the first, those in which nothing was collected counted."""
-    return (window.number - first.number) / max(seen.survey.windows.every_ms, 1)
+    windows = seen.survey.windows
+    return float(windows.position(window) - windows.position(first))

@@ -56,6 +56,7 @@ class Mechanism(ABC):
     OPTIONS: ClassVar[tuple[Option, ...]] = ()
     # Why an error remains that more reports do not remove; empty but for published methods kept for comparison.
     ERROR_FLOOR: ClassVar[str] = ""
+    UNSPENT: ClassVar[str] = ""  # why a published method spends less than epsilon
     # What takes long before a survey of a large domain is accepted, for people who wait; empty where nothing does.
     LONG_CHECK: ClassVar[str] = ""
     # Under which name `survey show --json` has the lines of `picture()`.
@@ -88,8 +89,7 @@ class Mechanism(ABC):
 
     @property
     def one_round_each(self) -> bool:
-        """Whether a device takes part in one round only, whichever it meets, with all of epsilon; False: epsilon covers
-        all rounds together."""
+        """Whether a device answers one round only, with all of epsilon; False: epsilon covers all rounds together."""
         return True
 
     def hand_out(self, parameters: Mapping[str, Any], random: Random) -> dict[str, Any]:
@@ -107,14 +107,18 @@ class Mechanism(ABC):
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
         """The checked way to make one: completes the options and refuses what does not fit."""
         if isinstance(epsilon, str):
-            raise SpecificationError(f"epsilon must be a number, not a text: write it without quotes, got {epsilon!r}")
+            raise SpecificationError(
+                what="epsilon", expected="a number, not a text: write it without quotes", got=repr(epsilon)
+            )
         if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not isfinite(epsilon):
-            raise SpecificationError(f"epsilon must be finite and > 0, got {epsilon!r}")
+            raise SpecificationError(what="epsilon", expected="finite and > 0", got=repr(epsilon))
         if not 0 < epsilon <= EPSILON_LIMIT:
-            raise SpecificationError(f"epsilon must be > 0 and at most {EPSILON_LIMIT:g}, got {epsilon!r}")
+            raise SpecificationError(what="epsilon", expected=f"> 0 and at most {EPSILON_LIMIT:g}", got=repr(epsilon))
         if epsilon < EPSILON_LEAST:
             raise SpecificationError(
-                f"epsilon must be at least {EPSILON_LEAST:g}: below it no answer has any value, got {epsilon!r}"
+                what="epsilon",
+                expected=f"at least {EPSILON_LEAST:g}: below it no answer has any value",
+                got=repr(epsilon),
             )
         made = cls(float(epsilon), domain, complete(cls.OPTIONS, options))
         made.check()
@@ -284,7 +288,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """What a user may expect with so many reports, by kind of query: `point`, and `range` where it can."""
+        """What a user may expect with so many reports, by kind of query: `point`, and `range` where it can.
+
+        `Domain.in_units` makes it the error of the answer: mechanisms of keys predict `mean` on the scale -1..1.
+        """
 
 
 @dataclass(frozen=True)

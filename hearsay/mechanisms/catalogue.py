@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hearsay.errors import nearest
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError, one_of
@@ -151,10 +152,10 @@ def examples(name: str) -> tuple[dict[str, Any], ...]:
 def parse_domain(table: Any) -> Any:
     """A domain from a survey's `[domain]` table."""
     if not isinstance(table, Mapping):
-        raise SpecificationError(f"domain must be a table, got {type(table).__name__}")
+        raise SpecificationError(what="domain", expected="a table", got=type(table).__name__)
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in DOMAINS:
-        raise SpecificationError(f"domain.kind must be one of {', '.join(DOMAINS)}, got {kind!r}")
+        raise SpecificationError(what="domain.kind", expected=f"one of {', '.join(DOMAINS)}", got=repr(kind))
     return DOMAINS[kind].load().parse(table)
 
 
@@ -166,11 +167,13 @@ def create(name: Any, epsilon: Any, domain: Domain, options: Any) -> Mechanism:
 def fitting(name: Any, domain: Domain, options: Any) -> type[Mechanism]:
     """The class of that name that takes such a domain and such options."""
     if not isinstance(name, str) or name not in MECHANISMS:
-        raise SpecificationError(f"mechanism must be one of {one_of(names(), name)}, got {name!r}")
+        hint = "" if nearest(str(name), names(), cutoff=0.6) else "; for one of a plug-in set HEARSAY_PLUGINS"
+        expected = f"one of {one_of(names(), name)}"
+        raise SpecificationError(what="mechanism", expected=expected, got=repr(name), ending=hint)
     forms = [listed for listed in MECHANISMS[name] if listed.form.fits(domain.kind, options)]
     if not forms:
         raise SpecificationError(
-            f"domain.kind must be one of {', '.join(kinds(name))} for mechanism {name}, got {domain.kind!r}"
+            what="domain.kind", expected=f"one of {', '.join(kinds(name))} for mechanism {name}", got=repr(domain.kind)
         )
     return max(forms, key=lambda listed: len(listed.form.when)).load()  # the first among equals
 

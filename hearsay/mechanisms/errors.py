@@ -1,8 +1,9 @@
 """Errors of the mathematics. Messages name the parameter, what is allowed and what was got; never a raw value."""
 
 from collections.abc import Iterable
+from typing import Unpack
 
-from hearsay.errors import HearsayError, nearest
+from hearsay.errors import Fields, HearsayError, nearest
 
 LISTED = 8  # a longer list of names is shortened
 
@@ -34,8 +35,14 @@ class ValueOutsideDomain(MechanismError):
 
     CODE = "value-outside-domain"
 
-    def __init__(self, message: str, positions: Iterable[int] | int = (), column: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str = "",
+        positions: Iterable[int] | int = (),
+        column: str | None = None,
+        **fields: Unpack[Fields],
+    ) -> None:
+        super().__init__(message, **fields)
         self.positions = (positions,) if isinstance(positions, int) else tuple(positions)
         self.column = column
 
@@ -59,8 +66,8 @@ class QueryError(MechanismError):
 class UnknownQuery(QueryError):
     """A question whose first word no query has; `verb` is that word."""
 
-    def __init__(self, message: str, verb: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "", *, verb: str, **fields: Unpack[Fields]) -> None:
+        super().__init__(message, **fields)
         self.verb = verb
 
 
@@ -68,6 +75,12 @@ class ImpossibleCounts(QueryError):
     """A state that no set of reports produces: it is damaged or made up, and nothing is answered from it."""
 
     CODE = "impossible-counts"
+
+
+def refuse_more(number: int, most: int, of: str, ending: str = "", *, what: str = "domain") -> None:
+    """Refuse a survey in which `what` has more than `most` of something; `ending` says what to do instead."""
+    if number > most:
+        raise SpecificationError(what=what, must=f"have at most {most} {of}", got=number, ending=ending)
 
 
 def one_of(names: Iterable[str], got: object = "") -> str:

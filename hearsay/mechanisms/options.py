@@ -29,7 +29,7 @@ def integer(name: str, default: int | None, low: int, high: int, help: str) -> O
         if value is None and default is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise SpecificationError(f"options.{name} must be an integer in {low}..{high}, got {value!r}")
+            raise SpecificationError(what=f"options.{name}", expected=f"an integer in {low}..{high}", got=repr(value))
         return value
 
     return Option(name, default, check, help, {"type": "integer", "minimum": low, "maximum": high})
@@ -42,9 +42,9 @@ def number(name: str, default: float, low: float, high: float, help: str, infini
         if infinite and value in ("inf", float("inf")):
             return "inf"
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
-            raise SpecificationError(f"options.{name} must be a number in {low:g}..{high:g}, got {value!r}")
+            raise SpecificationError(what=f"options.{name}", expected=f"a number in {low:g}..{high:g}", got=repr(value))
         if not low <= value <= high:
-            raise SpecificationError(f"options.{name} must be a number in {low:g}..{high:g}, got {value!r}")
+            raise SpecificationError(what=f"options.{name}", expected=f"a number in {low:g}..{high:g}", got=repr(value))
         return float(value)
 
     limits = {"type": "number", "minimum": low}
@@ -57,7 +57,9 @@ def choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Opti
 
     def check(value: Any) -> Any:
         if value not in choices:
-            raise SpecificationError(f"options.{name} must be one of {one_of(choices, value)}, got {value!r}")
+            raise SpecificationError(
+                what=f"options.{name}", expected=f"one of {one_of(choices, value)}", got=repr(value)
+            )
         return value
 
     return Option(name, default, check, help, {"enum": list(choices)})
@@ -68,7 +70,7 @@ def flag(name: str, default: bool, help: str) -> Option:
 
     def check(value: Any) -> Any:
         if not isinstance(value, bool):
-            raise SpecificationError(f"options.{name} must be true or false, got {value!r}")
+            raise SpecificationError(what=f"options.{name}", expected="true or false", got=repr(value))
         return value
 
     return Option(name, default, check, help, {"type": "boolean"})
@@ -77,7 +79,7 @@ def flag(name: str, default: bool, help: str) -> Option:
 def complete(declared: tuple[Option, ...], given: Any) -> dict[str, Any]:
     """Every declared option with the given value or its default; unknown ones are refused."""
     if not isinstance(given, Mapping):
-        raise SpecificationError(f"options must be a table, got {type(given).__name__}")
+        raise SpecificationError(what="options", expected="a table", got=type(given).__name__)
     known = {option.name for option in declared}
     for name in given:
         if name not in known:

@@ -50,18 +50,20 @@ def grammar() -> str:
 def parse(words: Sequence[str]) -> Question:
     """A question from its words."""
     if not words:
-        raise QueryError(f"query must be one of {grammar()}, got nothing")
+        raise QueryError(what="query", expected=f"one of {grammar()}", got="nothing")
     if any(unicodedata.category(letter) in _CONTROL for word in words for letter in word):
-        raise QueryError("query must hold no control characters")
+        raise QueryError(what="query", must="hold no control characters")
     verb, *arguments = words
     if verb == trend.VERB:
         raise QueryError(f"{verb} is about all windows of a survey on a server; a snapshot holds one answer")
     if verb not in catalogue.QUERIES:
         near = one_of(catalogue.QUERIES, verb)
-        raise UnknownQuery(f"query must be one of {near}; `hearsay query --help` lists them all, got {verb!r}", verb)
-    problems = [problem for query in catalogue.queries(verb) if (problem := _wrong_words(query, tuple(arguments)))]
-    if len(problems) == len(catalogue.queries(verb)):
-        raise QueryError(problems[0])
+        raise UnknownQuery(
+            what="query", expected=f"one of {near}; `hearsay query --help` lists them all", got=repr(verb), verb=verb
+        )
+    kinds = catalogue.queries(verb)
+    if not any(_takes(kind, tuple(arguments)) for kind in kinds):
+        kinds[0].check_words(arguments)  # refuses them
     return Question(verb, tuple(arguments))
 
 
@@ -75,7 +77,7 @@ def words_of(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise QueryError(f"query must be words with closed quotes: {error}") from None
+        raise QueryError(what="query", expected="words with closed quotes", ending=f": {error}") from None
 
 
 def answer(
@@ -162,7 +164,9 @@ def suggestion(verb: str, estimate: Estimate) -> UnknownQuery:
     forms = {query.NAME: query.GRAMMAR for query in reversed(answerable(estimate))}
     near = [name for name in [_OTHER_WORDS.get(verb.casefold(), "")] if name in forms] or nearest(verb, forms)
     asked = "; ".join(forms[name] for name in near)
-    return UnknownQuery(f"query must be one that this survey answers; the nearest: {asked}, got {verb!r}", verb)
+    return UnknownQuery(
+        what="query", expected=f"one that this survey answers; the nearest: {asked}", got=repr(verb), verb=verb
+    )
 
 
 def headline(estimate: Estimate, postprocess: str = "none") -> list[Answer]:
@@ -217,6 +221,8 @@ def who_answers(kinds: tuple[type[Query], ...], domain: Domain) -> str:
     needs = tuple(kind.NEEDS for kind in kinds)
     able = catalogue.able(needs, domain.kind)
     here = f"on domains of kind {domain.kind} " + (f"use {one_of(able)}" if able else "no mechanism has that")
+    settings = [kind.SETTING for kind in kinds if kind.SETTING]
+    here += f", with {' or '.join(settings)} in the survey's file" if able and settings else ""
     chosen = [kind for kind, names in catalogue.CANDIDATES.items() if {*names} & {*catalogue.able(needs, kind)}]
     if not chosen or domain.kind in chosen:  # `auto` finds one
         return here
@@ -236,23 +242,27 @@ def _asked(kind: type[Query], arguments: tuple[str, ...], domain: Domain) -> Que
 def method_for(asked: str | None, default: str, kind: type[Query], estimate: Estimate) -> str:
     """The method for a kind of query: the one asked for, else the survey's where it is defined, else none."""
     if asked is not None:
-        reason = _undefined(asked, kind, estimate)
-        if reason is not None:
-            raise QueryError(reason)
+        _check_method(asked, kind, estimate)
         return asked
-    return default if _undefined(default, kind, estimate) is None else "none"
+    try:
+        _check_method(default, kind, estimate)
+    except QueryError:
+        return "none"
+    return default
 
 
-def _undefined(method: str, kind: type[Query], estimate: Estimate) -> str | None:
-    """Why a method has no meaning for a kind of query on this estimate."""
+def _check_method(method: str, kind: type[Query], estimate: Estimate) -> None:
+    """Refuse a method that has no meaning for a kind of query on this estimate."""
     if method == "none":
-        return None
+        return
     if method not in catalogue.methods():
-        return f"postprocess must be one of {', '.join(_methods(estimate))}, got {method!r}"
+        raise QueryError(what="postprocess", expected=f"one of {', '.join(_methods(estimate))}", got=repr(method))
     if method not in kind.METHODS:
         defined = ", ".join(_names(lambda query: method in query.METHODS, estimate))
-        return f"postprocess {method} applies to {defined}, got {kind.NAME}"
-    return estimate.lacks(method)
+        raise QueryError(f"postprocess {method} applies to {defined}, got {kind.NAME}")
+    reason = estimate.lacks(method)
+    if reason is not None:
+        raise QueryError(reason)
 
 
 def _names(chosen: Callable[[type[Query]], bool], estimate: Estimate) -> list[str]:
@@ -279,9 +289,9 @@ def _every() -> list[tuple[str, type[Query]]]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _wrong_words(query: type[Query], words: tuple[str, ...]) -> str | None:
+def _takes(query: type[Query], words: tuple[str, ...]) -> bool:
     try:
         query.check_words(words)
-    except QueryError as error:
-        return str(error)
-    return None
+    except QueryError:
+        return False
+    return True

@@ -16,6 +16,7 @@ from hearsay.producer.errors import LedgerError, RepeatedReports
 if TYPE_CHECKING:  # a device that only makes reports has no redis, no ledger and no connection
     from hearsay.collector.survey.offers import Offer
     from hearsay.collector.survey.survey import Survey
+    from hearsay.collector.survey.windows import Window
     from hearsay.collector.writer import Writer
     from hearsay.mechanisms.exact.randomness import Random
     from hearsay.mechanisms.roles import DeviceSide
@@ -71,7 +72,8 @@ class Device:
         self._side = _side(self._terms, random, answered)
         self._answered = answered
         self._lock = Lock()
-        self._every_ms, self._window, self._warned = self._terms.windows.every_ms, -1, False
+        self._window: Window | None = None  # in which it reported last
+        self._warned = False
 
     @property
     def survey(self) -> "Survey":
@@ -165,8 +167,10 @@ class Device:
 
     def _warn_of_repeats(self) -> None:
         """Say once that a second report in one window spends epsilon again."""
-        window = int(time.time() * 1_000) // self._every_ms if self._every_ms else 0
-        if window == self._window and not self._warned:
+        if self._warned:
+            return
+        window = self._terms.windows.of(int(time.time() * 1_000), None)
+        if window == self._window:
             self._warned = True
             warnings.warn(
                 f"this device reports to {self._terms.name} again in one window: each report spends epsilon, and their "
@@ -206,7 +210,7 @@ class _MechanismSide:
         last = survey.mechanism.rounds
         if type(answered) is not int or not 0 <= answered <= last:
             # With a wrong number the device would answer a round twice, or none at all, without an error.
-            raise SpecificationError(f"answered must be an integer in 0..{last}, got {answered!r}")
+            raise SpecificationError(what="answered", expected=f"an integer in 0..{last}", got=repr(answered))
 
     def read(self, value: Any) -> Any:
         """A value in the domain's own units as the mechanism takes it."""
@@ -239,7 +243,7 @@ class _MechanismSide:
         try:
             reports = mechanism.perturb(cells, self._random)
         except SpecificationError as error:  # parameters that no round has: nothing was answered
-            raise OfferRefused(str(error)) from None
+            raise OfferRefused(str(error), **error.fields) from None
         return codec(mechanism).encode_singles(reports)[0]
 
     def many(self, values: Any) -> list[bytes]:
@@ -271,6 +275,8 @@ def _side(terms: Terms, random: "Random | None", answered: int) -> "_MechanismSi
 def _check_allowed(survey: Terms, tag: str | None, max_epsilon: float | None) -> None:
     """Refuse a survey that the application did not agree to."""
     if tag is not None and survey.tag != tag:
-        raise SurveyError(f"survey {survey.name} must have the tag {tag}, got {survey.tag}")
+        raise SurveyError(what=f"survey {survey.name}", must=f"have the tag {tag}", got=survey.tag)
     if max_epsilon is not None and not survey.epsilon <= max_epsilon:
-        raise SurveyError(f"epsilon must be at most {max_epsilon!r}, which this device allows, got {survey.epsilon!r}")
+        raise SurveyError(
+            what="epsilon", expected=f"at most {max_epsilon!r}, which this device allows", got=repr(survey.epsilon)
+        )

@@ -27,12 +27,6 @@ class FormError(ProducerError):
     CODE = "form"
 
 
-class ValueRefused(ProducerError):
-    """A device that follows a form was given a value outside the domain; the message never shows the value."""
-
-    CODE = "value-refused"
-
-
 class DistributionError(ProducerError):
     """A simulated population that does not exist, or does not fit the domain."""
 

@@ -18,8 +18,9 @@ class Population:
     def __init__(self, name: str, domain: Domain, generator: np.random.Generator) -> None:
         if name not in domain.shapes():
             raise DistributionError(
-                f"distribution must be one of {one_of(domain.shapes(), name)} for a domain of kind {domain.kind}, "
-                f"got {name!r}"
+                what="distribution",
+                expected=f"one of {one_of(domain.shapes(), name)} for a domain of kind {domain.kind}",
+                got=repr(name),
             )
         self._name, self._domain, self._generator = name, domain, generator
 

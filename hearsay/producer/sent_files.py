@@ -113,10 +113,10 @@ class Note:
         self.progress.sent += rows
         self._write()
 
-    def end(self, told: bool, none: bool) -> None:
-        """It is known what went out: what was `told`, or all that was tried; or `none` of it."""
+    def end(self, counted: bool, none: bool) -> None:
+        """It is known what went out: what was `counted`, or all that was tried; or `none` of it."""
         now = self.progress
-        now.sent = now.tried = self._first if none else now.sent if told else now.tried
+        now.sent = now.tried = self._first if none else now.sent if counted else now.tried
         self._write()
 
     def close(self) -> None:

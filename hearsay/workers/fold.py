@@ -8,8 +8,9 @@ import time
 
 from hearsay.collector.errors import CollectorError, UnknownSurvey
 from hearsay.collector.limits import DEAD_LETTER_BYTES, DEAD_LETTERS_PER_COMMIT
+from hearsay.collector.store.dead_letters import DeadLetter
 from hearsay.collector.store.ranges import Range
-from hearsay.collector.store.shard import Commit, DeadLetter, Shard
+from hearsay.collector.store.shard import Commit, Shard
 from hearsay.collector.store.state import PLAIN_DELTA, encode_delta, fresh
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.decode import AskedRound, Decoded, decode

@@ -54,12 +54,12 @@ def run(settings: WorkerSettings) -> None:
     )
     stop = threading.Event()
     beating = threading.Thread(target=_beat, args=(context, stop), daemon=True)
-    _end_when_told()  # until RQ sets its own handler, which lets a job come to its end
+    _end_on_sigterm()  # until RQ sets its own handler, which lets a job come to its end
     try:
         beating.start()
         worker.work(logging_level="WARNING", with_scheduler=False)
     except redis.exceptions.OutOfMemoryError:
-        _end_when_told()
+        _end_on_sigterm()
         _LOG.warning("the queue's server is full: folding what is out without it")
         fold_from_ledger(context, lambda: condition(connection).full, stop)
     finally:
@@ -69,7 +69,7 @@ def run(settings: WorkerSettings) -> None:
             context.heartbeat.stop()
 
 
-def _end_when_told() -> None:
+def _end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 

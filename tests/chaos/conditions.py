@@ -8,15 +8,21 @@ import re
 from hearsay.collector.store import scripts
 from tests.chaos.mutants import BOUNDS, CLOCKS, GUARDS, IDS, MARKS, MERGE, MUTANTS, ONCE, ROUNDS, SHARD, Mutant
 
-LOOK, REGISTRY, PURGE, STANDING = (
+GROWTH, LOOK, REGISTRY, PURGE, STANDING = (
+    "tests/collector/store/test_growth.py",
     "tests/collector/store/test_look.py",
     "tests/collector/store/test_registry.py",
     "tests/collector/test_purge.py",
     "tests/ops/test_standing_still.py",
 )
-ASKED = (IDS, SHARD, MARKS, GUARDS, BOUNDS, ROUNDS, CLOCKS, ONCE, MERGE, LOOK, REGISTRY, PURGE, STANDING)
+ASKED = (IDS, SHARD, MARKS, GUARDS, BOUNDS, ROUNDS, CLOCKS, ONCE, MERGE, GROWTH, LOOK, REGISTRY, PURGE, STANDING)
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("publish", "always", "named > 0"): "without ids none is known; this only spares a look at the floor",
+    (
+        "cut",
+        "always",
+        "redis.call('HEXISTS', meta, 'entries_in') == 1",
+    ): "where meta has no totals, nothing is added and nothing removed; this only spares six commands",
     ("cut", "never", "full"): "what is full takes no entry more; this only spares a look at the next one",
     ("cut", "always", "at > #page"): "reads the same marks again for every batch, one page each: slower, not different",
     (

@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant("publish", "a writer may be forgotten", "not known and observed - seen > dedup_ms", "false", (CLOCKS,)),
     Mutant("publish", "nothing before it is missing", "number > last + 1", "false", (ONCE,)),
     Mutant("publish", "the survey is open", "open == '0'", "false", (SHARD,)),
-    Mutant("publish", "the round is open", "at[1] ~= round or at[2] ~= '1'", "false", (ROUNDS,)),
+    Mutant("publish", "the round is open", "newest[1] ~= round or newest[2] ~= '1'", "false", (ROUNDS,)),
     Mutant("publish", "a mark from the future is void", "now >= pressure_at and", "", (CLOCKS,)),
     Mutant("publish", "pressure is heeded", "if pressure and now", "if false and now", (ONCE,)),
     Mutant("publish", "under pressure nothing is taken", "if cause then", "if false then", (ONCE, SHARD)),
@@ -81,8 +81,8 @@ MUTANTS = (
     Mutant("cut", "a range ends with its round",
            "if mark and until_id and is_after(mark.first, until_id) then mark = nil end", "", (ROUNDS,)),
     Mutant("cut", "a closed round is cut at once", "and not until_id and window_at", "and window_at", (ROUNDS,)),
-    Mutant("cut", "where the clock went back nothing is young", "now >= born and now - born < age_ms",
-           "now - born < age_ms", (CLOCKS,)),
+    Mutant("cut", "where the clock went back nothing is young", "now >= oldest_ms and now - oldest_ms < age_ms",
+           "now - oldest_ms < age_ms", (CLOCKS,)),
     Mutant("cut", "a range never crosses a window", "return entry_window == window and", "return", (SHARD, CLOCKS)),
     Mutant("cut", "bytes are bounded", "and bytes + more_bytes <= max_bytes\n", "\n", (SHARD, MARKS)),
     Mutant("cut", "strays between batches are read", "then read(upper, nil) end", "then end", (MARKS,)),
@@ -109,8 +109,8 @@ MUTANTS = (
     Mutant("merge", "merged deltas go", "redis.call('HDEL', deltas, ARGV[i])", "", (MERGE, ONCE)),
     Mutant("trim", "the survey exists", f"if {_OPEN} then return 0 end", "", (GUARDS,)),
     Mutant("trim", "a jump forward is one step", ", longest_step_ms)", ", 2 ^ 50)", (CLOCKS,)),
-    Mutant("trim", "a clock that goes back adds nothing", "math.max(now - tonumber(held[2] or now), 0)",
-           "(now - tonumber(held[2] or now))", (GUARDS,)),
+    Mutant("trim", "a clock that goes back adds nothing", "math.max(now - tonumber(fields[2] or now), 0)",
+           "(now - tonumber(fields[2] or now))", (GUARDS,)),
     Mutant("trim", "only silent writers are forgotten", "< oldest then", "< 2 ^ 60 then",
            (f"{SHARD}::test_trimming_forgets_no_writer_that_lives",)),  # in others a writer sends for ever
     Mutant("trim", "ids are kept for a day", "stamp < oldest and hour", "hour", (IDS,)),
@@ -145,7 +145,8 @@ MUTANTS = (
     Mutant("purge", "kept for as long as it should", "return 'young'", "local _ = 0", (GUARDS,)),
     Mutant("purge", "only this window's deltas", "string.sub(field, 1, #start) == start", "true", (GUARDS,)),
     Mutant("show", "the survey exists", f"if {_OPEN} then return 0 end", "", (GUARDS,)),
-    Mutant("show", "only over an older one", "if held and tonumber(held) >= version then return 0 end", "", (GUARDS,)),
+    Mutant("show", "only over an older one", "if stored_version and tonumber(stored_version) >= version then return 0 end", "",
+           (GUARDS,)),
 )  # fmt: skip
 
 

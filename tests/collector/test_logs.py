@@ -64,14 +64,14 @@ def test_a_loop_in_trouble_says_so_once_then_when_it_changes_and_each_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = 0.0
-    said = logs.Said(logging.getLogger("loop"), lambda: now)
+    warnings = logs.RepeatedWarnings(logging.getLogger("loop"), lambda: now)
     for second in range(120):
         now = second / 2
-        said.warning("no rights")
+        warnings.warning("no rights")
     assert len(caplog.messages) == 1
     now = 60.0
-    said.warning("no rights")
-    said.warning("away")
-    said.well()
-    said.warning("away")
+    warnings.warning("no rights")
+    warnings.warning("away")
+    warnings.clear()
+    warnings.warning("away")
     assert caplog.messages == ["no rights", "no rights", "away", "away"]

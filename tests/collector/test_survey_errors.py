@@ -218,7 +218,9 @@ def test_unknown_keys_are_refused_at_every_level(case: Case) -> None:
 
 
 def test_auto_leaves_no_option_to_choose() -> None:
-    assert error_of(changed("mechanism", "auto")) == 'options must be empty where mechanism is "auto", got t'
+    assert error_of(changed("mechanism", "auto")) == (
+        'options must be empty where mechanism is "auto", got t; to set it, write mechanism = "olh" or "hrr"'
+    )
 
 
 def test_an_unknown_post_processing_is_told_what_there_is() -> None:

@@ -1,7 +1,7 @@
 """The laws of queries that ship as `hearsay.checks`, on every kind of query in the catalogue."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.checks.queries import cases, has_an_example
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.cells import Point
+from hearsay.mechanisms.queries.cells import Frequencies, Point
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.ranges import Prefix
 from hearsay.mechanisms.queries.view import View
@@ -82,14 +82,68 @@ class WrongJson(Point):
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         (right,) = super().answer(estimate, view)
-        return [WrongTable(right.query, right.value, right.stderr, right.item, interval=right.interval)]
+        return [WrongTable(**{field.name: getattr(right, field.name) for field in fields(right)})]
 
 
 class NoJson(Point):
-    """Names what it answers by something that JSON does not have."""
+    """Says something that JSON does not have."""
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
-        return [replace(answer, item={1}) for answer in super().answer(estimate, view)]
+        return [replace(answer, note={1}) for answer in super().answer(estimate, view)]
+
+
+def changed(change: Callable[[Answer], Answer], base: type[Query] = Point) -> type[Query]:
+    """A query whose answers are changed after they are right."""
+
+    class Changed(base):  # type: ignore[misc,valid-type]
+        def answer(self, estimate: Any, view: View) -> list[Answer]:
+            return [change(answer) for answer in super().answer(estimate, view)]
+
+    return Changed
+
+
+def shown_as(base: type[Query], **shown: Any) -> type[Query]:
+    """A query that does not look at all that it is asked for."""
+
+    class Shown(base):  # type: ignore[misc,valid-type]
+        def answer(self, estimate: Any, view: View) -> list[Answer]:
+            return super().answer(estimate, replace(view, **shown))
+
+    return Shown
+
+
+def stretched(answer: Answer, times: float) -> Answer:
+    """With an interval so many times as wide, the standard error as it was."""
+    low, centre, high = answer.low or 0.0, answer.unbiased or 0.0, answer.high or 0.0
+    return replace(answer, interval=(centre + times * (low - centre), centre + times * (high - centre)))
+
+
+def kept(answer: Answer, stderr: float | None) -> Answer:
+    """With another standard error, the interval as it was."""
+    return replace(answer, stderr=stderr, interval=(answer.low, answer.high))
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [
+        (changed(lambda answer: kept(answer, 2 * answer.stderr)), "coverage: standard errors of .* are 2.* times its"),
+        (changed(lambda answer: kept(answer, answer.stderr / 2)), "coverage: standard errors of .* are 0.* times its"),
+        (changed(lambda answer: stretched(answer, 2)), "coverage: intervals of .* are 2.* times as wide"),
+        (changed(lambda answer: stretched(answer, 0.6)), "coverage: .* of the 95% intervals of .* cover"),
+        (changed(lambda answer: stretched(answer, 0.77)), "coverage: intervals of .* are 0.* times as wide"),
+        (changed(lambda answer: replace(answer, stderr=None, interval=(None, None))), "coverage: 0% of the 95%"),
+        (changed(lambda answer: replace(answer, value=None) if answer.stderr else answer), "coverage: 0 of 200 runs"),
+        (changed(lambda answer: replace(answer, item=2)), r"truth: answers to 'point 1' are about \[1\], got \[2\]"),
+        (changed(lambda answer: replace(answer, item=3 - answer.item), Frequencies), "truth: answers to .* are about"),
+        (changed(lambda answer: replace(answer, query="point 2")), "json: .* says that 'point 2' was asked"),
+        (shown_as(Point, scale=1.0), "unit: value of 'point 1' is .*, of 7 reports"),
+        (shown_as(Point, method="none"), "method: 'point 1' after clip says that the method was None"),
+        (changed(lambda answer: replace(answer, raw=answer.raw and 2 * answer.raw)), "method: .* has the raw value"),
+    ],
+)
+def test_a_query_that_is_wrong_in_one_place_is_caught(kind: type[Query], law: str) -> None:
+    with pytest.raises(BrokenLaw, match=law):
+        check_query(kind)
 
 
 @pytest.mark.parametrize(

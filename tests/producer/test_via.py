@@ -22,7 +22,7 @@ from hearsay.producer.populations import Population
 from hearsay.producer.request_id import new_request_id
 from hearsay.producer.values import Rows
 from hearsay.producer.via import fleet
-from hearsay.producer.via.fleet import GatewayFleet, fetch_survey
+from hearsay.producer.via.fleet import GatewayFleet, fetch_with_birth
 from tests.collector.gateway.running import Sender, gateway, reports_of
 from tests.identity import known_to_this_process
 from tests.pipeline import buckets, fold_all, state_of
@@ -48,7 +48,7 @@ def everybody(count: int = 2_000) -> Rows:
 
 def test_every_report_counts_once(sender: Sender, asked: Registered) -> None:
     url = str(sender.base_url)
-    survey = fetch_survey(url, "buckets")
+    survey, _ = fetch_with_birth(url, "buckets")
     assert survey.tag == asked.survey.tag
     done: list[int] = []
     sent = GatewayFleet(url, survey, seeded(1), size=7).run(everybody(), 2_000, done.append)
@@ -129,11 +129,11 @@ def test_simulated_reports_are_marked_and_not_mixed_unasked(
 def test_what_cannot_be_sent_is_said(sender: Sender) -> None:
     url = str(sender.base_url)
     with pytest.raises(GatewayError, match="does not describe survey nobody: no survey of this name"):
-        fetch_survey(url, "nobody")
+        fetch_with_birth(url, "nobody")
     with pytest.raises(GatewayError, match="does not answer"):
-        fetch_survey("http://127.0.0.1:1", "buckets")
+        fetch_with_birth("http://127.0.0.1:1", "buckets")
     with pytest.raises(GatewayError, match="must be a URL"):
-        fetch_survey("127.0.0.1:8788", "buckets")
+        fetch_with_birth("127.0.0.1:8788", "buckets")
 
 
 def next_round(store: Shard, number: int, reports: int, parameters: dict[str, object] | None) -> None:

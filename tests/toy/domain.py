@@ -55,7 +55,7 @@ class Dice(Domain):
         only(table, {"kind", "sides"})
         sides = table.get("sides", 6)
         if not isinstance(sides, int) or isinstance(sides, bool) or not 2 <= sides <= 100:
-            raise SpecificationError(f"domain.sides must be an integer in 2..100, got {sides!r}")
+            raise SpecificationError(what="domain.sides", expected="an integer in 2..100", got=repr(sides))
         return cls(sides)
 
     def table(self) -> dict[str, Any]:
@@ -71,17 +71,22 @@ class Dice(Domain):
         numbers = np.zeros(len(told), dtype=np.int64)
         for position, eyes in enumerate(told):
             if not str(eyes).isdecimal() or not 1 <= int(eyes) <= self.sides:
-                raise ValueOutsideDomain(f"{name} must be an integer in 1..{self.sides}", position, name)
+                raise ValueOutsideDomain(
+                    what=name, expected=f"an integer in 1..{self.sides}", positions=position, column=name
+                )
             numbers[position] = int(eyes) - 1
         return numbers
 
     def one(self, value: Any) -> Throws:
-        first, second = (value[name] for name in self.columns) if isinstance(value, Mapping) else value
+        try:
+            first, second = (value[name] for name in self.columns) if isinstance(value, Mapping) else value
+        except (KeyError, TypeError, ValueError):
+            raise ValueOutsideDomain("a value must be two throws") from None
         return self.read({"first": [first], "second": [second]})
 
     def check(self, values: Any) -> Throws:
         if not isinstance(values, Throws):
-            raise ValueOutsideDomain(f"values must be throws, got {type(values).__name__}")
+            raise ValueOutsideDomain(what="values", expected="throws", got=type(values).__name__)
         return values
 
     @classmethod
@@ -102,5 +107,5 @@ class Dice(Domain):
     def locate(self, text: str) -> int:
         """The sum that a query names, counted from 0."""
         if not text.isdecimal() or not 2 <= int(text) <= 2 * self.sides:
-            raise QueryError(f"sum must be an integer in 2..{2 * self.sides}, got {text}")
+            raise QueryError(what="sum", expected=f"an integer in 2..{2 * self.sides}", got=text)
         return int(text) - 2

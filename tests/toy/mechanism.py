@@ -3,8 +3,9 @@
 Round 1   the sum of the throws. The most common one is made public.
 Round 2   the first throw of those who have that sum, "another sum" of the others.
 Privacy   each round is generalised randomised response with epsilon, and a device answers once.
-Estimate  shares as randomised response has them; the mean is (mean of what is told - (1-t) mean of all sums)/t, where t
-          is the chance of the truth, with the variance of what is told over n t^2.
+Estimate  shares f as randomised response has them; the n devices of a round are drawn from all N, which adds
+          f(1-f)(1/n - 1/N) to the variance. The mean is (mean of what is told - (1-t) mean of all sums)/t, where t is
+          the chance of the truth, with the variance of what is told over n t^2.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, State, Values
 from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Measured
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
@@ -59,7 +61,9 @@ class TwoThrows(Mechanism):
 
     def check(self) -> None:
         if self.epsilon > 10:
-            raise SpecificationError(f"epsilon must be at most 10 for mechanism {self.ID}, got {self.epsilon:g}")
+            raise SpecificationError(
+                what="epsilon", expected=f"at most 10 for mechanism {self.ID}", got=f"{self.epsilon:g}"
+            )
 
     def advice(self, postprocess: str = "none") -> list[str]:
         if self.domain.sides <= MANY_SIDES:
@@ -117,14 +121,13 @@ class TwoThrows(Mechanism):
         return int(state[SUMS].sum() + state[FIRST].sum())
 
     def estimate(self, state: State) -> DiceEstimate:
-        shares = self._of_sums.estimate({"hist": state[SUMS]})
-        found = DiceEstimate(
-            self.domain, self.reports(state), Measured.plain(shares.estimate, shares.stderr), self._mean(state[SUMS])
-        )
+        everybody = self.reports(state)
+        sums = _among_all(self._of_sums.estimate({"hist": state[SUMS]}), everybody)
+        estimate = DiceEstimate(self.domain, everybody, sums, self._mean(state[SUMS]))
         if self.common is None or not state[FIRST].any():
-            return found
-        first = self._of_first.estimate({"hist": state[FIRST]})
-        return replace(found, common=self.common, first=Measured.plain(first.estimate[:-1], first.stderr[:-1]))
+            return estimate
+        first = _among_all(self._of_first.estimate({"hist": state[FIRST]}), everybody)
+        return replace(estimate, common=self.common, first=first.take(slice(-1)))
 
     def _mean(self, told: NDArray[np.int64]) -> Measured:
         _, _, truth = self._of_sums.hit_chances()
@@ -139,18 +142,26 @@ class TwoThrows(Mechanism):
         throws, sides = self.domain.check(values), self.domain.sides
         shares = np.bincount(throws.sums, minlength=self.domain.size) / len(throws)
         zero, eyes = np.zeros(1), np.array([(throws.sums + 2).mean()])
-        found = DiceEstimate(
-            self.domain, len(throws), Measured.plain(shares, np.zeros_like(shares)), Measured.plain(eyes, zero)
-        )
+        sums = Measured.plain(shares, np.zeros_like(shares))
+        estimate = DiceEstimate(self.domain, len(throws), sums, Measured.plain(eyes, zero))
         if self.common is None:
-            return found
+            return estimate
         first = np.bincount(self._first_if_common(throws, self.common), minlength=sides + 1)[:-1] / len(throws)
-        return replace(found, common=self.common, first=Measured.plain(first, np.zeros(sides)))
+        return replace(estimate, common=self.common, first=Measured.plain(first, np.zeros(sides)))
 
     def channel(self) -> NDArray[np.float64]:
-        """One row for every pair of throws, the first one's eyes first."""
-        first, second = np.divmod(np.arange(self.domain.sides**2), self.domain.sides)
-        return self._asked.channel()[self._answers(Throws(first, second))]
+        return self._asked.channel()[self._answers(self.listed_values())]
+
+    def listed_values(self) -> Throws:
+        """Every pair of throws, the first one's eyes first."""
+        return Throws(*np.divmod(np.arange(self.domain.sides**2), self.domain.sides))
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
         return {"sum": self._of_sums.predicted_stderr(reports)["point"]}
+
+
+def _among_all(shares: CellEstimate, everybody: int) -> Measured:
+    """Shares of all devices, from those who answered one round."""
+    f = np.clip(shares.estimate, 0.0, 1.0)
+    drawn = f * (1 - f) * (1 / max(shares.reports, 1) - 1 / max(everybody, 1))
+    return Measured.plain(shares.estimate, np.sqrt(shares.stderr**2 + drawn))

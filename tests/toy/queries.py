@@ -35,7 +35,7 @@ class Sum(Query):
     NAME, GRAMMAR = "sum", "sum S"
     HELP = "the share of those whose two throws sum up to S"
     NEEDS, WORDS, METHODS = Sums, (1, 1), frozenset({NOT_BELOW_ZERO})
-    EXAMPLES = (Example(SURVEY, THROWS, "sum 4", [3 / 4]),)
+    EXAMPLES = (Example(SURVEY, THROWS, "sum 4", [3 / 4], [4]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -54,12 +54,12 @@ class TopSums(Query):
     NAME, GRAMMAR = "top", "top K"
     HELP = "the K most common sums of two throws"
     NEEDS, WORDS, MANY, METHODS = Sums, (1, 1), True, frozenset({NOT_BELOW_ZERO})
-    EXAMPLES = (Example(SURVEY, THROWS, "top 2", [3 / 4, 1 / 4]),)
+    EXAMPLES = (Example(SURVEY, THROWS, "top 2", [3 / 4, 1 / 4], [4, 2]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
         if not words[0].isdecimal() or int(words[0]) < 1:
-            raise QueryError(f"top must be a whole number of at least 1, got {words[0]}")
+            raise QueryError(what="top", expected="a whole number of at least 1", got=words[0])
         return cls(int(words[0]))
 
     def answers(self, domain: Domain) -> int:
@@ -94,7 +94,7 @@ class Split(Query):
     NAME, GRAMMAR = "split", "split"
     HELP = "the shares of those with the most common sum, by their first throw; after the second round"
     NEEDS, MANY = Splits, True
-    EXAMPLES = (Example(SURVEY, THROWS, "split", [1 / 4, 1 / 4, 1 / 4]),)
+    EXAMPLES = (Example(SURVEY, THROWS, "split", [1 / 4] * 3, [{"sum": 4, "first": eyes} for eyes in (1, 2, 3)]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

@@ -17,6 +17,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
+from hearsay.collector.queue import enqueue
 from hearsay.collector.store.keys import queue_name
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
@@ -70,7 +71,7 @@ def test_a_range_enqueued_three_times_commits_once(server: EmbeddedServer, clien
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix))
     (found,) = cut_all(store)
     for attempt in range(3):
-        dispatcher.enqueue(store, type(found)(**{**vars(found), "attempt": attempt}))
+        enqueue(dispatcher.queue, store, type(found)(**{**vars(found), "attempt": attempt}))
     with running(server, prefix, "hearsay.workers.worker"), running(server, prefix, "hearsay.workers.worker"):
         wait_for(lambda: dispatcher.queue.count == 0 and store.ranges() == [])
         time.sleep(0.3)
@@ -92,7 +93,7 @@ def test_workers_log_in_json_lines(server: EmbeddedServer, client: redis.Redis, 
     (found,) = cut_all(store)
     client.xtrim(store.keys.stream, maxlen=0)
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix))
-    dispatcher.enqueue(store, found)
+    enqueue(dispatcher.queue, store, found)
     with (tmp_path / "log").open("wb") as log, running(server, prefix, "hearsay.workers.worker", stderr=log):
         wait_for(lambda: dispatcher.queue.failed_job_registry.count == 1)
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
@@ -108,7 +109,7 @@ def test_only_fold_jobs_run(server: EmbeddedServer, client: redis.Redis, prefix:
     queue = Queue(queue_name(prefix, prefix), connection=queue_of(client), serializer=JSONSerializer)
     evil = queue.enqueue_call("os.system", args=(f"touch {trace}",), failure_ttl=60)
     queue.enqueue_call("builtins.print", args=("never",), failure_ttl=60)
-    Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix)).enqueue(store, found)
+    enqueue(Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix)).queue, store, found)
     with running(server, prefix, "hearsay.workers.worker"):
         wait_for(lambda: store.ranges() == [])
     assert not trace.exists()
@@ -133,7 +134,7 @@ def test_a_job_of_a_newer_release_goes_back_and_no_attempt_is_lost(
         time.sleep(0.5)
         assert store.range(found.seq) == found
         assert dispatcher.queue.failed_job_registry.count == 0
-        dispatcher.enqueue(store, found)  # a form that is known is not kept waiting by one that is not
+        enqueue(dispatcher.queue, store, found)  # a form that is known is not kept waiting by one that is not
         wait_for(lambda: store.ranges() == [])
     assert newer.get_status(refresh=True) == "queued"
     assert (state_of(store)["hist"] == 1).all()
@@ -169,7 +170,7 @@ def test_deployments_that_differ_in_the_prefix_only_share_no_job(
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(ours))
     Writer(store).publish(singles(store, range(50)), 50)
     (found,) = cut_all(store)
-    dispatcher.enqueue(store, found)
+    enqueue(dispatcher.queue, store, found)
     settings = WorkerSettings(server.url, queue_url(server), theirs, plugins="tests.identity")
     with start_worker(settings) as worker:
         wait_for(lambda: client.hlen(f"{theirs}:heartbeats") == 1)
@@ -184,7 +185,7 @@ def test_a_job_that_nobody_takes_goes_away(client: redis.Redis, prefix: str) -> 
     Writer(store).publish(singles(store, range(10)), 10)
     (found,) = cut_all(store)
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix))
-    dispatcher.enqueue(store, found)
+    enqueue(dispatcher.queue, store, found)
     queue = queue_of(client)
     (job,) = queue.keys("rq:job:*")
     assert 0 < queue.ttl(job) <= 3_600
@@ -236,7 +237,7 @@ def test_a_poisonous_range_is_quarantined_and_blocks_nothing(
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=1.0))
     writer.publish(singles(store, [POISON]), 1)
     (poison,) = cut_all(store)
-    dispatcher.enqueue(store, poison)
+    enqueue(dispatcher.queue, store, poison)
     others = [value for value in range(100) if value != POISON]
     writer.publish(singles(store, others), 99)
     with running(server, prefix, "tests.workers.supervised"):

@@ -17,7 +17,9 @@ WORST = 2.0
 def moved_by(survey: Survey, attackers: int, users: int) -> dict[str, Any]:
     """By kind of query, the most by which so many false senders among all users move an answer."""
     if not 0 <= attackers <= users or users < 1:
-        raise SurveyError(f"attackers must be a number in 0..users, and users at least 1, got {attackers} and {users}")
+        raise SurveyError(
+            what="attackers", expected="a number in 0..users, and users at least 1", got=f"{attackers} and {users}"
+        )
     mechanism = survey.mechanism
     spans, factor = mechanism.report_spans(), mechanism.raised_norms
     share = attackers / users

@@ -8,6 +8,7 @@ from hearsay.collector.errors import SurveyError
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.wire.codec import codec
 from hearsay.collector.wire.sizes import frame_bytes, single_bytes
+from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.guarantees.promises import PureLDP, in_sequence
 from hearsay.mechanisms.guarantees.shuffling import shuffled_epsilon
 from hearsay.mechanisms.planning.better import better_choice
@@ -29,9 +30,8 @@ def describe(survey: Survey) -> dict[str, Any]:
         **({} if survey.reason is None else {"reason": survey.reason}),
         **({} if not mechanism.choices() else {"choices": mechanism.choices()}),
         "guarantee": {**mechanism.guarantee.table(), "words": mechanism.guarantee.words()},
-        "participation": survey.participation.describe(
-            survey.epsilon, survey.windows, survey.mechanism.memoised_buckets
-        ),
+        "participation": _participation(survey),
+        "promise": _promise(survey),
         **({} if by_value is None else {"protection": by_value.table()}),
         **({} if not advice else {"advice": advice}),
         **({} if (remarks := remarks_on(survey)) == [] else {"remarks": remarks}),
@@ -41,8 +41,29 @@ def describe(survey: Survey) -> dict[str, Any]:
         "report_bytes": single_bytes(wire),
         "report_bytes_in_frames": ceil(100 * frame_bytes(wire, FRAME_REPORTS) / FRAME_REPORTS) / 100,
         "state_bytes": 8 * sum(array.size for array in mechanism.empty().values()),
-        "predicted_stderr": {str(reports): mechanism.predicted_stderr(reports) for reports in EXAMPLE_REPORTS},
+        "predicted_stderr": {str(reports): _predicted(mechanism, reports) for reports in EXAMPLE_REPORTS},
     }
+
+
+def _participation(survey: Survey) -> dict[str, Any]:
+    return survey.participation.describe(survey.epsilon, survey.windows, survey.mechanism.memoised_buckets)
+
+
+def _promise(survey: Survey) -> list[str]:
+    """What is promised to a device: of one report, of all rounds, and how often it takes part."""
+    rounds, takes_part = survey.mechanism.rounds, _participation(survey)
+    return [
+        survey.mechanism.guarantee.words(),
+        *([f"It holds for a device's answers in up to {rounds} rounds together."] if survey.windows.in_rounds else []),
+        takes_part["words"],
+        *([f"Warning: {takes_part['warning']}."] if "warning" in takes_part else []),
+    ]
+
+
+def _predicted(mechanism: Mechanism, reports: int) -> dict[str, float]:
+    """By kind of query, in the unit of its answers."""
+    in_units = mechanism.domain.in_units
+    return {question: in_units(question, stderr) for question, stderr in mechanism.predicted_stderr(reports).items()}
 
 
 def remarks_on(survey: Survey) -> list[str]:
@@ -91,8 +112,9 @@ def composed(surveys: Sequence[Survey]) -> dict[str, Any]:
     for survey, domain in zip(surveys[1:], others, strict=True):
         if domain != first:
             raise SurveyError(
-                f"surveys shown together must have the same domain, got another one in {survey.name} than in "
-                f"{surveys[0].name}"
+                what="surveys shown together",
+                must="have the same domain",
+                got=f"another one in {survey.name} than in {surveys[0].name}",
             )
     together = in_sequence(*(survey.mechanism.guarantee for survey in surveys))
     return {

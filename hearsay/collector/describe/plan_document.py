@@ -30,7 +30,7 @@ def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The answer to the parameters of an address, each a list of texts."""
     unknown = [name for name in parameters if name not in PARAMETERS]
     if unknown:
-        raise SpecificationError(f"parameter must be one of {', '.join(PARAMETERS)}, got {unknown[0]!r}")
+        raise SpecificationError(what="parameter", expected=f"one of {', '.join(PARAMETERS)}", got=repr(unknown[0]))
     asked = Asked.of(_domain(parameters), _one(parameters, "query") or "", parameters.get("mechanism", ()),
                      shape=_one(parameters, "shape"))  # fmt: skip
     target = Target(_number(parameters, "users", int), _number(parameters, "epsilon"), _number(parameters, "within"))
@@ -70,18 +70,17 @@ def _domain(parameters: Mapping[str, Sequence[str]]) -> Any:
         try:
             table = json.loads(text)
         except (ValueError, RecursionError):
-            raise SpecificationError("domain must be a table written as JSON") from None
+            raise SpecificationError(what="domain", expected="a table written as JSON") from None
         if not isinstance(table, dict):
-            raise SpecificationError("domain must be a table written as JSON")
-        return domain_from(str(table.pop("kind", "")), (), table)
-    sizes = [_whole(text, "size") for text in parameters.get("size", ())]
-    return domain_from(_one(parameters, "kind") or "", sizes, keys)
+            raise SpecificationError(what="domain", expected="a table written as JSON")
+        return domain_from(str(table.pop("kind", "")), "", table)
+    return domain_from(_one(parameters, "kind") or "", ",".join(parameters.get("size", ())), keys)
 
 
 def _one(parameters: Mapping[str, Sequence[str]], name: str) -> str | None:
     values = parameters.get(name, ())
     if len(values) > 1:
-        raise SpecificationError(f"{name} must be given once, got {len(values)} times")
+        raise SpecificationError(what=name, expected="given once", got=f"{len(values)} times")
     return values[0] if values and values[0] else None
 
 
@@ -94,12 +93,12 @@ def _number(parameters: Mapping[str, Sequence[str]], name: str, kind: type = flo
     try:
         return float(text)
     except ValueError:
-        raise SpecificationError(f"{name} must be a number, got {text[:40]!r}") from None
+        raise SpecificationError(what=name, expected="a number", got=repr(text[:40])) from None
 
 
 def _whole(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise SpecificationError(f"{name} must be a whole number, got {text[:40]!r}")
+        raise SpecificationError(what=name, expected="a whole number", got=repr(text[:40]))
     return int(text)
 
 

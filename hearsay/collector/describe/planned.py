@@ -21,9 +21,9 @@ from hearsay.mechanisms.domains.given import values_of
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.guarantees.promises import PureLDP
 from hearsay.mechanisms.planning.asked import Asked
-from hearsay.mechanisms.planning.plan import Prediction, Target
+from hearsay.mechanisms.planning.plan import REFERENCE_USERS, Prediction, Target
 from hearsay.mechanisms.planning.plan import plan as predict
-from hearsay.mechanisms.planning.solve import EPSILON_HIGH
+from hearsay.mechanisms.planning.solve import EPSILON_HIGH, USERS_HIGH
 
 _TIMED_REPORTS, _TIMED_TURNS = 8, 3
 _ONE_PERCENT = 0.01
@@ -133,8 +133,8 @@ def plan(
     interval of the query's answer, in its own unit. `shape` names how the users' values are guessed to lie, `values`
     are values of real people instead; without either the worst shape is taken, and a quantile is planned in ranks.
 
-    >>> found = plan({"kind": "categorical", "size": 16}, "point 3", users=10_000, within=0.02)
-    >>> found.recommended.mechanism, found.recommended.epsilon < 3
+    >>> planned = plan({"kind": "categorical", "size": 16}, "point 3", users=10_000, within=0.02)
+    >>> planned.recommended.mechanism, planned.recommended.epsilon < 3
     ('olh', True)
     """
     asked = asked_of(source, query, shape, None, mechanisms)
@@ -156,11 +156,11 @@ def asked_of(source: Any, query: str, shape: str | None, values: Any, mechanisms
     return Asked.of(chosen.domain, query, mechanisms, {chosen.ID: chosen.lasting_options()}, shape, values, chosen)
 
 
-def domain_from(kind: str, sizes: Sequence[int], keys: Mapping[str, Any]) -> Domain:
-    """A domain by its kind, how many values there are (of several axes one number each), and further keys."""
+def domain_from(kind: str, size: str, keys: Mapping[str, Any]) -> Domain:
+    """A domain by its kind, its size as people write it (`Domain.sized`; empty: none), and further keys."""
     if kind not in catalogue.DOMAINS:
-        raise SpecificationError(f"kind must be one of {', '.join(catalogue.DOMAINS)}, got {kind!r}")
-    sized: dict[str, Any] = catalogue.DOMAINS[kind].load().of_size(sizes) if sizes else {}
+        raise SpecificationError(what="kind", expected=f"one of {', '.join(catalogue.DOMAINS)}", got=repr(kind))
+    sized: dict[str, Any] = catalogue.DOMAINS[kind].load().sized(size) if size else {}
     domain: Domain = catalogue.parse_domain({"kind": kind, **sized, **keys})
     return domain
 
@@ -201,10 +201,14 @@ def _unit(asked: Asked, each: Prediction) -> str:
 def _reason(target: Target, each: Prediction) -> str:
     if each.reached:
         return each.built.ERROR_FLOOR and f"an error remains that users do not remove: {each.built.ERROR_FLOOR}"
+    if each.refusal is not None:
+        return f"no interval can be given: {each.refusal}"
     best = "no interval" if each.within is None else f"+-{each.within:.3g}"
     if target.epsilon is None:
         return f"no epsilon up to {EPSILON_HIGH:g} reaches it: {best} at {EPSILON_HIGH:g}"
-    return f"no number of users reaches it: {best} at 10,000" if target.users is None else "no interval can be given"
+    if target.users is None:
+        return f"no number of users up to {USERS_HIGH:,} reaches it: {best} at {REFERENCE_USERS:,}"
+    return "no interval can be given"
 
 
 def _words(asked: Asked, predictions: list[Prediction]) -> Iterator[str]:
@@ -224,7 +228,7 @@ def _words(asked: Asked, predictions: list[Prediction]) -> Iterator[str]:
     if best.in_ranks:
         yield "Without a shape a quantile is planned in ranks: the share of users between the answer and the truth."
     elif asked.shape is None and asked.values is None:
-        yield f"Planned for the shape {best.shape}, the worst of {', '.join(asked.shapes())} for {best.name}."
+        yield f"Planned for the shape {best.shape}, the worst of {', '.join(asked.shapes(best.built))} for {best.name}."
 
 
 def device_us(mechanism: Mechanism) -> float:

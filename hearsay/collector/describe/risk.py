@@ -25,11 +25,6 @@ def risk_words(epsilon: float) -> str:
     return f"After one report, whoever thought {'; '.join(parts)}."
 
 
-def risk_table(epsilon: float) -> list[dict[str, float]]:
-    """The same as data: what was thought before, and at most after, one report."""
-    return [{"before": prior, "after": posterior(prior, epsilon)} for prior in _PRIORS]
-
-
 def _in_hundred(chance: float) -> str:
     return f"{100 * chance:.3g} in 100"
 

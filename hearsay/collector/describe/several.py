@@ -40,7 +40,7 @@ def plan_several(surveys: Sequence[Survey], users: int, budget: float, query: st
         raise SurveyError("a budget is split among several surveys, got one")
     count = len(surveys)
     if users < count:
-        raise SurveyError(f"users must be at least {count}, one for each survey, got {users}")
+        raise SurveyError(what="users", expected=f"at least {count}, one for each survey", got=users)
     rows = []
     for survey in surveys:
         question = query or _first_question(survey)

@@ -7,10 +7,9 @@ makes them larger rather than more.
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from redis.exceptions import RedisError
-
 from hearsay.collector import limits
 from hearsay.collector.queue import MANY_FORM, FoldQueue, enqueue, enqueue_many
+from hearsay.collector.store.node import ask
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
 
@@ -89,16 +88,9 @@ def _name(shard: Shard) -> _Name:
 
 def _cut_together(shards: Sequence[Shard], age_ms: int) -> Iterator[tuple[Shard, Range | str | Exception]]:
     """One call for each server. An error stands for its own shard: what others have cut must be enqueued."""
-    by_node: dict[int, list[Shard]] = {}
-    for shard in shards:
-        by_node.setdefault(id(shard.node), []).append(shard)
-    for some in by_node.values():
-        try:
-            replies = some[0].node.many([shard.cut_call(age_ms) for shard in some], raise_errors=False)
-        except RedisError as error:
-            replies = [error] * len(some)
-        for shard, reply in zip(some, replies, strict=True):
-            yield shard, reply if isinstance(reply, Exception) else shard.cut_from(reply)
+    replies = ask((shard.node, shard.cut_call(age_ms)) for shard in shards)
+    for shard, reply in zip(shards, replies, strict=True):
+        yield shard, reply if isinstance(reply, Exception) else shard.cut_from(reply)
 
 
 def _is_full(stretch: Range) -> bool:

@@ -17,15 +17,14 @@ from hearsay.collector.agreement import Agreement
 from hearsay.collector.dispatch.lane import Lane
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import Heartbeat
-from hearsay.collector.logs import Said
-from hearsay.collector.queue import enqueue, fold_queue, queue_address
+from hearsay.collector.logs import RepeatedWarnings
+from hearsay.collector.queue import fold_queue, queue_address
 from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.sharing import Share
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.condition import condition, why
 from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.node import Node, NodeAway
-from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.store.servers.servers import Servers
 from hearsay.collector.store.shard import Shard
@@ -84,7 +83,7 @@ class Dispatcher:
     def _run_side_by_side(self, stop: threading.Event) -> None:
         """A thread for each node: one that hangs holds up nobody else. This one does what is done once for all."""
         threads: dict[Node, threading.Thread] = {}
-        said = Said(_LOG)
+        warnings = RepeatedWarnings(_LOG)
         while not stop.is_set():
             for node in self.registry.servers.nodes():
                 if node not in threads or not threads[node].is_alive():
@@ -96,14 +95,14 @@ class Dispatcher:
                 except NodeAway:
                     pass  # who is away was said once: what is known goes on
                 except redis.exceptions.RedisError as error:
-                    said.warning(f"{why(error)} ({type(error).__name__})")
+                    warnings.warning(f"{why(error)} ({type(error).__name__})")
             stop.wait(TEND_S)
         for thread in threads.values():
             thread.join(STOP_S)
 
     def _serve(self, node: Node, stop: threading.Event, alone: bool = False) -> None:
         """One node until `stop` is set or the node holds nothing any more."""
-        next_chores, said = 0.0, Said(_LOG)
+        next_chores, warnings = 0.0, RepeatedWarnings(_LOG)
         while not stop.is_set() and (alone or node in self.registry.servers.nodes()):
             busy = False
             try:
@@ -116,10 +115,10 @@ class Dispatcher:
                 busy = self._lane(node).dispatch(self._shards(node), self.agreement.forms.jobs)
             except redis.exceptions.RedisError as error:
                 if alone or not isinstance(error, NodeAway):  # who is away was said once
-                    said.warning(f"{why(error)}; trying again ({type(error).__name__})")
+                    warnings.warning(f"{why(error)}; trying again ({type(error).__name__})")
                 stop.wait(ERROR_PAUSE_S)
                 continue
-            said.well()
+            warnings.clear()
             if not busy:
                 stop.wait(IDLE_S)
 
@@ -171,10 +170,6 @@ class Dispatcher:
                     self._unreadable.add(name)
                     _LOG.error("survey %s cannot be read and is not collected: %s", name, error)
         self._surveys = readable
-
-    def enqueue(self, shard: Shard, stretch: Range) -> bool:
-        """Tell the workers about a range; False where the queue has no memory for it."""
-        return enqueue(self.queue, shard, stretch)
 
     def reconcile(self, shard: Shard) -> int:
         """Give a shard's overdue ranges their next attempt."""

@@ -23,14 +23,14 @@ from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.roles import WorkerSide
 
 BATCH_BYTES = 4 * MIB  # bodies published together; frames of them are half as large
-HELD_BYTES = 64 * MIB  # bodies that wait in one process: beyond it devices are asked to come again
+WAITING_BYTES = 64 * MIB  # bodies that wait in one process: beyond that, devices are asked to send again later
 
 Answer = tuple[int, int] | Refusal  # accepted and rejected reports
 
 
 @dataclass(eq=False, slots=True)
 class Request:
-    """A request that waits; whoever repeats it meanwhile waits for the same answer."""
+    """A request that waits; a repeat of it waits for the same answer."""
 
     identity: RequestId
     name: bytes
@@ -40,15 +40,15 @@ class Request:
 
 
 @dataclass
-class Held:
-    """What waits in all lanes of a process."""
+class Waiting:
+    """The bodies that wait in all lanes of a process, in bytes, and the counts of the process."""
 
     counts: Counts
     bytes: int = 0
 
 
 class Lane:
-    """The requests of one shard and round. `survey` stands in that round."""
+    """The requests of one shard and round; `survey` is the survey in that round."""
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Lane:
         round_number: int | None,
         hold_s: float,
         executor: Executor,
-        held: Held,
+        shared: Waiting,
     ) -> None:
         self._mechanism: WorkerSide = survey.mechanism
         self._codec = codec(self._mechanism)
         self._publisher, self._round, self.hold_s = publisher, round_number, hold_s
-        self._executor, self._held = executor, held
+        self._executor, self._shared = executor, shared
         self._waiting: list[Request] = []
         self._reports = self._bytes = 0
         self._by_id: dict[bytes, Request] = {}
@@ -77,7 +77,7 @@ class Lane:
             if known.name != name:
                 raise Refusal("id-reused", "another request has this Idempotency-Key; give every request its own")
             return known.answer
-        if self._held.bytes > HELD_BYTES:
+        if self._shared.bytes > WAITING_BYTES:
             raise Refusal("pressure", "the gateway holds as much as it can; send the same request again later")
         loop = asyncio.get_running_loop()
         request = Request(identity, name, body, reports, loop.create_future())
@@ -85,7 +85,7 @@ class Lane:
         self._waiting.append(request)
         self._reports += reports
         self._bytes += len(body)
-        self._held.bytes += len(body)
+        self._shared.bytes += len(body)
         if self._flushing is None:
             self._schedule(loop)
         return request.answer
@@ -126,13 +126,13 @@ class Lane:
                 request.answer.set_exception(error)
             raise
         else:
-            self._held.counts.update(rejected)
+            self._shared.counts.update(rejected)
             for request, answer in zip(requests, answers, strict=True):
                 request.answer.set_result(answer)
         finally:
             for request in requests:
                 del self._by_id[request.identity.octets]
-                self._held.bytes -= len(request.body)
+                self._shared.bytes -= len(request.body)
             self._flushing = None
             if self._waiting:
                 self._schedule(loop)

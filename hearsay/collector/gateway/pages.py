@@ -25,7 +25,8 @@ from hearsay.collector.gateway.openapi import document
 from hearsay.collector.gateway.readable import page
 from hearsay.collector.gateway.refusals import Refusal
 from hearsay.collector.http.checks import health_routes
-from hearsay.collector.http.problems import Problem, handlers
+from hearsay.collector.http.problems import handlers
+from hearsay.collector.http.rounds import SHARED, offer_response
 from hearsay.collector.offers import open_offer
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registered, Registry
@@ -34,7 +35,6 @@ from hearsay.mechanisms.exact.randomness import secure
 
 DEVICE_JS = files("hearsay.collector.gateway").joinpath("device.js")
 DESCRIBED = "public, max-age=1"  # a page that opens after a close must not make a report in vain
-SHARED = "public, max-age=10"  # a round that is over is refused by the server, however long its offer was kept
 HEADERS = ("Content-Type", "Idempotency-Key", "Authorization")
 
 
@@ -67,13 +67,8 @@ class Pages:
         )
 
     def round(self, request: Request) -> Response:
-        """Nobody may keep what was drawn for one device."""
         registered = self._get(request)
-        offer = open_offer(registered, secure())
-        if offer is None:
-            raise Problem(409, "no-round", f"survey {registered.survey.name} has no open round")
-        for_all = offer.number == 1 or offer.parameters == registered.shards[0].rounds().newest.parameters
-        return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
+        return offer_response(registered.survey, open_offer(registered, secure()))
 
     def _get(self, request: Request) -> Registered:
         self._limit(request)

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 
 from hearsay.collector.errors import UnknownSurvey
-from hearsay.collector.gateway.buffer import Held, Lane
+from hearsay.collector.gateway.buffer import Lane, Waiting
 from hearsay.collector.gateway.counts import Counts
 from hearsay.collector.gateway.publisher import Publisher
 from hearsay.collector.gateway.refusals import Refusal
@@ -34,7 +34,7 @@ class Surveys:
         self._refreshing: dict[str, asyncio.Task[Registered | None]] = {}
         self._publishers: dict[tuple[str, str, int, bool], Publisher] = {}
         self._lanes: dict[LaneKey, Lane] = {}
-        self._held = Held(counts)
+        self._waiting = Waiting(counts)
         self.mixtures = Mixtures(executor)
 
     async def get(self, name: str) -> Registered:
@@ -90,7 +90,7 @@ class Surveys:
                     raise Refusal("malformed", f"round must be in 1..{rounds.number}, got another")
                 survey = survey.in_round(rounds.history(round_number))
             publisher = self._publisher(shard, simulated)
-            lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._held)
+            lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._waiting)
             lane = self._lanes.setdefault(key, lane)
         return lane
 

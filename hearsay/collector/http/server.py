@@ -168,7 +168,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as error:  # UnicodeError: a name that no name can be, such as x..y
         why = getattr(error, "strerror", None) or error
-        raise ServeError(f"host must be an address of this machine, got {host}: {why}") from None
+        raise ServeError(what="host", expected="an address of this machine", got=host, ending=f": {why}") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

@@ -1,4 +1,4 @@
-"""Connections to the Redis servers, checked for what the exactly-once rule needs."""
+"""Connections to the Redis servers, which are checked for what counting exactly once requires."""
 
 import re
 import socket
@@ -16,16 +16,20 @@ from hearsay.collector.store.servers.cluster import Cluster
 from hearsay.collector.store.servers.plain import PLAIN, timeouts
 from hearsay.collector.store.servers.servers import One, Servers
 from hearsay.collector.store.servers.urls import Seed, Target, parse_url
+from hearsay.errors import Fields
 
 MINIMUM_VERSION = (6, 2)
-NO_CLUSTER = (
-    "queue-url must name a server that is not in cluster mode: RQ does not run on a cluster, a small one will do"
-)
-SENTINEL_S = 1.0  # then the next one is asked
-URL = (
-    "Redis URL must be like redis://[user:password@]host:port[/number], or unix://path, with parameters that redis-py "
-    "knows; for a cluster redis://host:port,host:port/0, for Sentinel redis+sentinel://host:port,host:port/NAME/0"
-)
+_NO_CLUSTER: Fields = {
+    "what": "queue-url",
+    "must": "name a server that is not in cluster mode",
+    "ending": ": RQ does not run on a cluster, a small one will do",
+}
+SENTINEL_S = 1.0  # time limit for the reply of a Sentinel; then the next one is asked
+_URL: Fields = {
+    "what": "Redis URL",
+    "expected": "like redis://[user:password@]host:port[/number], or unix://path, with parameters that redis-py knows; "
+    "for a cluster redis://host:port,host:port/0, for Sentinel redis+sentinel://host:port,host:port/NAME/0",
+}
 
 
 def address(url: str) -> str:
@@ -34,7 +38,7 @@ def address(url: str) -> str:
 
 
 def open_servers(url: str) -> Servers:
-    """The servers that a URL names: one, a cluster of which it names some nodes, or the one that Sentinels name."""
+    """The servers of a URL: one, a cluster of which the URL names some nodes, or the one that Sentinels name."""
     target = _target(url)
     with _explained(target):
         if target.sentinel is not None:
@@ -53,14 +57,14 @@ def open_servers(url: str) -> Servers:
 
 
 def connect_queue(url: str) -> redis.Redis:
-    """A client for RQ, which asks for redis-py's own class; RQ's keys are of many slots, which no cluster takes."""
+    """A client for RQ, of redis-py's own class. RQ uses keys of many slots together, so no cluster will do."""
     target = _target(url)
     with _explained(target):
         if len(target.seeds) > 1 and target.sentinel is None:
-            raise NoQueueThere(NO_CLUSTER)
+            raise NoQueueThere(**_NO_CLUSTER)
         client = _client(url) if target.sentinel is None else _through_sentinel(target)
         if int(client.info("cluster").get("cluster_enabled", 0)):
-            raise NoQueueThere(NO_CLUSTER)
+            raise NoQueueThere(**_NO_CLUSTER)
     return cast(redis.Redis, client)
 
 
@@ -76,8 +80,8 @@ def connect(url: str, timeout_s: float | None = None, check: bool = True) -> Cli
 def _target(url: str) -> Target:
     try:
         return parse_url(url)
-    except ValueError:  # its text may quote a password
-        raise ServerError(URL) from None
+    except ValueError:  # its message may contain a password
+        raise ServerError(**_URL) from None
 
 
 def _client(url: str, timeout_s: float | None = None) -> Client:
@@ -85,18 +89,18 @@ def _client(url: str, timeout_s: float | None = None) -> Client:
 
 
 def _through_sentinel(target: Target) -> Client:
-    """A client of whichever server the Sentinels name now; each new connection asks them."""
+    """A client of the server that the Sentinels name; each new connection asks them."""
     first, *others = target.seeds
-    how = redis.ConnectionPool.from_url(target.url_of(first)).connection_kwargs
-    settings = {name: value for name, value in how.items() if name not in ("host", "port")}
+    parameters = redis.ConnectionPool.from_url(target.url_of(first)).connection_kwargs
+    settings = {name: value for name, value in parameters.items() if name not in ("host", "port")}
     to_sentinels = {**PLAIN, **timeouts(SENTINEL_S)}
-    known: Any = Sentinel([], sentinel_kwargs={})  # type: ignore[no-untyped-call]
-    known.sentinels = [redis.Redis.from_url(target.url_of_sentinel(seed), **to_sentinels) for seed in (first, *others)]
-    return cast(Client, known.master_for(target.sentinel or "", ssl=target.tls, **{**settings, **PLAIN, **timeouts()}))
+    pool: Any = Sentinel([], sentinel_kwargs={})  # type: ignore[no-untyped-call]
+    pool.sentinels = [redis.Redis.from_url(target.url_of_sentinel(seed), **to_sentinels) for seed in (first, *others)]
+    return cast(Client, pool.master_for(target.sentinel or "", ssl=target.tls, **{**settings, **PLAIN, **timeouts()}))
 
 
 def _cluster(target: Target) -> Cluster:
-    """A cluster of which every node that answers can be used, and of which all named nodes are part."""
+    """The cluster, after a check that all nodes of the URL are part of it and that each that answers can be used."""
     cluster = Cluster(target.seeds, lambda seed, timeout_s: _client(target.url_of(seed), timeout_s))
     members, addresses, _ = _members(cluster.teller.do("CLUSTER", "NODES"))
     for seed in target.seeds:
@@ -116,22 +120,22 @@ def _cluster(target: Target) -> Cluster:
         finally:
             client.close()
     for node in cluster.nodes():
-        with suppress(redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):  # those that answer will do
+        with suppress(redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):  # not checked
             check(node.do("INFO"))
     return cluster
 
 
-def _members(told: Any) -> tuple[set[str], set[Seed], str]:
-    """Ids and addresses of all nodes of a cluster, those that are down too, and the id of the one that tells it."""
-    text = told.decode() if isinstance(told, bytes) else str(told)
+def _members(reply: Any) -> tuple[set[str], set[Seed], str]:
+    """The ids and addresses of all nodes of a cluster, also of those that are down, and the id of the replying node."""
+    text = reply.decode() if isinstance(reply, bytes) else str(reply)
     rows = [row.split() for row in text.splitlines()]
-    places = [row[1].partition("@")[0].rpartition(":") for row in rows]
+    addresses = [row[1].partition("@")[0].rpartition(":") for row in rows]
     (own,) = (row[0] for row in rows if "myself" in row[2].split(","))
-    return {row[0] for row in rows}, {Seed(host, int(port)) for host, _, port in places}, own
+    return {row[0] for row in rows}, {Seed(host, int(port)) for host, _, port in addresses}, own
 
 
 def _resolved(seed: Seed) -> set[Seed]:
-    """A seed under every address of its host."""
+    """A seed with each of the addresses of its host."""
     try:
         addresses = socket.getaddrinfo(seed.host, seed.port, type=socket.SOCK_STREAM)
     except OSError:
@@ -141,11 +145,11 @@ def _resolved(seed: Seed) -> set[Seed]:
 
 @contextmanager
 def _explained(target: Target) -> Iterator[None]:
-    """One line for whatever keeps servers from being used."""
+    """Turn every error of a connection into one line that says why the server cannot be used."""
     try:
         yield
-    except (ValueError, TypeError):  # its text may quote a password; TypeError: a parameter that there is not
-        raise ServerError(URL) from None
+    except (ValueError, TypeError):  # its message may contain a password; TypeError: an unknown parameter
+        raise ServerError(**_URL) from None
     except redis.exceptions.AuthenticationError:
         words = f"Redis server at {target.address} {_why_refused(target)}"
         raise ServerError(words, what="redis-url", expected="a user and password that the server takes") from None
@@ -169,7 +173,7 @@ def _why_refused(target: Target) -> str:
 
 
 def _why_unreachable(url: str, error: Exception) -> str:
-    """What stands in the way, where more is known than that nobody answers."""
+    """Why a server cannot be reached, as far as the error shows it."""
     reasons = [str(each) for each in (error, error.__cause__, error.__context__) if each is not None]
     text = " ".join(reasons)
     certificate = re.search(r"certificate verify failed: ([^(\[]+)", text, re.IGNORECASE)
@@ -200,7 +204,7 @@ def check(information: Mapping[str, Any]) -> None:
     """Refuse a server that is too old, or evicts keys when memory is short."""
     version = str(information.get("redis_version", "0.0"))
     if tuple(int(part) for part in version.split(".")[:2]) < MINIMUM_VERSION:
-        raise ServerError(f"Redis server must be at least 6.2, got {version}")
+        raise ServerError(what="Redis server", expected="at least 6.2", got=version)
     policy = str(information.get("maxmemory_policy", "noeviction"))
     if policy != "noeviction":
-        raise ServerError(f"Redis server must run with maxmemory-policy noeviction, got {policy}")
+        raise ServerError(what="Redis server", must="run with maxmemory-policy noeviction", got=policy)

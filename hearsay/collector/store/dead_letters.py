@@ -1,4 +1,4 @@
-"""Dead letters: which entries were rejected, why and when; the payload only where the operator asked to keep it."""
+"""Dead letters: which entries were rejected, why and when; with the payload only if the operator asked for it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _PAGE = 500
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A rejected entry: why, how long, which; the payload only where the operator asked to keep it."""
+    """A rejected entry: its id, reason and length; its payload only if the operator asked for it."""
 
     entry: str
     reason: str
@@ -21,7 +21,7 @@ class DeadLetter:
     payload: bytes = b""
 
 
-class Rejected(NamedTuple):
+class StoredLetter(NamedTuple):
     """When the server stored a dead letter, and the letter."""
 
     time_ms: int
@@ -31,10 +31,10 @@ class Rejected(NamedTuple):
 class ShardDeadLetters(ShardBase):
     """The dead letters of a shard."""
 
-    def newest_dead_letters(self, limit: int) -> list[Rejected]:
-        """The newest ones, the newest first."""
+    def newest_dead_letters(self, limit: int) -> list[StoredLetter]:
+        """The newest dead letters, at most `limit`, the newest first."""
         return [
-            Rejected(
+            StoredLetter(
                 int(identity.split(b"-")[0]),
                 DeadLetter(
                     fields[b"entry"].decode(),
@@ -48,7 +48,7 @@ class ShardDeadLetters(ShardBase):
         ]
 
     def forget_dead_letters(self, observed_ms: int, retain_s: int) -> int:
-        """Delete letters older than `retain_s`; `observed_ms` is the time that the collector has watched."""
+        """Delete letters older than `retain_s` by the observed time `observed_ms`; returns how many."""
         oldest, dropped = observed_ms - retain_s * 1_000, 0
         while page := self.node.do("XRANGE", self.keys.dead, "-", "+", "COUNT", _PAGE):
             old = list(_older(page, oldest))

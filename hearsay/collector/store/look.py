@@ -1,9 +1,10 @@
-"""A look at a shard: all that a pass, a query or the status table needs to know of it, in one call, at one moment.
+"""A look at a shard: all that a pass, a query or the status table needs to know of it, read atomically in one call.
 
-What follows from a look (is a window final, what waits, what was counted) is computed here and asks nobody.
+What follows from a look (is a window final, how much waits, what was counted) is computed here, without asking a
+server.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,12 @@ from hearsay.collector.store.status import Status
 from hearsay.collector.survey.windows import Window, Windows
 from hearsay.collector.wire.rejections import Rejections
 
-GONE = "gone:"  # in a shard's meta: counters of windows that were purged, so that totals never fall
+GONE = "gone:"  # in a shard's meta: counters of purged windows, so that totals never decrease
 
 
 @dataclass(frozen=True)
 class WindowLook:
-    """A window of a shard: what was counted in it, its accumulator's last merge, and the deltas that wait for one."""
+    """A window of a shard: its counters, the last merge of its accumulator, and the deltas that are not merged yet."""
 
     counters: Mapping[str, int]
     version: int = 0  # of the accumulator
@@ -35,9 +36,15 @@ class WindowLook:
 NOTHING = WindowLook({})
 
 
+def version_of(counters: Iterable[Mapping[str, int]], final: bool) -> int:
+    """A number that increases with every commit and skip, and once more when the window becomes final."""
+    changes = sum(each.get("commits", 0) + each.get("rejected:skipped:entries", 0) for each in counters)
+    return 2 * changes + final
+
+
 @dataclass
 class Totals:
-    """Reports of one shard over all its windows, those that were purged included: totals never fall."""
+    """Reports of one shard over all its windows, including purged ones: totals never decrease."""
 
     folded: int = 0
     merged: int = 0
@@ -45,15 +52,15 @@ class Totals:
 
     @property
     def accounted(self) -> int:
-        """Reports that were looked at: folded or refused."""
+        """Reports that were processed: folded or rejected."""
         return self.folded + self.rejected.reports
 
 
 @dataclass(frozen=True)
 class Look:
-    """A shard at one moment. `run_id` is the server's run; `windows` are all that hold something, oldest first.
+    """A shard at one moment. `run_id` is the run of the server; `windows` are all that have data, oldest first.
 
-    Windows that the caller did not want to look into are in `windows` with None.
+    The value of a window that the caller did not ask about is None.
     """
 
     kind: Windows
@@ -67,28 +74,28 @@ class Look:
     delta_names: tuple[str, ...]
     rounds: StoredRounds
     mark: str  # of the oldest batch that is not cut; '': none
-    stray: str  # the id of an entry after the cursor that stands in no batch; '': none
+    stray: str  # the id of an entry after the cursor that is in no batch; '': none
     oldest_mark_ms: int | None
     windows: Mapping[Window, WindowLook | None]
 
     @property
     def birth(self) -> str | None:
-        """What tells this survey from a deleted one of the same definition; None: it is being deleted."""
+        """A random text that distinguishes this survey from a deleted one of the same name and tag; None: deleted."""
         return self.meta.get("birth")
 
     @property
     def open(self) -> bool:
-        """Whether the survey takes reports."""
+        """Whether the survey accepts reports."""
         return self.meta.get("open") == "1"
 
     @property
     def open_round(self) -> int:
-        """The round that takes reports; 0: none."""
+        """The round that accepts reports; 0: none."""
         return self.rounds.number if self.rounds.open else 0
 
     @property
     def observed_ms(self) -> int:
-        """How much time the collector has watched go by."""
+        """The observed time (docs/reference/data-model.md, TRIM)."""
         return int(self.meta.get("observed_ms", 0))
 
     @property
@@ -97,25 +104,25 @@ class Look:
 
     @property
     def simulated_reports(self) -> int:
-        """Of the published reports those of simulated devices."""
+        """The published reports of simulated devices."""
         return int(self.meta.get("simulated_in", 0))
 
     def at(self, window: Window) -> WindowLook:
-        """What was seen of a window; of one that holds nothing, nothing."""
+        """The look at a window; an empty one if the window has no data."""
         return self.windows.get(window) or NOTHING
 
     def is_final(self, window: Window) -> bool:
-        """Whether nothing can be added to a window any more: it is over, and nothing of it waits."""
+        """Whether nothing can be added to a window any more: it has ended, and all its entries are committed."""
         if not self.kind.is_over(window, self.now_ms, self) or self._waits(window):
             return False
         return all(each.window(self.kind) != window for each in self.ranges)
 
     def _waits(self, window: Window) -> bool:
-        """Whether something after the cursor may be of the window."""
+        """Whether an entry after the cursor may belong to the window."""
         if window.end_ms is not None:
             times = [self.oldest_mark_ms, _id(self.stray)[0] if self.stray else None]
-            return any(born is not None and born < window.end_ms for born in times)
-        first = self.stray or self.mark.partition(" ")[0]  # ids only rise: the first entry stands for all
+            return any(time_ms is not None and time_ms < window.end_ms for time_ms in times)
+        first = self.stray or self.mark.partition(" ")[0]  # ids increase, so the first entry is enough
         if not first:
             return False
         last_entry = self.rounds.last_entry(window.number)
@@ -123,11 +130,11 @@ class Look:
 
     @cached_property
     def totals(self) -> Totals:
-        """Reports of all windows; only of a look into all of them."""
+        """The reports of all windows; valid only if the look includes all of them."""
         purged = {name.removeprefix(GONE): int(count) for name, count in self.meta.items() if name.startswith(GONE)}
         result = Totals()
         counted = [(window.counters, window.merged) for window in self.windows.values() if window is not None]
-        # What was purged had been merged, or is gone.
+        # Reports of purged windows were merged, or are gone.
         for counters, merged in [*counted, (purged, purged.get("folded", 0))]:
             result.folded += counters.get("folded", 0)
             result.merged += merged
@@ -136,27 +143,30 @@ class Look:
 
     @property
     def waiting_reports(self) -> int:
-        """Published and in no answer yet. By what writers said: nobody could count what was refused as a whole."""
+        """Reports that were published and are in no answer yet, by the writers' own counts.
+
+        The reports of an entry that was rejected as a whole cannot be counted otherwise.
+        """
         return max(self.published_reports - self.totals.accounted, 0) if self.waiting_entries else 0
 
     @property
     def backlog_entries(self) -> int:
-        """Published and in no range yet."""
+        """Entries that were published and are in no range yet."""
         return int(self.meta.get("entries_in", 0)) - self.cut_entries
 
     @property
     def waiting_entries(self) -> int:
-        """In no range yet, or in one that is not folded."""
+        """Entries that are in no range yet, or in a range that is not committed."""
         return self.backlog_entries + sum(each.entries for each in self.ranges)
 
     @cached_property
     def status(self) -> Status:
-        """For the status table and the metrics."""
+        """The counters and gauges for the status table and the metrics."""
         number = {name: int(self.meta.get(name, 0)) for name in _NUMBERS}
         quarantined = sum(each.quarantined for each in self.ranges)
-        # A batch by its mark: ids may run ahead of the clock.
-        born = int(self.mark.split()[-1]) if self.mark else _id(self.stray)[0] if self.stray else self.now_ms
-        out = [min(_id(each.first)[0], each.time_ms) for each in self.ranges if not each.quarantined]
+        # The time of a batch is in its mark: ids may be ahead of the clock.
+        oldest_ms = int(self.mark.split()[-1]) if self.mark else _id(self.stray)[0] if self.stray else self.now_ms
+        stored_ms = [min(_id(each.first)[0], each.time_ms) for each in self.ranges if not each.quarantined]
         return Status(
             open=self.open,
             published_reports=self.published_reports,
@@ -164,9 +174,9 @@ class Look:
             published_bytes=number["bytes_in"],
             stream_entries=self.stream_entries,
             backlog_entries=self.backlog_entries,
-            backlog_age_s=max(self.now_ms - born, 0) / 1_000,
+            backlog_age_s=max(self.now_ms - oldest_ms, 0) / 1_000,
             outstanding=len(self.ranges) - quarantined,
-            oldest_range_s=max(self.now_ms - min(out, default=self.now_ms), 0) / 1_000,
+            oldest_range_s=max(self.now_ms - min(stored_ms, default=self.now_ms), 0) / 1_000,
             waiting_entries=self.waiting_entries,
             quarantined=quarantined,
             reissued=number["reissues"],
@@ -182,7 +192,7 @@ class Look:
         )
 
     def _pressure(self, backlog_bytes: int) -> str | None:
-        """Why writers are asked to wait; a mark that nobody renews is void, and so is one from the future."""
+        """Why writers are asked to wait, if they are. A mark that has expired or is from the future is ignored."""
         if "pressure" in self.meta:
             age_ms = self.now_ms - int(self.meta["pressure_at"])
             if 0 <= age_ms < limits.PRESSURE_TTL_S * 1_000:
@@ -203,10 +213,10 @@ _NUMBERS = (
 
 
 class ShardLook(ShardBase):
-    """What a shard can be asked."""
+    """The questions that a shard answers."""
 
     def look_call(self, known: Collection[str] = ()) -> Call:
-        """The call that looks at the shard, to be sent with others; `known`: windows that are not looked into."""
+        """The call that looks at the shard, to be sent with others; the windows `known` are left out."""
         names, arguments = self._look_call
         return Call("look", names, [*arguments, *known])
 
@@ -215,10 +225,10 @@ class ShardLook(ShardBase):
         keys = self.keys
         names = [keys.meta, keys.cursor, keys.stream, keys.ranges, keys.deltas, keys.dead]
         names += [keys.windows, keys.rounds, keys.marks, keys.published]
-        return names, [keys.base, int(bool(self.survey.windows.every_ms))]
+        return names, [keys.base, int(self.survey.windows.timed)]
 
     def look_from(self, reply: Sequence[Any] | Exception) -> Look:
-        """What the answer to `look_call` says; an error is raised."""
+        """The look from the reply to `look_call`; an error is raised."""
         if isinstance(reply, Exception):
             raise reply
         now, meta, _, cut, length, ranges, deltas, dead, rounds, mark, stray, oldest, windows, run_id = reply
@@ -247,20 +257,20 @@ class ShardLook(ShardBase):
         )
 
     def look(self, known: Collection[str] = ()) -> Look:
-        """Ask once for all that may be needed; `known`: windows that are not looked into."""
+        """Look at the shard; the windows `known` are left out."""
         call = self.look_call(known)
         return self.look_from(self.node.run(*call))
 
     def waiting_command(self) -> Command:
-        """The command that asks how many batches are not cut yet, to be sent with others."""
+        """The command that returns how many batches are not cut yet, to be sent with others."""
         return Command(("LLEN", self.keys.marks))
 
     def published_command(self) -> Command:
-        """The command that asks how many entries were ever published, to be sent with others."""
+        """The command that returns how many entries were published so far, to be sent with others."""
         return Command(("HGET", self.keys.published, "entries_in"))
 
     def status(self) -> Status:
-        """Counters and gauges as they are now."""
+        """The counters and gauges of the shard now."""
         return self.look().status
 
     def is_final(self, window: Window) -> bool:
@@ -268,11 +278,11 @@ class ShardLook(ShardBase):
         return self.look().is_final(window)
 
     def now_ms(self) -> int:
-        """The server's clock: windows, leases and ages all go by it."""
+        """The server's clock, by which windows, leases and ages are measured."""
         return int(self.node.run("now", [self.keys.meta])[0])
 
     def observed_ms(self) -> int:
-        """How much time the collector has watched go by: whatever is forgotten for ever is forgotten by this."""
+        """The observed time, which decides when data is deleted for ever."""
         return int(self.node.run("now", [self.keys.meta])[1])
 
 
@@ -291,7 +301,7 @@ def _window(reply: Sequence[Any], deltas: Mapping[str, Sequence[str]]) -> Window
 
 
 def _pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """A hash as scripts answer it."""
+    """The fields of a hash as scripts return it: field, value, field, value, ..."""
     return zip(flat[::2], flat[1::2], strict=True)
 
 

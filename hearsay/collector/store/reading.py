@@ -1,12 +1,12 @@
-"""What the estimator asks of a shard: a window at one version, accumulator plus deltas, as exact integers; its merge;
-and its newest snapshot.
+"""Reading a window of a shard at one version (accumulator plus deltas, as exact integers), merging its deltas, and its
+newest snapshot.
 
-Deltas and chunks are immutable and their names are never used twice, so a reader that remembers what it has seen
-fetches new deltas only. When a merge comes in between, or a server lost its last second, something that was seen is
-missing and the reader starts again.
+Deltas and chunks never change, and their names are never used twice. So a reader that keeps its last reading fetches
+only new deltas. If a merge took place in between, or a server lost its last second, a delta of the last reading is
+missing, and the reader starts again.
 
-A survey's first shard keeps the JSON of each window's newest snapshot, which the interface, the metrics and other
-estimators read. It decides which of two estimators was later: a snapshot replaces only an older one.
+The first shard of a survey stores the JSON of each window's newest snapshot, which the HTTP interface, the metrics and
+other estimators read. A snapshot replaces only an older one, so with two estimators the newer snapshot wins.
 """
 
 import json
@@ -36,14 +36,14 @@ from hearsay.mechanisms import State
 from hearsay.mechanisms.roles import EstimatorSide
 
 _TRIES = 20
-_CHUNKS_AT_ONCE = 16  # 8 MiB: a large state must not stand in memory twice while it is fetched or staged
+_CHUNKS_AT_ONCE = 16  # 8 MiB: a large state must not be in memory twice while it is fetched or staged
 
 
 @dataclass
 class Reading:
-    """A window of one shard. `commits` grows with every committed range: it orders readings.
+    """A window of one shard, as it was read.
 
-    Readings of several shards may share one vector, which then holds the sum of all of them.
+    The readings of several shards may share one vector, which is then the sum of all of them.
     """
 
     mechanism: EstimatorSide
@@ -51,20 +51,16 @@ class Reading:
     version: int
     vector: Vector
     counters: dict[str, int]
-    deltas: dict[str, Delta] = field(default_factory=dict)  # those not yet merged, without what they add
-    dirty: set[int] = field(default_factory=set)  # chunks that these deltas touch
+    deltas: dict[str, Delta] = field(default_factory=dict)  # those not yet merged, without their bodies
+    dirty: set[int] = field(default_factory=set)  # chunks that these deltas change
     delta_bytes: int = 0
     fence: str = ""  # the nonce of the accumulator's last merge
     layout: int = WHOLE_CHUNKS  # of the accumulator
-    whole: set[int] = field(default_factory=set)  # chunks that are stored as they are
+    whole: set[int] = field(default_factory=set)  # chunks that are stored unpacked
 
     @property
     def state(self) -> State:
         return unflatten(self.mechanism, self.vector)
-
-    @property
-    def commits(self) -> int:
-        return self.counters.get("commits", 0)
 
     @property
     def folded(self) -> int:
@@ -76,7 +72,7 @@ class Reading:
         return Rejections.from_counters(self.counters)
 
     def merged(self, names: Collection[str], fence: str, layout: int) -> None:
-        """These deltas are part of the accumulator now."""
+        """Note that a merge made these deltas part of the accumulator."""
         for name in names:
             del self.deltas[name]
         self.version, self.fence, self.layout = self.version + 1, fence, max(layout, self.layout)
@@ -89,7 +85,7 @@ class ShardReading(ShardLook):
     """Reading and compacting the windows of a shard, and storing their snapshots."""
 
     def read(self, window: str, cached: Reading | None = None, seen: WindowLook | None = None) -> Reading:
-        """The window as `seen` or, without it, as it is now; `cached` is reused and must not be used afterwards."""
+        """The window as in the look `seen`, or as it is now; `cached` is updated, and must not be used any more."""
         for _ in range(_TRIES):
             if seen is None:
                 seen = self.look().at(self.survey.windows.named(window))
@@ -103,10 +99,10 @@ class ShardReading(ShardLook):
     def add_to(
         self, vector: Vector, window: str, cached: Reading | None, seen: WindowLook, own: bool = False
     ) -> Reading | None:
-        """Bring a vector up to `seen`; it holds what was read of this window in `cached`, nothing where that is None.
+        """Add to a vector what the look `seen` has beyond the reading `cached`, which the vector already includes.
 
-        `own`: it holds nothing else, and may be emptied. None: what was read is not part of what is there now, or a
-        merge came in between; the vector must not be used any more.
+        With `own` the vector includes nothing else, and may be set to zero. Returns None if `cached` is not part of the
+        window any more, or if a merge took place meanwhile; then the vector must not be used any more.
         """
         reading, pointers = cached, None
         if reading is None or reading.fence != seen.fence:
@@ -134,9 +130,9 @@ class ShardReading(ShardLook):
         return reading
 
     def _continues(self, reading: Reading, seen: WindowLook, pointers: Mapping[bytes, bytes] | None) -> bool:
-        """Whether what was read is part of what is there now.
+        """Whether the reading is part of the window now, so that nothing has to be read again.
 
-        One merge may lie in between, if all deltas that it took were read: then nothing is read again.
+        One merge may have taken place since then, if the reading has all deltas that were merged.
         """
         if reading.fence != seen.fence:
             fence, before, *names = (pointers or {}).get(b"merged", b" ").decode().split(" ")
@@ -147,15 +143,15 @@ class ShardReading(ShardLook):
         return reading.deltas.keys() <= seen.deltas
 
     def _load(self, reading: Reading, pointers: Mapping[bytes, bytes]) -> bool:
-        """Read the accumulator of the merge with the reading's fence; False: there was another merge."""
+        """Read the accumulator, if its last merge has the reading's fence; False: there was another merge."""
         if pointers.get(b"fence", b"").decode() != reading.fence:
             return False
         reading.layout = int(pointers.get(b"layout", WHOLE_CHUNKS))
         if reading.layout > PACKED_CHUNKS:
-            raise StateError(f"accumulator layout must be at most {PACKED_CHUNKS}, got {reading.layout}")
+            raise StateError(what="accumulator layout", expected=f"at most {PACKED_CHUNKS}", got=reading.layout)
         cells = int(pointers.get(b"cells", self.cells))
         if cells != self.cells:
-            raise StateError(f"accumulator of {self.survey.name} must have {self.cells} cells, got {cells}")
+            raise StateError(what=f"accumulator of {self.survey.name}", must=f"have {self.cells} cells", got=cells)
         chunks = [(int(name[6:]), key) for name, key in pointers.items() if name.startswith(b"chunk:")]
         for start in range(0, len(chunks), _CHUNKS_AT_ONCE):
             some = chunks[start : start + _CHUNKS_AT_ONCE]
@@ -167,13 +163,13 @@ class ShardReading(ShardLook):
                     reading.whole.add(number)
                 elif reading.layout < PACKED_CHUNKS:
                     raise StateError(
-                        f"chunk of {self.survey.name} must have {cells_of_chunk.nbytes} bytes, got {len(chunk)}"
+                        what=f"chunk of {self.survey.name}", must=f"have {cells_of_chunk.nbytes} bytes", got=len(chunk)
                     )
                 add_chunk(cells_of_chunk, chunk)
         return True
 
     def _whole_deltas(self, blobs: Sequence[bytes]) -> list[bytes] | None:
-        """Deltas with their parts put together; None: a part is gone."""
+        """The bodies of deltas, with their parts joined; None: a part is gone."""
         deltas = [Delta.parse(blob) for blob in blobs]
         parts = self._get(name.encode() for delta in deltas for name in delta.parts)
         if any(part is None for part in parts):
@@ -182,15 +178,15 @@ class ShardReading(ShardLook):
         return [delta.body or b"".join(next(pieces) for _ in delta.parts) for delta in deltas]
 
     def _get(self, names: Iterable[bytes]) -> list[bytes | None]:
-        """Strings, all in one call."""
+        """The values of these keys, in one pipeline."""
         commands = [Command(("GET", name)) for name in names]
         return self.node.many(commands) if commands else []
 
     def compact(self, reading: Reading, layout: int = WHOLE_CHUNKS, pack: bool = False) -> bool:
-        """Merge a reading's deltas into the accumulator; afterwards the reading is the accumulator itself.
+        """Merge the deltas of a reading into the accumulator; afterwards the reading equals the accumulator.
 
-        Only chunks that changed are written, and with `pack` those that are not packed yet. `layout`: the newest that
-        may be written. False: another process was first, or the server lost what was read.
+        Only chunks that changed are written, and with `pack` also those that are not packed yet. `layout` is the newest
+        layout that may be written. False: another process merged first, or the server lost data that was read.
         """
         if pack and layout >= PACKED_CHUNKS:
             reading.dirty |= reading.whole
@@ -202,7 +198,7 @@ class ShardReading(ShardLook):
         parts = [part for delta in reading.deltas.values() for part in delta.parts]
         size = sum(delta.size for delta in reading.deltas.values())
         reports = reading.mechanism.reports(reading.state)
-        layout = max(layout, reading.layout)  # chunks that do not change stay as they are
+        layout = max(layout, reading.layout)  # unchanged chunks keep their layout
         arguments = [reading.fence, nonce, layout, self.cells, size, reports, len(chunks)]
         names = [keys.accumulator(window), keys.deltas, keys.meta, *staged, *parts]
         calls: list[Call] = []
@@ -221,17 +217,17 @@ class ShardReading(ShardLook):
         return True
 
     def put_snapshot(self, window: str, version: int, document: bytes, directory: str = "") -> bool:
-        """Store a snapshot's JSON over an older one only; `directory` is where its files are written."""
+        """Store a snapshot's JSON unless the stored one is newer; `directory` has its files."""
         keys = self.keys
         names = [keys.snapshot(window), keys.meta, keys.places]
         return bool(self.node.run("show", names, [version, document, directory]))
 
     def snapshot_version(self, window: str) -> int | None:
-        """Ask for the version of the snapshot stored."""
+        """The version of the stored snapshot."""
         version = self.node.do("HGET", self.keys.snapshot(window), "version")
         return None if version is None else int(version)
 
     def snapshot(self, window: str) -> dict[str, Any] | None:
-        """Ask for the document stored, which is without its definition; None: there is none."""
+        """The stored snapshot, without the survey's definition; None: there is none."""
         document = self.node.do("HGET", self.keys.snapshot(window), "json")
         return None if document is None else json.loads(document)

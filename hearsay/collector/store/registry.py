@@ -1,4 +1,4 @@
-"""Which surveys exist. A name is bound to one definition until it is deleted."""
+"""The registry of surveys. A name is bound to one definition until the survey is deleted."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,18 @@ from hearsay.collector.store.processes.gateway_counts import GatewayCounts
 from hearsay.collector.store.processes.heartbeats import Heartbeats
 from hearsay.collector.store.processes.stored_forms import StoredForms
 from hearsay.collector.store.processes.timings import Timings
-from hearsay.collector.store.servers.servers import Servers, place_of, servers_of
+from hearsay.collector.store.servers.servers import Servers, servers_of, slot_of
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.registration import MAXIMUM_SHARDS, Registration
 from hearsay.collector.survey.survey import Survey
 
 __all__ = ["Registered", "Registry", "SurveyLook", "look_at", "look_at_parts", "state_bytes"]
-READ_ANEW_S = 10.0  # for whoever changes the registry and does not say so
+READ_ANEW_S = 10.0  # for changes that did not increase the version
 
 
 class Registry:
-    """The surveys of a deployment's servers under one prefix. A client of redis-py stands for the servers behind it."""
+    """The surveys of a deployment: its servers, and one prefix. A client of redis-py is taken as its servers."""
 
     def __init__(self, servers: Servers | Client, prefix: str = keys.PREFIX) -> None:
         self.servers, self.prefix = servers_of(servers), prefix
@@ -41,33 +41,33 @@ class Registry:
         self.stored_forms = StoredForms(self.servers, prefix)
         self.gateway_counts = GatewayCounts(self.servers, prefix)
         self._surveys = keys.surveys(prefix)
-        self._place = place_of(self.servers, self._surveys)
+        self._slot = slot_of(self.servers, self._surveys)
         self._version_key = keys.surveys_version(prefix)
         self._parsed: dict[bytes, Registered] = {}
-        self._known: dict[str, bytes] = {}  # the records as last read
-        self._last: dict[str, bytes] = {}  # single ones, as last read
-        self._known_version: bytes | None = b"-"  # of no registry
+        self._known: dict[str, bytes] = {}  # all records as last read
+        self._last: dict[str, bytes] = {}  # single records that were read later
+        self._known_version: bytes | None = b"-"  # differs from every version
         self._read_at = -READ_ANEW_S
 
-    node: Node = property(attrgetter("_place.node"))  # type: ignore[assignment]  # that holds the registry now
+    node: Node = property(attrgetter("_slot.node"))  # type: ignore[assignment]  # the node of the registry now
 
     def do(self, command: str, key: str, *words: Any) -> Any:
-        """Run a plain command on a key of the deployment, on the node that holds it."""
-        return place_of(self.servers, key).node.do(command, key, *words)
+        """Run a plain command on a key of the deployment, on the node of that key."""
+        return slot_of(self.servers, key).node.do(command, key, *words)
 
     def add(self, survey: Survey, shards: int | None = None) -> Registered:
-        """Register a survey; the same definition again is welcome, another one under the same name is not.
+        """Register a survey. The same definition may be added again; another one under the same name is refused.
 
-        Where no number of shards is given, a survey that is there keeps those it has, and a new one has one.
+        Without a number of shards, a new survey gets one, and a registered one keeps those it has.
         """
         number = 1 if shards is None else shards
         if not 1 <= number <= MAXIMUM_SHARDS:
-            raise SurveyConflict(f"shards must be in 1..{MAXIMUM_SHARDS}, got {number}")
+            raise SurveyConflict(what="shards", expected=f"in 1..{MAXIMUM_SHARDS}", got=number)
         self.check_capacity(survey, number)
         if not self._change("HSETNX", survey.name, Registration.new(survey, number).record()):
             known = self.get(survey.name)
             if survey.mechanism.asks_the_same(known.survey.mechanism):
-                # What another machine chose where this file leaves a choice stays: devices may have it already.
+                # Where the file leaves a choice, the registered choice is kept: devices may use it already.
                 survey = replace(survey, mechanism=known.survey.mechanism)
             if known.survey.tag != survey.tag:
                 raise SurveyConflict(
@@ -90,9 +90,9 @@ class Registry:
         return registered
 
     def check_capacity(self, survey: Survey, shards: int) -> None:
-        """Refuse a survey whose state would not fit beside those that are there: it would stop all of them.
+        """Refuse a survey whose state does not fit into memory with those of the others: it would stop all of them.
 
-        Above what they may take a reserve is left, in which reports are taken in and folded.
+        The states may not use a reserve of the memory, which incoming reports need.
         """
         limits_known = [node.condition().limit_bytes for node in self.servers.nodes()]
         limit = 0 if 0 in limits_known else sum(limits_known)
@@ -104,7 +104,10 @@ class Registry:
         if planned + needed > room:
             raise ServerError(
                 f"survey {survey.name} needs {needed:,} bytes for its state, and {planned:,} are planned for others; "
-                f"together they must be at most {room:,} on servers with maxmemory {limit:,}"
+                f"together they must be at most {room:,} on servers with maxmemory {limit:,}",
+                what="bytes of all states together",
+                expected=f"at most {room}",
+                got=planned + needed,
             )
 
     def get(self, name: str) -> Registered:
@@ -120,17 +123,17 @@ class Registry:
         return self.registered(record)
 
     def bind(self, known: Registered, changed: Registration) -> bool:
-        """Put a registration in the place of the one that was read; False: somebody else was first."""
+        """Replace the registration that was read; False: another process changed it first."""
         arguments = [known.survey.name, known.record, changed.record()]
         bind = Call("bind", [self._surveys], arguments)
         return bool(self.node.many([bind, Command(("INCR", self._version_key))])[0])
 
     def is_kept(self) -> bool:
-        """Wait for a moment until all that the registry's server holds outlives it; False: not yet, ask again."""
+        """Wait briefly until all data of the registry's server is durable; False: not yet, ask again."""
         return is_kept(self.node, Command(("INCR", self._version_key)))
 
     def several(self, names: Sequence[str]) -> dict[str, Registered]:
-        """Those of these surveys that are registered and that this version can read, in one call."""
+        """The surveys of these names that are registered and that this version can read, in one call."""
         registered = {}
         try:
             records = self.node.do("HMGET", self._surveys, *names) if names else []
@@ -146,7 +149,7 @@ class Registry:
         return registered
 
     def unknown(self, name: str) -> UnknownSurvey:
-        """The error for a name that nobody registered here. It lists no others: devices read it too."""
+        """The error for a name that is not registered. It names no other surveys, since devices read it too."""
         prefix = "" if self.prefix == keys.PREFIX else f" --prefix {self.prefix}"
         return UnknownSurvey(
             f"survey {name!r} is not registered; hearsay survey list{prefix} shows those that are",
@@ -160,7 +163,7 @@ class Registry:
         return list(self.records())
 
     def list(self) -> list[Registered]:
-        """Every survey that this version can read, by name; one that it cannot must not hide the others."""
+        """Every survey that this version can read, by name; the others are left out."""
         surveys = []
         for record in self.records().values():
             with suppress(CollectorError):
@@ -168,9 +171,9 @@ class Registry:
         return surveys
 
     def records(self) -> dict[str, bytes]:
-        """Every registration as it is stored, by name; `registered` reads one.
+        """Every stored registration, by name; `registered` parses one.
 
-        Where the registry's node is away and others are not, as it was last read.
+        If the registry's node does not reply and the deployment has others, the registrations as last read.
         """
         try:
             version = self.node.do("GET", self._version_key)
@@ -178,43 +181,43 @@ class Registry:
                 self._read_at = time.monotonic()
                 self._known = _by_name(self.node.do("HGETALL", self._surveys))
                 self._last = {}
-                self._known_version = version  # read before: what changed in between is read once more
+                self._known_version = version  # read before the records, so that a change in between is read next time
         except AWAY:
             if self.servers.alone or not self._known:
                 raise
         return self._known
 
     def close(self, name: str) -> None:
-        """Take no more reports for a survey."""
+        """Accept no more reports for a survey."""
         self.get(name).close()
 
     def delete(self, name: str) -> int:
-        """Forget a survey with all it holds in Redis; answers how many keys went."""
+        """Delete a survey with all its keys in Redis; returns how many keys were deleted."""
         if not self.node.do("HEXISTS", self._surveys, name):
             raise self.unknown(name)
         deleted = self._unlink(name)
-        deleted += self._unlink(name)  # what a script was adding meanwhile stands by now, and nothing can follow it
+        deleted += self._unlink(name)  # once more: a script may have added keys meanwhile; without meta no other can
         self._change("HDEL", name)
         return deleted
 
     def _change(self, command: str, *words: Any) -> Any:
-        """Change the registry, and say so."""
+        """Change the registry and increase its version."""
         commands = [Command((command, self._surveys, *words)), Command(("INCR", self._version_key))]
         return self.node.many(commands)[0]
 
     def _unlink(self, name: str) -> int:
-        """Unlink every key of a survey, on all nodes; `meta` first: without it no script adds anything more."""
+        """Unlink every key of a survey on all nodes. `meta` comes first: without it no script adds keys."""
         keys = [key for node in self.servers.nodes() for key in node.keys(f"{self.prefix}:{{{name}.*")]
         keys.sort(key=lambda key: not key.endswith(":meta"))
         return sum(int(self.do("UNLINK", key)) for key in keys)
 
     def rewrite_log(self) -> bool:
-        """Ask the servers to rewrite their append-only files, which hold all that was deleted; False: one does not."""
+        """Ask the servers to rewrite their append-only files, which still contain deleted data; False: one refuses."""
         asked = [node.rewrite_log() for node in self.servers.nodes()]
         return all(asked)
 
     def places(self, name: str) -> tuple[str, ...]:
-        """Where estimators have written files of a survey, as `host:directory`."""
+        """The directories to which estimators have written files of a survey, as `host:directory`."""
         directories: set[bytes] = set()
         for node in self.servers.nodes():
             for key in node.keys(f"{self.prefix}:{{{name}.*:places"):
@@ -223,11 +226,11 @@ class Registry:
 
     @cached_property
     def deployment(self) -> str:
-        """What tells this server and prefix from others."""
+        """An identity of these servers and this prefix."""
         return f"{self.servers.identity} {self.prefix}"
 
     def registered(self, record: bytes) -> Registered:
-        """What a registration says; read once."""
+        """A stored registration, parsed; each is parsed once."""
         known = self._parsed.get(record)
         if known is None:
             row = Registration.parse(record)
@@ -243,7 +246,7 @@ class Registry:
 
 
 def state_bytes(survey: Survey, shards: int) -> int:
-    """What its states take at most, all shards together: int64 for every window kept, and once more during a merge."""
+    """The largest size of a survey's states over all shards: int64 for every window kept, and one more for a merge."""
     return (survey.windows.kept(survey.retain_s) + 1) * 8 * cells_of(survey.mechanism) * shards
 
 

@@ -1,7 +1,7 @@
-"""One shard in Redis: what may be done to it, each as one script, and what can be read from it.
+"""One shard in Redis: its steps, each of which is one script, and what can be read from it.
 
-Everything that changes a count goes through a script, so that any mixture of retries, duplicates and crashes leaves
-accumulator plus deltas equal to a single fold of the accepted entries.
+Every change of a count is part of a script. So after any retries, duplicates and crashes, accumulator plus deltas equal
+a single fold of the accepted entries.
 """
 
 import secrets
@@ -12,7 +12,7 @@ from typing import Any, Self
 from hearsay.collector import limits
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.store.client import Entry
-from hearsay.collector.store.dead_letters import ShardDeadLetters
+from hearsay.collector.store.dead_letters import DeadLetter, ShardDeadLetters
 from hearsay.collector.store.durability import ShardDurability
 from hearsay.collector.store.node import Call, Command
 from hearsay.collector.store.ranges import Range
@@ -25,22 +25,12 @@ NO_IDS: Mapping[int, bytes] = {}
 
 
 @dataclass(frozen=True)
-class DeadLetter:
-    """A rejected entry: its id, reason and length; the payload only where the operator asked to keep it."""
-
-    entry: str
-    reason: str
-    length: int
-    sha256: str
-    payload: bytes = b""
-
-
-@dataclass(frozen=True)
 class Published:
-    """What PUBLISH answered: ok, hello, duplicate, gap, forgotten, known, closed, pressure or unknown.
+    """The reply of PUBLISH. `status` is ok, hello, duplicate, gap, forgotten, known, closed, pressure or unknown.
 
-    `last` is the writer's last stored number, `observed_ms` the time that the collector has watched go by. `known` has
-    the positions of ids that the server has, each with the digest that it has them with; empty: it has forgotten them.
+    `last` is the number of the writer's last stored batch, `observed_ms` the observed time. `known` maps the positions
+    of request ids that are stored already to their stored digests; an empty digest means that the server has deleted
+    it.
     """
 
     status: str
@@ -52,7 +42,7 @@ class Published:
 
 @dataclass
 class Commit:
-    """All that a folded range adds."""
+    """The result of folding a range."""
 
     window: str
     delta: bytes
@@ -65,7 +55,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
     """One stream of one survey with its ledger and accumulators."""
 
     def open(self) -> None:
-        """Let PUBLISH in, and tell it the limits; a shard that exists already stays as it is."""
+        """Let the shard accept reports, and store the limits for PUBLISH; an existing shard keeps its state."""
         meta = self.keys.meta
         settings = {
             "dedup_ms": limits.DEDUP_WINDOW_S * 1_000,
@@ -81,7 +71,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         self.node.many([Command(words) for words in commands])
 
     def begin_as(self, first: Self) -> None:
-        """Open a shard that a survey gets later, in the round that its first one is in; again changes nothing."""
+        """Open a shard that is added to a survey, in the round of its first shard; it may be repeated."""
         self.open()
         for each in first.rounds().rounds:
             self.open_round(each.number, each.parameters)
@@ -100,10 +90,10 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         seen_ms: int = 0,
         ids: Mapping[int, bytes] = NO_IDS,
     ) -> Published:
-        """Append a writer's batch of (field, payload) once, all of one round where there are rounds.
+        """Append a writer's batch of (field, payload) once; in a survey with rounds all are of one round.
 
-        `seen_ms` is `observed_ms` of the last answer that this writer got. Number 0 with no entries says hello.
-        `ids` are those of the requests that the batch holds, by hour: 8 bytes of each id and 4 of its digest, joined.
+        `seen_ms` is `observed_ms` of the last reply to this writer. Number 0 without entries only asks for `last`.
+        `ids` are the request ids of the batch, by hour: 8 bytes of each id and 4 bytes of its digest, joined.
         """
         arguments: list[object] = [writer, number, reports, seen_ms, "" if round_number is None else round_number]
         arguments.append(len(ids))
@@ -117,15 +107,15 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         return Published(status.decode(), int(last), cause.decode(), int(observed_ms), named)
 
     def leave(self, writer: str) -> None:
-        """A writer ends in good order."""
+        """Note that a writer has ended after all its batches were stored."""
         self.node.run("leave", [self.keys.writers, self.keys.meta], [writer, limits.LEFT_WRITER_S * 1_000])
 
     def cut(self, age_ms: int = limits.CUT_AGE_MS) -> Range | str:
-        """The next range, or why there is none: empty, young, deltas."""
+        """The next range, or why there is none: empty, young or deltas."""
         return self.cut_from(self.node.run(*self.cut_call(age_ms)))
 
     def cut_call(self, age_ms: int = limits.CUT_AGE_MS) -> Call:
-        """The call that cuts, to be sent with others; `cut_from` reads its answer."""
+        """The call of `cut`, to be sent with others; `cut_from` parses its reply."""
         keys = self.keys
         return Call(
             "cut",
@@ -143,56 +133,57 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         )
 
     def cut_from(self, reply: Sequence[Any]) -> Range | str:
-        """What the answer to `cut_call` says."""
+        """The result of `cut` from the reply to `cut_call`."""
         if reply[0] != b"cut":
             return str(reply[0].decode())
         return Range.parse(reply[1], reply[2])
 
     def range(self, seq: int) -> Range | None:
-        """A range that is still outstanding or quarantined."""
+        """The range with this number, if it is outstanding or quarantined."""
         record = self.node.do("HGET", self.keys.ranges, str(seq))
         return None if record is None else Range.parse(seq, record)
 
     def range_command(self, seq: int) -> Command:
-        """The command that asks for a range's record, to be sent with others."""
+        """The command that reads the record of a range, to be sent with others."""
         return Command(("HGET", self.keys.ranges, seq))
 
     def ranges(self) -> list[Range]:
         """Every outstanding or quarantined range, oldest first."""
         records = self.node.do("HGETALL", self.keys.ranges)
-        return sorted((Range.parse(seq, record) for seq, record in records.items()), key=lambda found: found.seq)
+        return sorted(
+            (Range.parse(seq, record) for seq, record in records.items()), key=lambda entry_range: entry_range.seq
+        )
 
-    def entries(self, found: Range) -> list[Entry]:
-        """A range's entries; an error where the server does not hold them all."""
-        return self.checked(found, self.node.do("XRANGE", self.keys.stream, found.first, found.last))
+    def entries(self, entry_range: Range) -> list[Entry]:
+        """The entries of a range; an error if some are missing."""
+        return self.checked(entry_range, self.node.do("XRANGE", self.keys.stream, entry_range.first, entry_range.last))
 
-    def entries_command(self, found: Range) -> Command:
-        """The command that reads a range's entries, to be sent with others; `checked` looks at its answer."""
-        return Command(("XRANGE", self.keys.stream, found.first, found.last))
+    def entries_command(self, entry_range: Range) -> Command:
+        """The command that reads the entries of a range, to be sent with others; `checked` checks its reply."""
+        return Command(("XRANGE", self.keys.stream, entry_range.first, entry_range.last))
 
-    def checked(self, found: Range, entries: list[Entry]) -> list[Entry]:
-        """A range's entries as they were read; an error where some are missing."""
-        if len(entries) != found.entries:
-            raise CollectorError(
-                f"range {found.seq} of {self.survey.name} must have {found.entries} entries, got {len(entries)}"
-            )
+    def checked(self, entry_range: Range, entries: list[Entry]) -> list[Entry]:
+        """The entries of a range that were read; an error if some are missing."""
+        if len(entries) != entry_range.entries:
+            where = f"range {entry_range.seq} of {self.survey.name}"
+            raise CollectorError(what=where, must=f"have {entry_range.entries} entries", got=len(entries))
         return entries
 
-    def commit(self, found: Range, commit: Commit) -> str:
-        """Store what a range adds, once: ok, or gone, stale or parts, after which nothing was stored."""
-        answer: bytes = self.node.run(*self.commit_call(found, commit))
+    def commit(self, entry_range: Range, commit: Commit) -> str:
+        """Store the result of a range once: returns ok, or gone, stale or parts if nothing was stored."""
+        answer: bytes = self.node.run(*self.commit_call(entry_range, commit))
         return answer.decode()
 
-    def commit_call(self, found: Range, commit: Commit) -> Call:
-        """The call that commits, to be sent with others; a large delta is staged at once."""
+    def commit_call(self, entry_range: Range, commit: Commit) -> Call:
+        """The call of `commit`, to be sent with others; a large delta is staged now."""
         keys = self.keys
         delta = self._staged(commit.delta)
         counters: list[object] = ["folded", commit.folded]
         for name, count in commit.rejected.counters().items():
             counters += (name, count)
         arguments: list[object] = [
-            found.seq,
-            found.nonce,
+            entry_range.seq,
+            entry_range.nonce,
             commit.window,
             delta.blob(),
             delta.size,
@@ -206,7 +197,7 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         return Call("commit", [*names, *delta.parts], arguments)
 
     def _staged(self, delta: bytes) -> Delta:
-        """The delta as COMMIT takes it; a large one is stored in parts first, which go away if COMMIT never comes."""
+        """The delta for COMMIT; a large one is first stored in parts, which expire unless COMMIT follows."""
         if len(delta) <= limits.PART_BYTES:
             return Delta(delta, (), len(delta))
         parts: list[str] = []
@@ -219,33 +210,40 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
     def _stage(self, name: str, content: bytes) -> None:
         self.node.run("stage", [name], [content, limits.STAGED_TTL_S])
 
-    def reissue(self, found: Range, lease_s: float, retry: bool = False) -> tuple[str, int]:
-        """Take the next attempt at an overdue range; `retry` takes a quarantined one back."""
-        arguments = [found.seq, found.nonce, found.attempt, limits.ATTEMPTS, int(lease_s * 1_000), int(retry)]
+    def reissue(self, entry_range: Range, lease_s: float, retry: bool = False) -> tuple[str, int]:
+        """Begin the next attempt at an overdue range; with `retry` also at a quarantined one."""
+        arguments = [
+            entry_range.seq,
+            entry_range.nonce,
+            entry_range.attempt,
+            limits.ATTEMPTS,
+            int(lease_s * 1_000),
+            int(retry),
+        ]
         reply = self.node.run("reissue", [self.keys.ranges, self.keys.meta], arguments)
-        return reply[0].decode(), int(reply[1]) if len(reply) > 1 else found.attempt
+        return reply[0].decode(), int(reply[1]) if len(reply) > 1 else entry_range.attempt
 
     def trim(self) -> int:
-        """Drop entries that no range can need any more; answers how many."""
+        """Delete entries that no range needs any more; returns how many."""
         return int(self.node.run(*self.trim_call()))
 
     def trim_call(self, longest_step_s: float = limits.LONGEST_STEP_S) -> Call:
-        """The call that does so, to be sent with others; of the time since the last one at most so much counts."""
+        """The call of `trim`, to be sent with others. It adds the time since the last one, at most `longest_step_s`."""
         keys = self.keys
         names = [keys.stream, keys.cursor, keys.ranges, keys.writers, keys.meta, keys.hours]
         return Call("trim", names, [int(longest_step_s * 1_000), limits.WRITERS_AT_ONCE, keys.ids("")])
 
     def close(self) -> None:
-        """Take no more reports; what was accepted is still folded."""
+        """Accept no more reports; accepted ones are still folded."""
         self._close("survey", 0, "all")
 
     def skip_backlog(self, window: str) -> int:
-        """Give up entries that are not cut yet, counted as skipped in `window`; answers how many."""
+        """Skip the entries that are not cut yet, and count them as skipped in `window`; returns how many."""
         return self._close("backlog", 0, window)
 
-    def skip_range(self, found: Range) -> int:
-        """Give up one range; answers its entries, 0 where it was gone."""
-        return self._close("range", found.seq, found.window(self.survey.windows).name)
+    def skip_range(self, entry_range: Range) -> int:
+        """Skip one range; returns the number of its entries, 0 if it was gone."""
+        return self._close("range", entry_range.seq, entry_range.window(self.survey.windows).name)
 
     def _close(self, what: str, seq: int, window: str) -> int:
         keys = self.keys
@@ -255,15 +253,15 @@ class Shard(ShardReading, ShardRounds, ShardDeadLetters, ShardDurability):
         return int(reply[1]) if what != "survey" else 0
 
     def set_pressure(self, cause: str | None) -> None:
-        """Mark the shard as under pressure for a cause that PUBLISH cannot see by itself, or take the mark away."""
+        """Set or remove the back-pressure of a cause that PUBLISH cannot see by itself."""
         self.node.run(*self.pressure_call(cause))
 
     def pressure_call(self, cause: str | None) -> Call:
-        """The call that does so, to be sent with others."""
+        """The call of `set_pressure`, to be sent with others."""
         return Call("pressure", [self.keys.meta], [cause or "", limits.PRESSURE_TTL_S * 1_000])
 
     def purge_window(self, window: str, retain_s: int = 0) -> bool:
-        """Forget a window; its counters go into the totals in the same step. False: not kept for `retain_s` yet."""
+        """Delete a window and add its counters to the totals, atomically. False: it is not `retain_s` old yet."""
         keys = self.keys
         names = [keys.meta, keys.deltas, keys.accumulator(window), keys.counters(window), keys.snapshot(window)]
         return bool(self.node.run("purge", [*names, keys.windows], [window, retain_s * 1_000]) != b"young")

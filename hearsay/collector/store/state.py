@@ -1,8 +1,8 @@
 """A mechanism's state as one int64 vector, and the deltas that add to it.
 
-The vector is the state's arrays one after the other in the order of `mechanism.arrays`. A delta is the part of it that
-a range adds: dense, or sparse where few cells change, each cell with as many bytes as its number needs, and packed
-where that pays. A chunk of an accumulator is packed in the same way, as what it adds to zeros.
+The vector has the arrays of the state one after the other, in the order of `mechanism.arrays`. A delta is what a range
+adds to the vector. It is dense, or sparse if few cells change; each number has as many bytes as it needs; and it is
+compressed if that saves enough. A chunk of an accumulator is packed in the same way, as a delta to zeros.
 """
 
 import zlib
@@ -21,17 +21,17 @@ from hearsay.mechanisms.roles import EstimatorSide, WorkerSide
 
 WHOLE_CHUNKS, PACKED_CHUNKS = 1, 2  # layouts of accumulators
 PLAIN_DELTA, PACKED_DELTA = 2, 3
-PACK_BYTES = 256  # below it packing saves less than it costs
-PACK_SHARE = 0.9  # and above this share of the plain form
+PACK_BYTES = 256  # a smaller delta is not packed
+PACK_SHARE = 0.9  # a packed form must be at most this share of the plain one
 Vector = NDArray[np.int64]
 _OVERFLOW = 1 << 62
 _PARTS = b"parts "
 
 
 class Delta(NamedTuple):
-    """What a field of `deltas` holds: a committed range's addition, or the names of the keys that hold it in parts.
+    """The value of a field of `deltas`: the delta of a committed range, or the keys of its parts.
 
-    `body` is the delta itself, empty where it stands in `parts`; `size` is the length of the whole in bytes.
+    `body` is the delta itself, empty if it is stored in `parts`; `size` is its whole length in bytes.
     """
 
     body: bytes
@@ -49,12 +49,12 @@ class Delta(NamedTuple):
             raise StateError(f"delta of {len(blob)} bytes is damaged") from None
 
     def blob(self) -> bytes:
-        """As COMMIT stores it; the purge of a window reads it too."""
+        """The value that COMMIT stores; PURGE reads it too."""
         return _PARTS + " ".join((str(self.size), *self.parts)).encode() if self.parts else self.body
 
 
 def cells_of(mechanism: WorkerSide | EstimatorSide) -> int:
-    """How long the mechanism's vector is."""
+    """The length of the mechanism's vector."""
     return sum(prod(shape) for shape in mechanism.arrays.values())
 
 
@@ -80,21 +80,21 @@ def fresh(mechanism: WorkerSide | EstimatorSide) -> tuple[Vector, State]:
 
 
 def encode_delta(vector: Vector, layout: int = PLAIN_DELTA) -> bytes:
-    """A delta; empty where nothing changes. `layout`: the newest that may be written.
+    """The delta of a vector; empty if all cells are zero. `layout` is the newest layout that may be written.
 
-    Few numbers of a delta are large, so they travel byte by byte: a section with the lowest byte of every cell that
-    changed, one with the next byte of those that need more, and so on. A section is dense, or sparse with the steps
-    from cell to cell in two bytes.
+    Few numbers of a delta are large, so they are encoded byte by byte: the first section has the lowest byte of every
+    cell that changed, the next one the second byte of those that need more, and so on. A section is dense, or sparse
+    with the steps from cell to cell in two bytes.
     """
-    cells = np.flatnonzero(vector != 0)  # comparing first takes a third of the time
-    left = vector[cells]
+    cells = np.flatnonzero(vector != 0)  # with the comparison it takes a third of the time
+    remaining = vector[cells]
     sections = []
     while cells.size:
-        low = left.astype(np.int8)  # the lowest byte as a signed number
+        low = remaining.astype(np.int8)  # the lowest byte as a signed number
         sections.append(_section(cells, low, vector.size))
-        left = (left - low) >> 8
-        more = left != 0
-        cells, left = cells[more], left[more]
+        remaining = (remaining - low) >> 8
+        more = remaining != 0
+        cells, remaining = cells[more], remaining[more]
     if not sections:
         return b""
     plain: bytes = msgpack.packb([PLAIN_DELTA, vector.size, sections])
@@ -106,13 +106,13 @@ def encode_delta(vector: Vector, layout: int = PLAIN_DELTA) -> bytes:
 
 
 def _deflate(content: bytes) -> bytes:
-    """Huffman's code only: the numbers are noise, in which looking for repetitions takes longer and finds little."""
+    """Compress by Huffman coding only: the numbers are noise, in which searching for repetitions saves little."""
     compressor = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_HUFFMAN_ONLY)
     return compressor.compress(content) + compressor.flush()
 
 
 def _inflate(content: bytes, size: int) -> Any:
-    """The sections of a delta of so many cells; never more than eight bytes of each, with their steps."""
+    """The sections of a delta of `size` cells; the output is limited to eight bytes per cell, and their steps."""
     decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
     sections = decompressor.decompress(content, 32 * size + 1_024)
     if not decompressor.eof:
@@ -121,7 +121,7 @@ def _inflate(content: bytes, size: int) -> Any:
 
 
 def encode_chunk(cells: Vector, layout: int = WHOLE_CHUNKS) -> bytes:
-    """A chunk of an accumulator. `layout`: the newest that may be written."""
+    """A chunk of an accumulator. `layout` is the newest layout that may be written."""
     whole = cells.astype("<i8").tobytes()
     if layout < PACKED_CHUNKS:
         return whole
@@ -130,7 +130,7 @@ def encode_chunk(cells: Vector, layout: int = WHOLE_CHUNKS) -> bytes:
 
 
 def add_chunk(cells: Vector, blob: bytes) -> None:
-    """Add a chunk to these cells; its length tells whether it is packed."""
+    """Add a chunk to these cells. It is packed unless it has the length of the cells."""
     if len(blob) == cells.nbytes:
         cells += np.frombuffer(blob, dtype="<i8")
     elif blob:
@@ -138,31 +138,26 @@ def add_chunk(cells: Vector, blob: bytes) -> None:
 
 
 def _section(cells: NDArray[np.intp], values: NDArray[np.int8], size: int) -> tuple[bytes | None, bytes]:
-    """Steps and values of a sparse section; None and all values of a dense one."""
+    """The steps and values of a sparse section, or None and all values of a dense one."""
     if 3 * cells.size >= size:
         dense = np.zeros(size, dtype=np.int8)
         dense[cells] = values
         return None, dense.tobytes()
     steps = np.diff(cells, prepend=-1) - 1
     repeats = (steps >> 16) + 1
-    if repeats.max() > 1:  # a long way is taken in steps of 2^16 that add nothing
+    if repeats.max() > 1:  # a long step is split into steps of 2^16 that add zero
         ends = np.cumsum(repeats) - 1
-        taken, added = np.full(ends[-1] + 1, 0xFFFF), np.zeros(ends[-1] + 1, dtype=np.int8)
-        taken[ends], added[ends] = steps & 0xFFFF, values
-        steps, values = taken, added
+        short_steps, added = np.full(ends[-1] + 1, 0xFFFF), np.zeros(ends[-1] + 1, dtype=np.int8)
+        short_steps[ends], added[ends] = steps & 0xFFFF, values
+        steps, values = short_steps, added
     return steps.astype("<u2").tobytes(), values.tobytes()
 
 
 def apply_delta(vector: Vector, blob: bytes) -> set[int]:
-    """Add a delta in place; answers which chunks it touched. After a StateError the vector must not be used."""
+    """Add a delta in place; returns which chunks it changed. After a StateError the vector must not be used."""
     try:
         return _apply(vector, blob)
-    except (
-        ValueError,
-        TypeError,
-        IndexError,
-        zlib.error,
-    ) as error:  # what msgpack, numpy and zlib say of damaged bytes
+    except (ValueError, TypeError, IndexError, zlib.error) as error:  # of msgpack, numpy and zlib, for damaged bytes
         raise StateError(f"delta of {len(blob)} bytes is damaged ({type(error).__name__})") from None
 
 
@@ -171,9 +166,9 @@ def _apply(vector: Vector, blob: bytes) -> set[int]:
     if not isinstance(layout, int):
         raise TypeError("layout must be an integer")
     if layout not in (PLAIN_DELTA, PACKED_DELTA):
-        raise StateError(f"delta layout must be {PLAIN_DELTA} or {PACKED_DELTA}, got {layout}")
+        raise StateError(what="delta layout", expected=f"{PLAIN_DELTA} or {PACKED_DELTA}", got=layout)
     if size != vector.size:
-        raise StateError(f"delta must have {vector.size} cells, got {size}")
+        raise StateError(what="delta", must=f"have {vector.size} cells", got=size)
     if layout == PACKED_DELTA:
         sections = _inflate(sections, size)
     touched: set[int] = set()
@@ -193,18 +188,18 @@ def _apply(vector: Vector, blob: bytes) -> set[int]:
 
 
 def _sections(sections: list[tuple[bytes | None, bytes]]) -> Iterator[tuple[NDArray[np.int64] | None, Vector]]:
-    """Cells, None for all of them, and what each section adds to them."""
-    for place, (steps, values) in enumerate(sections):
-        added = np.frombuffer(values, dtype=np.int8).astype(np.int64) << 8 * place
+    """For each section its cells (None: all cells), and the numbers to add to them."""
+    for byte, (steps, values) in enumerate(sections):
+        added = np.frombuffer(values, dtype=np.int8).astype(np.int64) << 8 * byte
         if steps is None:
             yield None, added
             continue
         cells = np.cumsum(np.frombuffer(steps, dtype="<u2").astype(np.int64) + 1) - 1
-        on_the_way = added == 0  # or a byte that is zero, of a number whose other bytes are not
-        yield (cells[~on_the_way], added[~on_the_way]) if on_the_way.any() else (cells, added)
+        is_zero = added == 0  # of a split step, or a zero byte of a number
+        yield (cells[~is_zero], added[~is_zero]) if is_zero.any() else (cells, added)
 
 
 def check_overflow(vector: Vector) -> None:
-    """Refuse values so large that a further sum could wrap around."""
+    """Refuse values so large that a further addition could overflow."""
     if vector.size and (int(vector.max()) >= _OVERFLOW or int(vector.min()) <= -_OVERFLOW):
         raise StateError("accumulator would overflow 2^62")

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
 
-from hearsay.collector.errors import SurveyError
+from hearsay.collector.errors import NotAllowed, SurveyError
 from hearsay.collector.survey.participation import REPEATS
 from hearsay.collector.survey.windows import seconds
-from hearsay.errors import nearest
+from hearsay.errors import HearsayError, nearest
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.domains.numbers import read_matrix
 from hearsay.mechanisms.errors import one_of
@@ -55,7 +55,7 @@ class _Answers(_Table):
     @classmethod
     def _method(cls, name: str) -> str:
         if name != "none" and name not in catalogue.methods():
-            raise ValueError(f"must be one of {one_of(catalogue.methods(), name)}, got {name!r}")
+            raise NotAllowed(expected=f"one of {one_of(catalogue.methods(), name)}", got=repr(name))
         return name
 
 
@@ -68,14 +68,14 @@ class _Participation(_Table):
     @classmethod
     def _known(cls, repeat: str) -> str:
         if repeat not in REPEATS:
-            raise ValueError(f"must be one of {one_of(REPEATS, repeat)}, got {repeat!r}")
+            raise NotAllowed(expected=f"one of {one_of(REPEATS, repeat)}", got=repr(repeat))
         return repeat
 
     @field_validator("lifetime_epsilon", mode="before")
     @classmethod
     def _number(cls, epsilon: Any) -> Any:
         if epsilon is not None and type(epsilon) not in (int, float):
-            raise ValueError(f"must be a number, got {epsilon!r}")
+            raise NotAllowed(expected="a number", got=repr(epsilon))
         return epsilon
 
 
@@ -97,7 +97,7 @@ class File(_Table):
     @classmethod
     def _level(cls, level: str | None) -> str | None:
         if level is not None and level not in DURABLE:
-            raise ValueError(f"must be one of {one_of(DURABLE, level)}, got {level!r}")
+            raise NotAllowed(expected=f"one of {one_of(DURABLE, level)}", got=repr(level))
         return level
 
 
@@ -135,12 +135,15 @@ def with_matrices(table: dict[str, Any], folder: Path) -> dict[str, Any]:
         except UnicodeDecodeError:
             raise SurveyError(printable(f"options.{key}: {folder / name} is not text in UTF-8")) from None
         except ValueError as error:
-            raise SurveyError(printable(f"options.{key}: {name} {error}")) from None
+            expected = error.expected if isinstance(error, NotAllowed) else None
+            wrong = SurveyError(f"options.{key}: {name} {error}", what=f"options.{key}", expected=expected)
+            raise shown(wrong) from None
         for line, row in enumerate(read[key], start=1):
             for column, cell in enumerate(row, start=1):
                 if isinstance(cell, str) and cell != "inf":  # which may be anything: the file is not ours to quote
                     where = f"{name}, row {line}, column {column}"
-                    raise SurveyError(printable(f"options.{key}: {where}: must be a number or inf"))
+                    words = f"options.{key}: {where}: must be a number or inf"
+                    raise shown(SurveyError(words, what=f"options.{key}", expected="a number or inf"))
     return {**table, "options": {**options, **read}}
 
 
@@ -148,13 +151,13 @@ def _text_beside(folder: Path, name: str) -> str:
     """A file in the survey's own folder or below it: a survey that somebody sent must not read what is elsewhere."""
     file = (folder / name).resolve()
     if not file.is_relative_to(folder.resolve()):
-        raise ValueError("must be in the folder of the survey file, or below it")
+        raise NotAllowed(expected="in the folder of the survey file, or below it")
     if not S_ISREG(file.stat().st_mode):  # a pipe would be waited for
-        raise ValueError("must be a plain file")
+        raise NotAllowed(expected="a plain file")
     with file.open("rb") as opened:
         content = opened.read(_LARGEST_MATRIX + 1)
     if len(content) > _LARGEST_MATRIX:
-        raise ValueError(f"must have at most {_LARGEST_MATRIX:,} bytes")
+        raise NotAllowed(must=f"have at most {_LARGEST_MATRIX:,} bytes")
     return content.decode("utf-8")
 
 
@@ -167,7 +170,8 @@ def _check_integers(value: Any, path: str) -> None:
         for number, part in enumerate(value, start=1):
             _check_integers(part, f"{path}[{number}]")
     elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise SurveyError(printable(f"{path} must be an integer of at most 64 bits, got {value.bit_length()} bits"))
+        bits = f"{value.bit_length()} bits"
+        raise shown(SurveyError(what=path, expected="an integer of at most 64 bits", got=bits))
 
 
 def _explain(error: ValidationError) -> SurveyError:
@@ -187,14 +191,22 @@ def _explain(error: ValidationError) -> SurveyError:
             text = printable(f"{table} has the unknown key {key}; {meant}allowed: {allowed}")
             return SurveyError(text, what=table, expected=allowed, got=printable(key))
         case "string_pattern_mismatch":
-            words = f"must be 1 to 64 of a-z, 0-9 and -, not starting or ending with -, got {got!r}"
+            expected, got = "1 to 64 of a-z, 0-9 and -, not starting or ending with -", repr(got)
         case "model_type":
-            words = f"must be a table, got {type(got).__name__}"
+            expected, got = "a table", type(got).__name__
         case "value_error":
-            words = str(first["ctx"]["error"])
+            expected, got = first["ctx"]["error"].expected, first["ctx"]["error"].got
         case _:
-            words = f"must be {first['msg'].removeprefix('Input should be ')}, got {got!r}"
-    return SurveyError(printable(f"{field} {words}"))
+            expected, got = first["msg"].removeprefix("Input should be "), repr(got)
+    return shown(SurveyError(what=field, expected=expected, got=got))
+
+
+def shown(error: HearsayError) -> SurveyError:
+    """The error of a survey, its text and its fields printable."""
+    what, expected, got = (
+        None if text is None else printable(text) for text in (error.what, error.expected, error.got)
+    )
+    return SurveyError(printable(str(error)), what=what, expected=expected, got=got)
 
 
 def printable(text: str) -> str:

@@ -19,6 +19,7 @@ from hearsay.collector.survey.windows import Windows
 
 ONCE, EVERY_WINDOW, SAMPLED, MEMOISED = "once", "every-window", "sampled", "memoised"
 REPEATS = (ONCE, EVERY_WINDOW, SAMPLED, MEMOISED)
+ALL_ROUNDS = "for all rounds together"  # what epsilon is spent for where a survey has rounds
 _DAY_S = 86_400
 _SLACK = 1e-12  # sums of a float round
 
@@ -37,8 +38,10 @@ class Participation:
 
     def check(self, epsilon: float, windows: Windows, buckets: int | None = None) -> None:
         """SurveyError where it does not fit the survey; `buckets` is g where the mechanism can be memoised."""
-        if self.repeat != ONCE and not windows.every_ms:
-            raise SurveyError(f"participation.repeat must be {ONCE!r} without window.every, got {self.repeat!r}")
+        if self.repeat != ONCE and not windows.timed:
+            raise SurveyError(
+                what="participation.repeat", expected=f"{ONCE!r} without window.every", got=repr(self.repeat)
+            )
         if self.repeat == MEMOISED and buckets is None:
             raise SurveyError(
                 "participation.repeat 'memoised' needs a mechanism whose reports are a public part and an answer about "
@@ -48,13 +51,15 @@ class Participation:
         if self.repeat == SAMPLED and self.of is None:
             raise SurveyError("participation.of is missing: one window of how many; an integer from 2 on")
         if self.repeat != SAMPLED and self.of is not None:
-            raise SurveyError(f"participation.of must be left out with repeat {self.repeat!r}, got {self.of}")
+            raise SurveyError(what="participation.of", expected=f"left out with repeat {self.repeat!r}", got=self.of)
         limit = self.lifetime_epsilon
         if limit is None:
             return
         least = epsilon * self.charges(0, buckets)
         if not isfinite(limit) or not is_within(least, limit):
-            raise SurveyError(f"participation.lifetime_epsilon must be at least {least:g}, one report, got {limit!r}")
+            raise SurveyError(
+                what="participation.lifetime_epsilon", expected=f"at least {least:g}, one report", got=repr(limit)
+            )
 
     def charges(self, spent: int, buckets: int | None) -> int:
         """How many times epsilon the next report spends, after `spent` times. A memoised life is paid for at once: its
@@ -91,10 +96,10 @@ class Participation:
         per_day, lifetime = self.per_day(epsilon, windows, buckets), self.lifetime(epsilon, buckets)
         loss = {"per_report": epsilon, "per_day": per_day, "lifetime": lifetime}
         bound = "without bound" if lifetime is None else f"at most {lifetime:g}"
-        words = (
-            f"{self._rule(windows)} Epsilon spent: {epsilon:g} per report, at most {per_day:,g} per day, {bound} over "
-            "a life."
-        )
+        spent = f"{epsilon:g} per report, at most {per_day:,g} per day, {bound} over a life"
+        if windows.in_rounds:
+            spent = f"{epsilon:g} {ALL_ROUNDS}"
+        words = f"{self._rule(windows)} Epsilon spent: {spent}."
         described = {**self.table(), "stated": self.stated, "loss": loss, "words": words}
         if lifetime is None:
             described["warning"] = (
@@ -120,7 +125,7 @@ class Participation:
 
 def unstated(windows: Windows) -> Participation:
     """What a survey file without the table means."""
-    return Participation(EVERY_WINDOW if windows.every_ms else ONCE, stated=False)
+    return Participation(EVERY_WINDOW if windows.timed else ONCE, stated=False)
 
 
 def is_within(spent: float, limit: float) -> bool:

@@ -13,11 +13,11 @@ _EDGE = 0.1  # of a part at each end: masters' stretches differ by a few slots
 
 
 def slot(name: str, tag8: str, number: int) -> int:
-    """The slot of a shard's keys: CRC16 (XMODEM) of what stands between their braces."""
+    """The slot of a shard's keys: CRC16 (XMODEM) of the text between their braces."""
     return crc_hqx(f"{name}.{tag8}.{number}".encode(), 0) % SLOTS
 
 
-def place(name: str, tag8: str, shards: int, known: Sequence[int] = ()) -> tuple[int, ...]:
+def shard_numbers(name: str, tag8: str, shards: int, known: Sequence[int] = ()) -> tuple[int, ...]:
     """The numbers of so many shards, one for each part of the slots.
 
     The first of those `known` stays the first: it also holds what is not counted by shard. In the other parts a number

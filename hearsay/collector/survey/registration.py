@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from hearsay.collector.errors import SurveyError
-from hearsay.collector.survey.placement import place
+from hearsay.collector.survey.placement import shard_numbers
 from hearsay.collector.survey.survey import Survey, parse
 
 MAXIMUM_SHARDS = 1_024
@@ -36,7 +36,7 @@ class Registration:
     @classmethod
     def new(cls, survey: Survey, shards: int) -> Self:
         """Of a survey that is added with so many shards."""
-        return cls(survey, place(survey.name, survey.tag8, shards))
+        return cls(survey, shard_numbers(survey.name, survey.tag8, shards))
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ class Registration:
 
     def with_shards(self, shards: int, now_ms: int) -> "Registration":
         """The same with another number of active shards."""
-        active = place(self.survey.name, self.survey.tag8, shards, self.numbers)
+        active = shard_numbers(self.survey.name, self.survey.tag8, shards, self.numbers)
         if set(active) == set(self.active):
             return self
         history = [*(self.dealt or [(0, self.active)]), (now_ms + LATER_MS, active)]
@@ -82,7 +82,7 @@ class Registration:
         if type(shards) is int and 1 <= shards <= MAXIMUM_SHARDS:
             shards = list(range(shards))
         if not _are_numbers(shards) or not 1 <= len(shards) <= MAXIMUM_SHARDS:
-            raise SurveyError(f"shards must be in 1..{MAXIMUM_SHARDS}, got {shards!r}")
+            raise SurveyError(what="shards", expected=f"in 1..{MAXIMUM_SHARDS}", got=repr(shards))
         try:
             history = tuple((int(at), tuple(numbers)) for at, numbers in dealt)
             known = {*shards, *retired}

@@ -4,8 +4,6 @@ The tag is a hash of the canonical form and of the wire version: two parties wit
 probability, every report layout and every state layout. How long results are kept is not part of it.
 """
 
-import hashlib
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,13 +14,12 @@ from typing import Any
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.showing import ten_lines
 from hearsay.collector.survey.participation import Participation, unstated
-from hearsay.collector.survey.windows import Rounds, Windows, by_time, seconds
+from hearsay.collector.survey.tags import tag_of
+from hearsay.collector.survey.windows import Rounds, Windows, seconds, windows_of
 from hearsay.mechanisms import Mechanism, build
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import MechanismError
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, unsuited
-
-WIRE_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,9 @@ class Survey:
         if isinstance(source, Mapping):
             return parse(dict(source))
         if not isinstance(source, Survey):
-            raise SurveyError(f"survey must be a table, the path of a file or a Survey, got {type(source).__name__}")
+            raise SurveyError(
+                what="survey", expected="a table, the path of a file or a Survey", got=type(source).__name__
+            )
         return source
 
     def __repr__(self) -> str:
@@ -82,7 +81,7 @@ class Survey:
         """How its reports fall into windows."""
         if self.mechanism.rounds > 1:
             return Rounds(self.round_reports, None if self.round_within is None else seconds(self.round_within))
-        return by_time(self.every)
+        return windows_of(self._window)
 
     @cached_property
     def participation(self) -> Participation:
@@ -98,13 +97,17 @@ class Survey:
     def retain_s(self) -> int | None:
         return None if self.retain is None else seconds(self.retain)
 
+    @property
+    def _window(self) -> dict[str, Any]:
+        """The file's table of that name, empty where it has none."""
+        return _given(every=self.every, retain=self.retain)
+
     def in_round(self, history: Sequence[Mapping[str, Any]]) -> "Survey":
         """The survey as it stands in round `len(history) + 1`; its definition and tag stay."""
         return replace(self, mechanism=self.mechanism.in_round(history), history=tuple(history)) if history else self
 
     def canonical(self) -> dict[str, Any]:
         """The survey with every default written out; `parse` accepts it again and gives the same tag."""
-        window = _given(every=self.every, retain=self.retain)
         rounds = _given(reports=self.round_reports, within=self.round_within)
         return {
             "name": self.name,
@@ -112,7 +115,7 @@ class Survey:
             "epsilon": self.mechanism.epsilon,
             "domain": self.mechanism.domain.table(),
             "options": self.mechanism.canonical_options(),
-            **({"window": window} if window else {}),
+            **({"window": self._window} if self._window else {}),
             **({"rounds": rounds} if rounds else {}),
             **_given(durable=self.durable),
             **({"participation": self.participation.table()} if self.participation.stated else {}),
@@ -121,11 +124,8 @@ class Survey:
 
     @cached_property
     def tag(self) -> str:
-        """SHA-256 of the canonical form without `retain`, with the wire version."""
-        hashed = self.canonical()
-        hashed["window"] = {"every": self.every}
-        hashed["wire"] = WIRE_VERSION
-        return hashlib.sha256(json.dumps(hashed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        """The hash by which two parties know that they have the same survey."""
+        return tag_of(self.canonical())
 
     @cached_property
     def statement(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Survey:
 
 def parse(table: dict[str, Any]) -> Survey:
     """A survey from its table; SurveyError names the field, what is allowed and what was got."""
-    from hearsay.collector.survey.file import checked, printable  # with pydantic, only where a survey is read
+    from hearsay.collector.survey.file import checked, shown  # with pydantic, only where a survey is read
 
     file = checked(table)
     chosen = {"mechanism": file.mechanism, "epsilon": file.epsilon, "domain": file.domain, "options": file.options}
@@ -159,7 +159,7 @@ def parse(table: dict[str, Any]) -> Survey:
         mechanism = build(chosen)
         _ = mechanism.layout, mechanism.arrays  # parts of it, such as an oracle per level, are checked when first used
     except MechanismError as error:
-        raise SurveyError(printable(str(error))) from None
+        raise shown(error) from None
     except MemoryError:
         raise SurveyError(f"mechanism {file.mechanism} needs more memory on this domain than there is") from None
     domain = mechanism.domain
@@ -169,7 +169,7 @@ def parse(table: dict[str, Any]) -> Survey:
     if reason_against is not None:
         raise SurveyError(f"answers.postprocess {reason_against}")
     if file.rounds is not None and mechanism.rounds == 1:
-        raise SurveyError(f"rounds must be left out for mechanism {mechanism.ID}, which has none")
+        raise SurveyError(what="rounds", expected=f"left out for mechanism {mechanism.ID}, which has none")
     if file.window is not None and (file.rounds is not None or mechanism.rounds > 1):
         raise SurveyError("window and rounds exclude each other: a survey with rounds has one window per round")
     survey = Survey(

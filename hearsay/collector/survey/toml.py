@@ -4,6 +4,27 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+_LONG = 64  # numbers in a matrix that nobody reads
+
+
+class Folded(str):
+    """What a value is, in the place of the value; written as a comment."""
+
+
+def folded(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with its long matrices folded: `# table: 9 x 33 integers; --json has them`."""
+    return {key: folded(value) if isinstance(value, Mapping) else _folded(value) for key, value in table.items()}
+
+
+def _folded(value: Any) -> Any:
+    rows = value if isinstance(value, list | tuple) else []
+    if not rows or not all(isinstance(row, list | tuple) and len(row) == len(rows[0]) for row in rows):
+        return value
+    if len(rows) * len(rows[0]) < _LONG:
+        return value
+    kind = "integers" if all(isinstance(cell, int) for row in rows for cell in row) else "numbers"
+    return Folded(f"{len(rows)} x {len(rows[0])} {kind}; --json has them")
+
 
 def dump(table: Mapping[str, Any]) -> str:
     """The table as a survey file: plain values first, then tables, then lists of tables."""
@@ -12,7 +33,9 @@ def dump(table: Mapping[str, Any]) -> str:
 
 def _lines(table: Mapping[str, Any], path: str) -> list[str]:
     plain = {key: value for key, value in table.items() if not _is_table(value)}
-    lines = [f"{key} = {_value(value)}" for key, value in plain.items()]
+    lines = [
+        f"# {key}: {value}" if isinstance(value, Folded) else f"{key} = {_value(value)}" for key, value in plain.items()
+    ]
     for key, value in table.items():
         if isinstance(value, Mapping):
             lines += [f"[{path}{key}]", *_lines(value, f"{path}{key}.")]

@@ -7,11 +7,13 @@ which kind a survey has, only whether it is `in_rounds`, where the server and de
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
+
+from hearsay.collector.errors import NotAllowed
 
 ALL = "all"
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -22,7 +24,7 @@ def seconds(text: str) -> int:
     """The seconds of a duration such as `90s`, `15m`, `1h`, `30d`."""
     match = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
     if not match or int(match[1]) == 0:
-        raise ValueError(f"must be a number above 0 and one of s, m, h, d, such as 1h, got {text!r}")
+        raise NotAllowed(expected="a number above 0 and one of s, m, h, d, such as 1h", got=repr(text))
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -75,6 +77,19 @@ class Windows(ABC):
         """The length of a window in time; 0 where time makes none."""
         return 0
 
+    @cached_property
+    def timed(self) -> bool:
+        """Whether the clock ends its windows."""
+        return self.every_ms > 0
+
+    def position(self, window: Window) -> int:
+        """Which window it is, those without reports counted: the next one has the next position."""
+        return window.number
+
+    def at(self, position: int) -> Window:
+        """The window at a position."""
+        return self.numbered(position)
+
     def may_begin_another(self, open: bool) -> bool:
         """Whether further windows may begin in a survey that is open, or closed: then all of them are not final."""
         return open
@@ -87,12 +102,16 @@ class Windows(ABC):
         """Whether the open round has enough reports, or has been open for long enough."""
         return False
 
+    def opening(self) -> str:
+        """What whoever registers the survey should know of its first window; empty: nothing."""
+        return ""
+
     def up_to(self, window: Window, known: Sequence[Window]) -> list[Window]:
         """The windows that a window's estimate needs, of all that hold something: here itself alone."""
         return [window]
 
     def choose(self, text: str, known: Sequence[Window]) -> list[Window]:
-        """The windows that a question names: `all`, the `last:N`, or one by its name; ValueError says what is allowed.
+        """The windows that a question names: `all`, the `last:N`, or one by its name; NotAllowed says what is allowed.
 
         `known` are the windows that hold something, oldest first.
         """
@@ -105,7 +124,7 @@ class Windows(ABC):
             if window.name == text:
                 return self.up_to(window, known)
         newest = ", ".join(window.name for window in known[-3:]) or "none yet"
-        raise ValueError(f"window must be {self.selection} with reports (newest: {newest}), got {text}")
+        raise NotAllowed(what="window", expected=f"{self.selection} with reports (newest: {newest})", got=text)
 
     def _last(self, text: str) -> int:
         """The number in `last:N`; 0: it is something else."""
@@ -162,6 +181,12 @@ class Every(Windows):
     def every_ms(self) -> int:
         return 1_000 * self.every_s
 
+    def position(self, window: Window) -> int:
+        return window.number // self.every_ms
+
+    def at(self, position: int) -> Window:
+        return self.numbered(position * self.every_ms)
+
     def kept(self, retain_s: int | None) -> int:
         return 1 if retain_s is None else 1 + retain_s // self.every_s
 
@@ -194,6 +219,11 @@ class Rounds(Windows):
         enough = self.reports is not None and reports >= self.reports
         return enough or (self.within_s is not None and elapsed_s >= self.within_s)
 
+    def opening(self) -> str:
+        if self.within_s is None:
+            return ""
+        return f"round 1 is open; a round ends after {self.within_s:g} s even without a report, the last one for good"
+
     def up_to(self, window: Window, known: Sequence[Window]) -> list[Window]:
         return [each for each in known if each <= window]
 
@@ -201,6 +231,7 @@ class Rounds(Windows):
         return 0
 
 
-def by_time(every: str | None) -> Windows:
-    """Windows of a survey without rounds: one per such a stretch of time, or one for all."""
+def windows_of(table: Mapping[str, Any]) -> Windows:
+    """Windows of a survey without rounds, by its file's table `[window]`: one per stretch of time, or one for all."""
+    every = table.get("every")
     return Whole() if every is None else Every(seconds(every))

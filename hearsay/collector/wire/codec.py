@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hearsay.collector.errors import Rejected
 from hearsay.collector.limits import FRAME_BYTES, FRAME_REPORTS, SINGLE_BYTES
-from hearsay.collector.survey.survey import WIRE_VERSION
+from hearsay.collector.survey.tags import WIRE_VERSION
 from hearsay.collector.wire import integers
 from hearsay.collector.wire.variant import VariantCodec
 from hearsay.mechanisms import Reports

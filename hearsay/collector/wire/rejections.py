@@ -6,21 +6,21 @@ from typing import NamedTuple, Self
 _KIND = "rejected:"
 
 
-class Refused(NamedTuple):
+class RejectedCount(NamedTuple):
     """Stream entries rejected as a whole, and reports rejected; an entry that cannot be read has no known reports."""
 
     entries: int = 0
     reports: int = 0
 
 
-class Rejections(dict[str, Refused]):
+class Rejections(dict[str, RejectedCount]):
     """Reason to what was rejected for it. The reason is a stable code and also a metric's label."""
 
     def add(self, reason: str, entries: int, reports: int) -> None:
-        before = self.get(reason, Refused())
-        self[reason] = Refused(before.entries + entries, before.reports + reports)
+        before = self.get(reason, RejectedCount())
+        self[reason] = RejectedCount(before.entries + entries, before.reports + reports)
 
-    def __iadd__(self, other: Mapping[str, Refused]) -> Self:
+    def __iadd__(self, other: Mapping[str, RejectedCount]) -> Self:
         for reason, rejected in other.items():
             self.add(reason, *rejected)
         return self
@@ -31,8 +31,8 @@ class Rejections(dict[str, Refused]):
         result, start = cls(), prefix + _KIND
         for name, count in counters.items():
             reason, _, what = name.removeprefix(start).rpartition(":")
-            if name.startswith(start) and what in Refused._fields:
-                result.add(reason, *Refused(**{what: count}))
+            if name.startswith(start) and what in RejectedCount._fields:
+                result.add(reason, *RejectedCount(**{what: count}))
         return result
 
     def counters(self) -> dict[str, int]:

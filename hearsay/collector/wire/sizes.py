@@ -4,7 +4,7 @@ from math import ceil
 
 import msgpack
 
-from hearsay.collector.survey.survey import WIRE_VERSION
+from hearsay.collector.survey.tags import WIRE_VERSION
 from hearsay.collector.wire.codec import Codec
 
 _LONG_RUN = 1 << 20  # reports of one variant, so many that the rest of a byte does not count

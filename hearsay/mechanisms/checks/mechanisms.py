@@ -2,26 +2,28 @@
 
     channel        P(report | one value) <= e^bound P(report | another value), for every pair and every report
     budget         the coins that are flipped spend what is claimed, and not more
-    device         `perturb` draws from the channel
+    device         `perturb` draws from the channel, in every round
+    randomness     `perturb` draws from the random source that it is given, and from no other
     merge          folding parts and adding them is folding all, number by number
     unbiased       errors average to 0, their variance is the stated one, 95% of the intervals cover
-    outside        a value outside the domain is refused, and the message does not show it
+    outside        a value outside the domain is refused, and the message does not show it; so is what is no value
     options        the canonical options build the same mechanism again
 
 Each law is a function of a mechanism that raises BrokenLaw. Statistical laws have fixed seeds, and bounds that a
-correct program misses less than once in a million runs. The laws about cells do not apply to values of another kind:
-there the laws of the queries (`checks.queries`) show what an estimate is worth.
+correct program misses less than once in a million runs. Where values are no cells, `listed_values` says what the rows
+of the channel stand for, and the laws of the queries (`checks.queries`) show what an estimate is worth.
 """
 
 from collections.abc import Callable
 from math import exp, inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, merge
 from hearsay.mechanisms.checks.law import expect
-from hearsay.mechanisms.checks.people import folded, skewed_people, true_shares
+from hearsay.mechanisms.checks.people import folded, in_every_round, skewed_people, true_shares
 from hearsay.mechanisms.domains.axis import AxesDomain
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.errors import ValueOutsideDomain
@@ -33,11 +35,17 @@ from hearsay.mechanisms.layout import Reports, length_of, select
 Law = Callable[[Mechanism], None]
 ONE_IN_A_MILLION = 4.8916  # standard errors that a normal error exceeds once in a million
 _DRAWS, _VALUES, _REPORTS, _PARTS = 40_000, 4, 3_000, 7
+_MARKED = 777_000_777  # a number that no domain of an example has
 _LEAST_EXPECTED = 50  # expected reports, about, of a pool of rare outcomes in the chi-squared test
 
 
 def channel_keeps_the_guarantee(mechanism: Mechanism) -> None:
     """No report is more than e^bound times likelier under one value than under another."""
+    for asked in in_every_round(mechanism):
+        _channel_keeps_the_guarantee(asked)
+
+
+def _channel_keeps_the_guarantee(mechanism: Mechanism) -> None:
     channel = mechanism.channel()
     expect(np.allclose(channel.sum(axis=1), 1.0, rtol=0, atol=1e-12), "channel: every row must sum to 1")
     expect((channel >= 0).all(), "channel: no probability may be negative")
@@ -67,19 +75,26 @@ def budget_is_spent_and_not_exceeded(mechanism: Mechanism) -> None:
     """Rounding the thresholds never makes privacy worse than claimed, and wastes at most a millionth of epsilon."""
     spent, claimed = mechanism.spent_epsilon, mechanism.epsilon
     expect(0 < spent <= claimed, f"budget: at most {claimed:g} may be spent, got {spent!r}")
-    expect(spent >= claimed * (1 - 1e-6), f"budget: {claimed:g} should be spent, got only {spent!r}")
+    wasted = spent < claimed * (1 - 1e-6) and not mechanism.UNSPENT
+    expect(not wasted, f"budget: {claimed:g} should be spent, got only {spent!r}; UNSPENT must say why")
 
 
 def device_draws_from_the_channel(mechanism: Mechanism) -> None:
     """Pearson's chi-squared of many draws from some values, rare reports pooled."""
-    if not isinstance(mechanism.domain, AxesDomain):
-        return
+    for asked in in_every_round(mechanism):
+        _device_draws_from_the_channel(asked)
+
+
+def _device_draws_from_the_channel(mechanism: Mechanism) -> None:
     from scipy import stats
 
-    channel, outcomes, cells = mechanism.channel(), mechanism.layout.enumerate(), _all_cells(mechanism.domain)
+    domain = mechanism.domain
+    values: Any = _all_cells(domain) if isinstance(domain, AxesDomain) else mechanism.listed_values()
+    expect(values is not None, "device: listed_values must list the values that the channel's rows stand for")
+    channel, outcomes = mechanism.channel(), mechanism.layout.enumerate()
     for value in range(0, len(channel), max(1, len(channel) // _VALUES)):
         row = channel[value]
-        reports = mechanism.perturb(np.repeat(cells[value][None], _DRAWS, axis=0), seeded(int(cells[value].sum()) + 7))
+        reports = mechanism.perturb(values[np.full(_DRAWS, value)], seeded(value + 7))
         counts = np.bincount(outcome_numbers(reports, outcomes), minlength=len(row))
         expect((counts[row == 0] == 0).all(), f"device: value {value} gives reports that its channel excludes")
         order = np.argsort(row)
@@ -90,6 +105,18 @@ def device_draws_from_the_channel(mechanism: Mechanism) -> None:
         statistic = float(((seen[pooled] - expected[pooled]) ** 2 / expected[pooled]).sum())
         chance = float(stats.chi2.sf(statistic, max(int(pooled.sum()) - 1, 1)))
         expect(chance > 1e-6, f"device: reports of value {value} do not follow the channel (p = {chance:.1g})")
+
+
+def device_uses_the_given_randomness(mechanism: Mechanism) -> None:
+    """A device hands in the operating system's secure source: a mechanism with a source of its own would be guessed."""
+    values = skewed_people(mechanism, _REPORTS)
+    first, again, other = (mechanism.perturb(values, seeded(seed)) for seed in (5, 5, 6))
+    expect(_alike(first, again), "randomness: the same random numbers must give the same reports")
+    expect(not _alike(first, other), "randomness: other random numbers must give other reports")
+
+
+def _alike(some: Reports, others: Reports) -> bool:
+    return some.keys() == others.keys() and all(np.array_equal(some[name], others[name]) for name in some)
 
 
 def _all_cells(domain: AxesDomain) -> NDArray[np.int64]:
@@ -177,6 +204,8 @@ def estimate_is_unbiased_with_the_stated_variance(mechanism: Mechanism) -> None:
 
 def values_outside_are_refused_and_never_shown(mechanism: Mechanism) -> None:
     """A message with a device's value in it would be a leak."""
+    for no_value in (_MARKED, [_MARKED], {_MARKED: _MARKED}, float(_MARKED), str(_MARKED), None):
+        _is_read_or_refused(mechanism, no_value)
     if not isinstance(mechanism.domain, AxesDomain):
         return
     wrong = np.array(mechanism.domain.shape) + 777_000
@@ -186,6 +215,16 @@ def values_outside_are_refused_and_never_shown(mechanism: Mechanism) -> None:
         expect("777" not in str(error), f"outside: the message shows the value: {error}")
     else:
         expect(False, "outside: a value outside the domain must raise ValueOutsideDomain")
+
+
+def _is_read_or_refused(mechanism: Mechanism, value: object) -> None:
+    try:
+        mechanism.domain.one(value)
+    except ValueOutsideDomain as error:
+        expect(str(_MARKED) not in str(error), f"outside: the message shows the value: {error}")
+    except Exception as error:
+        kind = f"{type(value).__name__} must be read or raise ValueOutsideDomain, got {type(error).__name__}"
+        expect(False, f"outside: a value of type {kind}")
 
 
 def canonical_options_build_the_same(mechanism: Mechanism) -> None:
@@ -200,6 +239,7 @@ MECHANISM_LAWS: tuple[Law, ...] = (
     channel_keeps_the_guarantee,
     budget_is_spent_and_not_exceeded,
     device_draws_from_the_channel,
+    device_uses_the_given_randomness,
     folding_parts_is_folding_all,
     estimate_is_unbiased_with_the_stated_variance,
     values_outside_are_refused_and_never_shown,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.base import Mechanism, State, merge
 from hearsay.mechanisms.domains.axis import AxesDomain
 from hearsay.mechanisms.estimates.estimate import Estimate
-from hearsay.mechanisms.exact.randomness import Random
+from hearsay.mechanisms.exact.randomness import Random, seeded
 from hearsay.mechanisms.layout import Reports
 
 
@@ -39,10 +39,15 @@ def folded(mechanism: Mechanism, reports: Reports) -> State:
 
 
 class Played(NamedTuple):
-    """The mechanism in its last round, and the sum of all rounds' states."""
+    """The mechanism in each round that was played, and the sum of their states."""
 
-    mechanism: Mechanism
+    rounds: tuple[Mechanism, ...]
     state: State
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """In its last round."""
+        return self.rounds[-1]
 
     def estimate(self) -> Estimate:
         """What is known when the last round is over."""
@@ -58,12 +63,20 @@ def play(mechanism: Mechanism, values: Any, random: Random, generator: np.random
     parts: list[Any] = [slice(None)] * rounds
     if mechanism.one_round_each and rounds > 1:
         parts = np.array_split(generator.permutation(len(values)), rounds)
-    state, asked, history = mechanism.empty(), mechanism, []
+    state, played, history = mechanism.empty(), [mechanism], []
     for part in parts:
+        asked = played[-1]
         merge(state, folded(asked, asked.perturb(values[part], random)))
         parameters = asked.next_round(state)
         if parameters is None:
             break
         history.append(parameters)
-        asked = mechanism.in_round(history)
-    return Played(asked, state)
+        played.append(mechanism.in_round(history))
+    return Played(tuple(played), state)
+
+
+def in_every_round(mechanism: Mechanism) -> tuple[Mechanism, ...]:
+    """The mechanism as devices meet it, in each of its rounds."""
+    if mechanism.rounds == 1:
+        return (mechanism,)
+    return play(mechanism, skewed_people(mechanism, 3_000), seeded(2), np.random.default_rng(2)).rounds

@@ -37,7 +37,9 @@ def _epsilon(name: str, help: str) -> Option:
             return value if value is None else "inf"
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= EPSILON_LIMIT:
             raise SpecificationError(
-                f'options.{name} must be a number above 0 and at most {EPSILON_LIMIT:g}, or "inf", got {value!r}'
+                what=f"options.{name}",
+                expected=f'a number above 0 and at most {EPSILON_LIMIT:g}, or "inf"',
+                got=repr(value),
             )
         return float(value)
 
@@ -78,15 +80,17 @@ class Binary(FiniteChannel):
 
     def check(self) -> None:
         if self.domain.size != 2:
-            raise SpecificationError(f"domain must have 2 values for mechanism binary, got {self.domain.size}")
+            raise SpecificationError(what="domain", must="have 2 values for mechanism binary", got=self.domain.size)
         if self.bounds == (inf, inf):
             raise SpecificationError(
-                'options.epsilon_12 and options.epsilon_21 must not both be "inf": nothing is hidden'
+                what="options.epsilon_12 and options.epsilon_21", must='not both be "inf"', ending=": nothing is hidden"
             )
         if min(self.bounds) < LEAST_EPSILON:
             raise SpecificationError(
-                f"epsilon must be at least {LEAST_EPSILON:g} for mechanism binary, got {min(self.bounds)!r}: "
-                "the two values' reports could not be told apart by any number of them"
+                what="epsilon",
+                expected=f"at least {LEAST_EPSILON:g} for mechanism binary",
+                got=repr(min(self.bounds)),
+                ending=": the two values' reports could not be told apart by any number of them",
             )
 
     @property

@@ -36,17 +36,19 @@ def _matrix(name: str, infinite: bool, help: str) -> Option:
             return "inf"
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value < 0:
             allowed = 'numbers >= 0 or "inf"' if infinite else "numbers >= 0"
-            raise SpecificationError(f"options.{name} must hold {allowed}, got {value!r}")
+            raise SpecificationError(what=f"options.{name}", must=f"hold {allowed}", got=repr(value))
         return float(value)
 
     def check(value: Any) -> Any:
         if value is None:
             return None
         if not isinstance(value, list | tuple) or not value or not all(isinstance(row, list | tuple) for row in value):
-            raise SpecificationError(f"options.{name} must be a list of rows, got {type(value).__name__}")
+            raise SpecificationError(what=f"options.{name}", expected="a list of rows", got=type(value).__name__)
         rows = [[entry(item) for item in row] for row in value]
         if len({len(row) for row in rows}) != 1 or not rows[0] or len(rows) * len(rows[0]) > _MAXIMUM_ENTRIES:
-            raise SpecificationError(f"options.{name} must have rows of one length, at most {_MAXIMUM_ENTRIES} entries")
+            raise SpecificationError(
+                what=f"options.{name}", must=f"have rows of one length, at most {_MAXIMUM_ENTRIES} entries"
+            )
         return rows
 
     return Option(name, None, check, help)
@@ -111,10 +113,12 @@ class Channel(FiniteChannel):
                 "options.matrix is missing; mechanism channel needs a row of probabilities per value"
             )
         if len(matrix) != size:
-            raise SpecificationError(f"options.matrix must have {size} rows, one per value, got {len(matrix)}")
+            raise SpecificationError(what="options.matrix", must=f"have {size} rows, one per value", got=len(matrix))
         for row_number, row in enumerate(matrix):
             if abs(sum(row) - 1) > 1e-9:
-                raise SpecificationError(f"options.matrix row {row_number} must sum to 1, got {sum(row):.12g}")
+                raise SpecificationError(
+                    what=f"options.matrix row {row_number}", must="sum to 1", got=f"{sum(row):.12g}"
+                )
         if privacy is not None:
             self._check_privacy(privacy)
         self.weights  # noqa: B018 - refuses a channel that breaks its promise
@@ -127,13 +131,17 @@ class Channel(FiniteChannel):
     def _check_privacy(self, privacy: list[list[Any]]) -> None:
         size = self.domain.size
         if len(privacy) != size or len(privacy[0]) != size:
-            raise SpecificationError(f"options.privacy must be {size} x {size}, got {len(privacy)} x {len(privacy[0])}")
+            raise SpecificationError(
+                what="options.privacy", expected=f"{size} x {size}", got=f"{len(privacy)} x {len(privacy[0])}"
+            )
         if any(privacy[cell][cell] != 0 for cell in range(size)):
-            raise SpecificationError("options.privacy must be 0 on its diagonal")
+            raise SpecificationError(what="options.privacy", expected="0 on its diagonal")
         finite = [entry for row in privacy for entry in row if entry != "inf"]
         if not 0 < max(finite) <= EPSILON_LIMIT:
             raise SpecificationError(
-                f"options.privacy must have a finite entry above 0, at most {EPSILON_LIMIT:g}, got {max(finite):g}"
+                what="options.privacy",
+                must=f"have a finite entry above 0, at most {EPSILON_LIMIT:g}",
+                got=f"{max(finite):g}",
             )
 
     @cached_property
@@ -148,10 +156,12 @@ class Channel(FiniteChannel):
                 return weights
         assert broken is not None
         pair = np.array([self.options["matrix"][value] for value in broken])
+        most = self.epsilon if bound is None else bound[broken]
         raise SpecificationError(
-            "options.matrix must keep the promise for every pair of values: the logarithm of the likelihood ratio of "
-            f"values {broken} must be at most {self.epsilon if bound is None else bound[broken]:.6g}, "
-            f"got {losses(pair)[0, 1]:.6g}"
+            what="options.matrix",
+            must="keep the promise for every pair of values: the logarithm of the likelihood ratio of values "
+            f"{broken} must be at most {most:.6g}",
+            got=f"{losses(pair)[0, 1]:.6g}",
         )
 
     def _within_reach(self, bound: Floats | None) -> bool:

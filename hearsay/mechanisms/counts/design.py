@@ -60,7 +60,7 @@ class Design:
         if weights is not None and (len(weights) != self.largest + 1 or not sum(weights) > 0):
             got = f"{len(weights)}" if len(weights) != self.largest + 1 else "only 0"
             raise SpecificationError(
-                f"options.weights must have {self.largest + 1} numbers, one per count and not all 0, got {got}"
+                what="options.weights", must=f"have {self.largest + 1} numbers, one per count and not all 0", got=got
             )
         if self.promise.local and self.promise.within > 1:
             raise SpecificationError("options.within goes with neighbouring counts, not with local")

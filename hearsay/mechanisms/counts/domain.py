@@ -35,7 +35,7 @@ class Count(Cells):
     def up_to(cls, largest: Any, where: str = "max", column: str = "value") -> Self:
         """Counts 0..largest, which a file of values has in the column named."""
         if not isinstance(largest, int) or isinstance(largest, bool) or not 1 <= largest <= LARGEST:
-            raise SpecificationError(f"{where} must be an integer in 1..{LARGEST}, got {largest!r}")
+            raise SpecificationError(what=where, expected=f"an integer in 1..{LARGEST}", got=repr(largest))
         return cls((Axis(column, largest + 1),))
 
     @property

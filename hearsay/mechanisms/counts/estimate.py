@@ -135,22 +135,22 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         shares = ((coefficients == 0) | (coefficients == 1)).all(axis=1)
         low, high = np.where(shares, self._scored(scores, value, noise), self._plain(scores, value, noise))
         if self.reports < _FEW_REPORTS:
-            low, high = self._of_few(scores, value)
+            low, high = self._by_bernstein(scores, value)
         if known.all():
             return between(value, stderr, low, high, self.z)
         low, high = np.where(known, (low, high), (coefficients.min(axis=1), coefficients.max(axis=1)))
         return Measured(value, stderr, low, high)
 
     @cached_property
-    def _held(self) -> Floats:
-        """Shares that a population could have: of all that fit, the nearest to those estimated."""
+    def _projected(self) -> Floats:
+        """The estimated shares, projected onto the simplex."""
         f = self.inverse @ self.outputs
         return project(f) if self.reports else np.full(f.shape, 1 / f.size)
 
     def _noise(self, scores: "Scores") -> "_Noise":
         reports, v = max(self.reports, 1), scores.variances
-        plain, most = v @ self._held, v.max(axis=1)
-        of_plain = np.maximum(((v @ self.inverse) ** 2 @ self.channel.T - v**2) @ self._held, 0.0)
+        plain, most = v @ self._projected, v.max(axis=1)
+        of_plain = np.maximum(((v @ self.inverse) ** 2 @ self.channel.T - v**2) @ self._projected, 0.0)
         least = np.minimum(plain + most / reports, most)
         return _Noise(least, np.minimum(least + self.z * np.sqrt(of_plain / reports), most) - plain)
 
@@ -159,18 +159,18 @@ class CountEstimate(CellEstimate, Ranges, Sums, Averages):
         and those outside.
         """
         inside, v = scores.coefficients, scores.variances
-        own, others = (_average(v, part, self._held, noise.more) for part in (inside, 1 - inside))
+        own, others = (_average(v, part, self._projected, noise.more) for part in (inside, 1 - inside))
         apart = scores.by_output.max(axis=1) - scores.by_output.min(axis=1)
         return score(value, [Spread(others, own - others)], self.reports, apart, z=self.z)
 
     def _plain(self, scores: "Scores", value: Floats, noise: "_Noise") -> tuple[Floats, Floats]:
         reports = max(self.reports, 1)
         step = np.abs(np.diff(scores.by_output, axis=1)).max(axis=1)
-        plain = scores.variances @ self._held
+        plain = scores.variances @ self._projected
         away = self.z * np.sqrt((plain + noise.more) / reports) + skewed(self.z) * step / (2 * reports)
         return value - away, value + away
 
-    def _of_few(self, scores: "Scores", value: Floats) -> tuple[Floats, Floats]:
+    def _by_bernstein(self, scores: "Scores", value: Floats) -> tuple[Floats, Floats]:
         reports, apart = max(self.reports, 1), np.ptp(scores.by_output, axis=1)
         most = scores.variances.max(axis=1)
         away = np.sqrt(2 * bernstein_log(self.z) * most / reports) + 2 * bernstein_log(self.z) * apart / (3 * reports)

@@ -69,18 +69,24 @@ class CountMechanism(FiniteChannel):
         largest, design = self.domain.largest, self.design
         if design.solved and largest > LARGEST_PACKED:
             raise SpecificationError(
-                f"domain.max must be at most {LARGEST_PACKED} for mechanism {self.ID}, whose matrix is part of the "
-                f"survey, got {largest}; gm, em and um take more, and so does hearsay release"
+                what="domain.max",
+                expected=f"at most {LARGEST_PACKED} for mechanism {self.ID}, whose matrix is part of the survey",
+                got=largest,
+                ending="; gm, em and um take more, and so does hearsay release",
             )
         design.check()
         if self.options.get(MATRIX) is None:
             return
         if not design.promise.kept(self.whole):
-            raise SpecificationError(f"options.{MATRIX} must keep the promise for every pair of counts, and does not")
+            raise SpecificationError(
+                what=f"options.{MATRIX}", must="keep the promise for every pair of counts", ending=", and does not"
+            )
         missing = design.asked - set(properties_of(to_shares(self.whole), design.promise.ratio))
         if missing:
             raise SpecificationError(
-                f"options.{MATRIX} must have the properties that are asked for, and lacks {', '.join(sorted(missing))}"
+                what=f"options.{MATRIX}",
+                must="have the properties that are asked for",
+                ending=f", and lacks {', '.join(sorted(missing))}",
             )
 
     def canonical_options(self) -> dict[str, Any]:

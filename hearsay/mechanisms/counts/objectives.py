@@ -46,10 +46,12 @@ class Objective:
         """An objective by its name, with a workload for counts 0..largest where one is given."""
         match = fullmatch(r"(max-)?L([012])(?:,(\d{1,3}))?", name)
         if match is None:
-            raise SpecificationError(f"options.objective must be {GRAMMAR}; got {name!r}")
+            raise SpecificationError(what="options.objective", expected=GRAMMAR, ending=f"; got {name!r}")
         beyond = int(match[3] or 0)
         if beyond and workload:
-            raise SpecificationError(f"options.objective must be without a distance beside a workload, got {name!r}")
+            raise SpecificationError(
+                what="options.objective", expected="without a distance beside a workload", got=repr(name)
+            )
         return cls(int(match[2]), beyond, match[1] is not None, tuple(_question(word, largest) for word in workload))
 
     @property
@@ -96,13 +98,13 @@ def normalised(weights: Floats | Sequence[float] | None, largest: int) -> Floats
 def _question(word: str, largest: int) -> Question:
     match = fullmatch(r"(mean|(at-least|at-most|exactly):(\d{1,3}))(?:\*(\d+(?:\.\d+)?))?", word)
     if match is None:
-        raise SpecificationError(f"options.workload must have questions {QUESTIONS}; got {word!r}")
+        raise SpecificationError(what="options.workload", must=f"have questions {QUESTIONS}", ending=f"; got {word!r}")
     weight = float(match[4] or 1)
     counts = np.arange(largest + 1)
     if match[1] == "mean":
         return Question(tuple(map(float, counts)), weight)
     bound = int(match[3])
     if bound > largest:
-        raise SpecificationError(f"options.workload must ask about counts in 0..{largest}, got {word!r}")
+        raise SpecificationError(what="options.workload", must=f"ask about counts in 0..{largest}", got=repr(word))
     inside = {"at-least": counts >= bound, "at-most": counts <= bound, "exactly": counts == bound}[match[2]]
     return Question(tuple(map(float, inside)), weight)

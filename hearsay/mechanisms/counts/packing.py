@@ -33,8 +33,9 @@ def unpack(text: str, largest: int) -> Table:
         blob = b""
     if len(blob) not in (8 * side**2, 8 * _half(side**2)) or _text(blob) != text:
         raise SpecificationError(
-            f"options.matrix must be the text that a canonical survey has for counts 0..{largest}, got {len(text)} "
-            "characters that are not"
+            what="options.matrix",
+            expected=f"the text that a canonical survey has for counts 0..{largest}",
+            got=f"{len(text)} characters that are not",
         )
     entries = [int(entry) for entry in np.frombuffer(blob, dtype=">u8")]
     if len(entries) < side**2:
@@ -43,7 +44,7 @@ def unpack(text: str, largest: int) -> Table:
     always = whole.max(axis=0) == WORD - 1
     whole[:, always] += (whole[:, always] == WORD - 1) * (WORD - whole[:, always].sum(axis=0))
     if (whole.sum(axis=0) != WORD).any():
-        raise SpecificationError("options.matrix must have columns that sum to 2^64")
+        raise SpecificationError(what="options.matrix", must="have columns that sum to 2^64")
     return whole
 
 

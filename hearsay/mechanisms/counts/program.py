@@ -60,12 +60,12 @@ class Program:
         charges = model.charges(self.objective)
         best = model.minimise(charges)
         if self.tie and (self.objective.power == 0 or self.objective.worst):
-            best = model.minimise(model.charges(Objective(power=1)), _Held(charges, float(charges @ best)))
+            best = model.minimise(model.charges(Objective(power=1)), _Ceiling(charges, float(charges @ best)))
         matrix: Floats = np.clip(best[model.cell], 0.0, 1.0)
         return matrix
 
 
-class _Held(NamedTuple):
+class _Ceiling(NamedTuple):
     """A sum of the unknowns that must not get worse."""
 
     charges: Floats
@@ -169,7 +169,7 @@ class _Model:
             bounds[-1, 1] = np.inf
         return bounds
 
-    def minimise(self, charges: Floats, ceiling: _Held | None = None) -> Floats:
+    def minimise(self, charges: Floats, ceiling: _Ceiling | None = None) -> Floats:
         """The best unknowns, among those that leave as it is what is held."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, vstack

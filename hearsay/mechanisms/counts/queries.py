@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,6 @@ class MeanOfCells(Query):
         if isinstance(domain, Cells) and domain.is_line and domain.axes[0].labels is None:
             return None
         return f"query mean needs a domain of numbers, this one is {domain.kind}"
-
-    @classmethod
-    def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls()
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.average(), [(None, None)])

@@ -17,7 +17,7 @@ def _each(name: str, allowed: str, check: Callable[[Any], Any]) -> Callable[[Any
 
     def checked(value: Any) -> Any:
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise SpecificationError(f"options.{name} must be a list of {allowed}, got {value!r}")
+            raise SpecificationError(what=f"options.{name}", expected=f"a list of {allowed}", got=repr(value))
         return [check(entry) for entry in value]
 
     return checked
@@ -25,13 +25,13 @@ def _each(name: str, allowed: str, check: Callable[[Any], Any]) -> Callable[[Any
 
 def _property(entry: Any) -> str:
     if entry not in PROPERTIES:
-        raise SpecificationError(f"options.properties must hold {', '.join(PROPERTIES)}, got {entry!r}")
+        raise SpecificationError(what="options.properties", must=f"hold {', '.join(PROPERTIES)}", got=repr(entry))
     return str(entry)
 
 
 def _weight(entry: Any) -> float:
     if not isinstance(entry, int | float) or isinstance(entry, bool) or not isfinite(entry) or entry < 0:
-        raise SpecificationError(f"options.weights must hold numbers >= 0, got {entry!r}")
+        raise SpecificationError(what="options.weights", must="hold numbers >= 0", got=repr(entry))
     return float(entry)
 
 
@@ -45,13 +45,13 @@ def _weights(value: Any) -> list[float] | None:
 
 def _matrix(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise SpecificationError(f"options.{MATRIX} must be a text, got {type(value).__name__}")
+        raise SpecificationError(what=f"options.{MATRIX}", expected="a text", got=type(value).__name__)
     return value
 
 
 def _tie(value: Any) -> str | None:
     if value not in (None, "none", "l1"):
-        raise SpecificationError(f'options.tie must be "none" or "l1", got {value!r}')
+        raise SpecificationError(what="options.tie", expected='"none" or "l1"', got=repr(value))
     return "l1" if value == "l1" else None
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.domains.bins import Bins
+from hearsay.mechanisms.domains.bins import EDGE_SLACK, Bins
 from hearsay.mechanisms.domains.columns import Coded, ColumnCells, Labels, Numbers
 from hearsay.mechanisms.domains.domain import (
     MAXIMUM_CELLS,
@@ -95,7 +95,7 @@ class Axis:
     def _refuse(self, outside: NDArray[np.bool_]) -> None:
         if outside.any():
             raise ValueOutsideDomain(
-                f"{self.name} must be {self.allowed()}", np.flatnonzero(outside).tolist(), self.name
+                what=self.name, expected=self.allowed(), positions=np.flatnonzero(outside).tolist(), column=self.name
             )
 
     def locate(self, text: str | float | int) -> int:
@@ -103,7 +103,7 @@ class Axis:
         try:
             return int(self.encode([text])[0])
         except ValueOutsideDomain:
-            raise QueryError(f"{self.name} must be {self.allowed()}, got {text}") from None
+            raise QueryError(what=self.name, expected=self.allowed(), got=text) from None
 
     def allowed(self) -> str:
         """What a value may be, in words."""
@@ -145,9 +145,18 @@ class Axis:
         """
         first, last = 0 if low is None else self.locate(low), self._last(high)
         if low is not None and (first > self.locate(high) or (self.continuous and float(low) > float(high))):
-            raise QueryError(f"{self.name} range must not be reversed, got {low} above {high}")
+            raise QueryError(what=f"{self.name} range", must="not be reversed", got=f"{low} above {high}")
         # A range of a single point on an edge still has a bin: the one the point falls into.
         return first, max(first, last)
+
+    def widens(self, low: str | None, high: str) -> bool:
+        """Whether the bins of the range low..high reach beyond its ends."""
+        if self.bins is None:
+            return False
+        first, last = self.locate_range(low, high)
+        slack = EDGE_SLACK * self.bins.width
+        below = 0.0 if low is None else float(low) - self.bins.begin(first)
+        return below > slack or self.bins.begin(last + 1) - float(high) > slack
 
     def _last(self, text: str) -> int:
         cell = self.locate(text)
@@ -162,7 +171,7 @@ class Axis:
         if self.labels is not None and len(splits) > 1:
             splits = [split for split in splits if all(side in self.labels for side in split)]
         if len(splits) != 1 or not all(splits[0]):
-            raise QueryError(f"{self.name} range must be A:B, got {text!r}")
+            raise QueryError(what=f"{self.name} range", expected="A:B", got=repr(text))
         return splits[0]
 
     def stretch(self, first: int, last: int) -> list[Any]:
@@ -235,13 +244,13 @@ def parse_axis(name: str, table: Mapping[str, Any], where: str, continuous: bool
     forms = [form for form in ("size", "categories", "last", "bins") if form in table]
     allowed = "size, categories, first and last, or low, high and bins" if continuous else "size, categories"
     if len(forms) != 1:
-        raise SpecificationError(f"{where} must have exactly one of {allowed}")
+        raise SpecificationError(what=where, must=f"have exactly one of {allowed}")
     if forms == ["categories"]:
         labels = as_list(table["categories"], f"{where}.categories")
         if not all(isinstance(label, str) and label for label in labels) or len(set(labels)) < len(labels):
-            raise SpecificationError(f"{where}.categories must be different texts that are not empty")
+            raise SpecificationError(what=f"{where}.categories", expected="different texts that are not empty")
         if len(labels) < 2:
-            raise SpecificationError(f"{where}.categories must have at least 2 labels, got {len(labels)}")
+            raise SpecificationError(what=f"{where}.categories", must="have at least 2 labels", got=len(labels))
         return Axis(name, len(labels), labels=tuple(labels))
     strays = {"size": ("first", "low", "high"), "last": ("low", "high"), "bins": ("first",)}
     for stray in strays[forms[0]]:
@@ -251,7 +260,9 @@ def parse_axis(name: str, table: Mapping[str, Any], where: str, continuous: bool
         return _integers(name, table, where)
     size = table[forms[0]]
     if not isinstance(size, int) or isinstance(size, bool) or not 2 <= size <= MAXIMUM_CELLS:
-        raise SpecificationError(f"{where}.{forms[0]} must be an integer in 2..{MAXIMUM_CELLS}, got {size!r}")
+        raise SpecificationError(
+            what=f"{where}.{forms[0]}", expected=f"an integer in 2..{MAXIMUM_CELLS}", got=repr(size)
+        )
     return Axis(name, size) if forms == ["size"] else _bins(name, size, table, where)
 
 
@@ -259,10 +270,12 @@ def _integers(name: str, table: Mapping[str, Any], where: str) -> Axis:
     ends = [table.get("first"), table["last"]]
     for key, end in zip(("first", "last"), ends, strict=True):
         if not isinstance(end, int) or isinstance(end, bool) or abs(end) > _LARGEST_INTEGER:
-            raise SpecificationError(f"{where}.{key} must be an integer in -2^53..2^53, got {end!r}")
+            raise SpecificationError(what=f"{where}.{key}", expected="an integer in -2^53..2^53", got=repr(end))
     first, last = ends
     if not 2 <= last - first + 1 <= MAXIMUM_CELLS:
-        raise SpecificationError(f"{where}.first..last must hold 2..{MAXIMUM_CELLS} integers, got {first}..{last}")
+        raise SpecificationError(
+            what=f"{where}.first..last", must=f"hold 2..{MAXIMUM_CELLS} integers", got=f"{first}..{last}"
+        )
     return Axis(name, last - first + 1, first=first)
 
 
@@ -271,10 +284,10 @@ def parse_ends(table: Mapping[str, Any], where: str) -> tuple[float, float]:
     ends = [table.get("low"), table.get("high")]
     for key, end in zip(("low", "high"), ends, strict=True):
         if not isinstance(end, int | float) or isinstance(end, bool) or not isfinite(end):
-            raise SpecificationError(f"{where}.{key} must be a finite number, got {end!r}")
+            raise SpecificationError(what=f"{where}.{key}", expected="a finite number", got=repr(end))
     low, high = float(ends[0]), float(ends[1])  # type: ignore[arg-type]
     if not low < high:
-        raise SpecificationError(f"{where}.low must be below {where}.high, got {low:g} and {high:g}")
+        raise SpecificationError(what=f"{where}.low", expected=f"below {where}.high", got=f"{low:g} and {high:g}")
     return low, high
 
 
@@ -283,7 +296,7 @@ def parse_scale(table: Mapping[str, Any], where: str) -> tuple[float, float]:
     low, high = parse_ends(table, where)
     if not 1e-300 <= high - low <= 1e300:
         raise SpecificationError(
-            f"{where}.low and {where}.high must be 1e-300 to 1e300 apart, got {low:g} and {high:g}"
+            what=f"{where}.low and {where}.high", expected="1e-300 to 1e300 apart", got=f"{low:g} and {high:g}"
         )
     return low, high
 
@@ -291,5 +304,5 @@ def parse_scale(table: Mapping[str, Any], where: str) -> tuple[float, float]:
 def _bins(name: str, size: int, table: Mapping[str, Any], where: str) -> Axis:
     low, high = parse_ends(table, where)
     if not Bins(low, high, size).distinct:
-        raise SpecificationError(f"{where}.bins must be so few that doubles tell their edges apart, got {size}")
+        raise SpecificationError(what=f"{where}.bins", expected="so few that doubles tell their edges apart", got=size)
     return Axis(name, size, low=low, high=high)

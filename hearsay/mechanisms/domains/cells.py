@@ -3,6 +3,7 @@
 A device's value is one cell index, or a row of indices where there are several axes.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.axis import AxesDomain, Axis, parse_axis
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Indices, as_list, only
-from hearsay.mechanisms.errors import QueryError, SpecificationError
+from hearsay.mechanisms.errors import QueryError, SpecificationError, refuse_more
 
 Ends = list[tuple[int, int]]
 Name = tuple[Any, dict[str, Any] | None]
+FIRST_LAST = re.compile(
+    r"\s*(-?\d{1,15})\s*(?:-|to|,|\.\.)\s*(-?\d{1,15})\s*", re.ASCII
+)  # 18-99, 18 to 99, 18,99, 18..99
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,27 @@ class Cells(AxesDomain):
     def _whole_label(self, words: Sequence[str]) -> str:
         """The label that these words are together: `point New York` needs no quotes."""
         label = " ".join(words)
-        if label not in (self.axes[0].labels or ()):
-            raise QueryError(f"query point needs one value, got {len(words)}; quote a label with spaces: point 'A B'")
+        labels = self.axes[0].labels or ()
+        if label not in labels:
+            hint = next((repr(each) for each in labels if each.casefold() == label.casefold()), "'A B'")
+            raise QueryError(f"query point needs one value, got {len(words)}; quote a label with spaces: point {hint}")
         return label
 
-    def locate_range(self, words: Sequence[str], query: str) -> Ends:
-        """First and last cell of the range that a query names: A B."""
+    def range_ends(self, words: Sequence[str], query: str) -> list[tuple[str, str]]:
+        """Both ends of the range that a query names, along every axis: A B."""
         if len(words) != 2:
             raise QueryError(f"query {query} needs two ends, as in `{query} A B`, got {len(words)}")
-        return [self.axes[0].locate_range(words[0], words[1])]
+        return [(words[0], words[1])]
+
+    def locate_range(self, words: Sequence[str], query: str) -> Ends:
+        """First and last cell along every axis of the range that a query names."""
+        asked = self.range_ends(words, query)
+        return [axis.locate_range(*ends) for axis, ends in zip(self.axes, asked, strict=True)]
+
+    def widens(self, words: Sequence[str], query: str) -> bool:
+        """Whether whole bins reach beyond the range that a query names."""
+        asked = self.range_ends(words, query)
+        return any(axis.widens(*ends) for axis, ends in zip(self.axes, asked, strict=True))
 
     def name(self, index: int) -> Name:
         """A cell as answers name it: (item, None), or (None, cell) where there are several axes."""
@@ -86,8 +102,7 @@ class Cells(AxesDomain):
         return stretches[0], None
 
     def _sized(self) -> Self:
-        if self.size > MAXIMUM_CELLS:
-            raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} cells, got {self.size}")
+        refuse_more(self.size, MAXIMUM_CELLS, "cells")
         return self
 
 
@@ -110,7 +125,9 @@ class Categorical(Cells):
 
     def calls_for(self) -> tuple[str, str] | None:
         if self.blocks is not None and self.sensitive is not None:
-            raise SpecificationError('domain must have blocks or sensitive, not both, where mechanism is "auto"')
+            raise SpecificationError(
+                what="domain", must='have blocks or sensitive, not both, where mechanism is "auto"'
+            )
         if self.blocks is not None:
             return "block-hr", "the domain has blocks, within which values are protected"
         if self.sensitive is not None:
@@ -134,6 +151,12 @@ class Ordinal(Cells):
     KIND = "ordinal"
     KEYS = "`size`, or `first`, `last`, or `categories` (in order), or `low`, `high`, `bins`"
     VALUE = "an integer, a label, or a number in low..high"
+    SIZE_TEXT = "a whole number, or the first and the last; numbers with decimals need low, high and bins"
+
+    @classmethod
+    def sized(cls, text: str) -> dict[str, Any]:
+        ends = FIRST_LAST.fullmatch(text)
+        return super().sized(text) if ends is None else {"first": int(ends[1]), "last": int(ends[2])}
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -159,7 +182,7 @@ class Binary(Cells):
         shown = table if "categories" in table else {"size": 2, **table}
         axis = parse_axis("value", shown, "domain", continuous=False)
         if axis.size != 2:
-            raise SpecificationError(f"domain.categories of a binary domain must be two labels, got {axis.size}")
+            raise SpecificationError(what="domain.categories of a binary domain", expected="two labels", got=axis.size)
         return cls((axis,))
 
     def table(self) -> dict[str, Any]:
@@ -180,19 +203,19 @@ def _members(listed: Any, axis: Axis, name: str) -> list[int]:
                 raise QueryError
             members.append(axis.locate(entry))
         except QueryError:
-            raise SpecificationError(f"domain.{name} must hold values of the domain, got {entry!r}") from None
+            raise SpecificationError(what=f"domain.{name}", must="hold values of the domain", got=repr(entry)) from None
     if len(set(members)) < len(members):
-        raise SpecificationError(f"domain.{name} must not name a value twice")
+        raise SpecificationError(what=f"domain.{name}", must="not name a value twice")
     return members
 
 
 def _blocks(given: Any, axis: Axis) -> tuple[tuple[int, ...], ...]:
     if isinstance(given, int) and not isinstance(given, bool):
         if not 1 <= given <= axis.size:
-            raise SpecificationError(f"domain.blocks must be a block size in 1..{axis.size}, got {given}")
+            raise SpecificationError(what="domain.blocks", expected=f"a block size in 1..{axis.size}", got=given)
         return tuple(tuple(range(start, min(start + given, axis.size))) for start in range(0, axis.size, given))
     blocks = tuple(tuple(_members(block, axis, "blocks")) for block in as_list(given, "domain.blocks"))
     covered = sorted(index for block in blocks for index in block)
     if covered != list(range(axis.size)):
-        raise SpecificationError("domain.blocks must hold every value of the domain exactly once")
+        raise SpecificationError(what="domain.blocks", must="hold every value of the domain exactly once")
     return blocks

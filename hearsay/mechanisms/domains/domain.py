@@ -16,6 +16,7 @@ from hearsay.mechanisms.domains.shapes import SHAPES, draw_cells
 from hearsay.mechanisms.errors import NotPortable, SpecificationError, ValueOutsideDomain, one_of
 
 MAXIMUM_CELLS = 1 << 28
+LONGEST_NUMBER = 15  # digits of a size that is read from text
 Indices = NDArray[np.int64]
 
 
@@ -34,6 +35,7 @@ class Domain(ABC):
     KIND: ClassVar[str]
     KEYS: ClassVar[str]  # what a survey's `[domain]` table says of it, as the documentation writes it
     SIZE_KEY: ClassVar[str] = "size"  # the key that says how many values there are
+    SIZE_TEXT: ClassVar[str] = "a whole number, or one for each axis separated by commas"  # what `sized` reads
     VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
     EXCLUSIVE: ClassVar[bool] = True  # every device counts in exactly one cell, so that the true shares sum to one
     UNLISTED: ClassVar[str] = ""  # why not every value has a share of its own, and what to ask instead
@@ -57,6 +59,10 @@ class Domain(ABC):
         """The least and the largest that a mean of values can be, where the table names them as `low` and `high`."""
         table = self.table()
         return (table["low"], table["high"]) if {"low", "high"} <= set(table) else None
+
+    def in_units(self, question: str, stderr: float) -> float:
+        """A standard error that a mechanism predicts for a kind of question, in the unit of its answers."""
+        return stderr
 
     @classmethod
     @abstractmethod
@@ -92,6 +98,14 @@ class Domain(ABC):
         """The keys of a `[domain]` table for a plain domain with so many values; of several axes, one number each."""
         (size,) = sizes if len(sizes) == 1 else _refuse_several(cls.KIND, sizes)
         return {cls.SIZE_KEY: size}
+
+    @classmethod
+    def sized(cls, text: str) -> dict[str, Any]:
+        """The same keys from a size as people write it."""
+        parts = [part.strip() for part in text.split(",")]
+        if not all(part.isascii() and part.isdigit() and len(part) <= LONGEST_NUMBER for part in parts):
+            raise SpecificationError(what="size", expected=cls.SIZE_TEXT, got=repr(text[:40]))
+        return cls.of_size([int(part) for part in parts])
 
     @classmethod
     def shapes(cls) -> tuple[str, ...]:
@@ -132,7 +146,7 @@ class Unlisted(Domain):
 
 
 def _refuse_several(kind: str, sizes: Sequence[int]) -> Sequence[int]:
-    raise SpecificationError(f"size must be given once for a domain of kind {kind}, got {len(sizes)} sizes")
+    raise SpecificationError(what="size", expected=f"given once for a domain of kind {kind}", got=f"{len(sizes)} sizes")
 
 
 def only(table: Mapping[str, Any], allowed: set[str], where: str = "domain") -> None:
@@ -156,19 +170,19 @@ def checked_indices(values: Any, shape: Sequence[int], rows: bool) -> Indices:
     if indices.size == 0:
         return np.zeros(expected, dtype=np.int64)
     if not np.issubdtype(indices.dtype, np.integer):
-        raise ValueOutsideDomain(f"values must be integers, got {indices.dtype}")
+        raise ValueOutsideDomain(what="values", expected="integers", got=str(indices.dtype))
     if indices.shape != expected:
-        raise ValueOutsideDomain(f"values must have shape {expected}, got {indices.shape}")
+        raise ValueOutsideDomain(what="values", must=f"have shape {expected}", got=str(indices.shape))
     if (indices < 0).any() or (indices.reshape(len(indices), -1) >= np.array(shape)).any():
         ends = " x ".join(f"0..{size - 1}" for size in shape)
-        raise ValueOutsideDomain(f"values must be cells of the domain, {ends}")
+        raise ValueOutsideDomain(what="values", expected=f"cells of the domain, {ends}")
     return indices.astype(np.int64)
 
 
 def as_list(value: Any, where: str) -> list[Any]:
     """A list of a survey's table that must not be empty."""
     if not isinstance(value, list | tuple) or not value:
-        raise SpecificationError(f"{where} must be a list that is not empty, got {value!r}")
+        raise SpecificationError(what=where, expected="a list that is not empty", got=repr(value))
     return list(value)
 
 
@@ -176,9 +190,11 @@ def of_one_device(value: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """What one device holds on several axes, as columns of one row: a mapping from names, or a sequence in order."""
     if isinstance(value, Mapping):
         if set(value) != set(names):
-            raise ValueOutsideDomain(f"value must have exactly the names {', '.join(names)}")
+            raise ValueOutsideDomain(what="value", must=f"have exactly the names {', '.join(names)}")
         return {name: [value[name]] for name in names}
     row = value.tolist() if isinstance(value, np.ndarray) else value
     if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(names):
-        raise ValueOutsideDomain(f"value must be a mapping from {', '.join(names)}, or a sequence of {len(names)}")
+        raise ValueOutsideDomain(
+            what="value", expected=f"a mapping from {', '.join(names)}, or a sequence of {len(names)}"
+        )
     return {name: [part] for name, part in zip(names, row, strict=True)}

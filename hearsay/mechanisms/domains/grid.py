@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from hearsay.mechanisms.domains.axis import Axis, parse_axis
-from hearsay.mechanisms.domains.cells import Cells, Ends, Name, Ordinal
+from hearsay.mechanisms.domains.cells import Cells, Name, Ordinal
 from hearsay.mechanisms.domains.domain import as_list, only
 from hearsay.mechanisms.errors import QueryError, SpecificationError
 
@@ -24,7 +24,7 @@ class Grid(Cells):
     def parse(cls, table: Mapping[str, Any]) -> Self:
         only(table, {"kind", "sizes", "axes"})
         if ("sizes" in table) == ("axes" in table):
-            raise SpecificationError("domain of kind grid must have exactly one of sizes, axes")
+            raise SpecificationError(what="domain of kind grid", must="have exactly one of sizes, axes")
         if "sizes" in table:
             entries: Any = [{"size": size} for size in as_list(table["sizes"], "domain.sizes")]
         else:
@@ -33,16 +33,16 @@ class Grid(Cells):
         for number, entry in enumerate(entries, start=1):
             where = f"domain.axes[{number}]"
             if not isinstance(entry, Mapping):
-                raise SpecificationError(f"{where} must be a table, got {type(entry).__name__}")
+                raise SpecificationError(what=where, expected="a table", got=type(entry).__name__)
             only(entry, {"name", "size", "categories", "first", "last", "low", "high", "bins"}, where)
             name = entry.get("name", f"axis{number}")
             if not isinstance(name, str) or not name:
-                raise SpecificationError(f"{where}.name must be a text, got {name!r}")
+                raise SpecificationError(what=f"{where}.name", expected="a text", got=repr(name))
             axes.append(parse_axis(name, entry, where))
         if not axes:
-            raise SpecificationError("domain.axes must have at least one axis, got none")
+            raise SpecificationError(what="domain.axes", must="have at least one axis", got="none")
         if len({axis.name for axis in axes}) < len(axes):
-            raise SpecificationError("domain.axes must have different names")
+            raise SpecificationError(what="domain.axes", must="have different names")
         return cls(tuple(axes))._sized()
 
     @classmethod
@@ -56,12 +56,12 @@ class Grid(Cells):
     def is_line(self) -> bool:
         return False  # a grid of one axis is still asked as a grid
 
-    def locate_range(self, words: Sequence[str], query: str) -> Ends:
-        """First and last cell along every axis: A1:B1 A2:B2 ..."""
+    def range_ends(self, words: Sequence[str], query: str) -> list[tuple[str, str]]:
+        """A1:B1 A2:B2 ..."""
         if len(words) != len(self.axes):
             wanted = ", ".join(self.columns)
             raise QueryError(f"query {query} needs one A:B for each of {wanted}, got {len(words)}")
-        return [axis.locate_range(*axis.split_range(text)) for axis, text in zip(self.axes, words, strict=True)]
+        return [axis.split_range(text) for axis, text in zip(self.axes, words, strict=True)]
 
     def name(self, index: int) -> Name:
         indices = np.unravel_index(index, self.shape)

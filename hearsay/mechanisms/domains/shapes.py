@@ -54,7 +54,6 @@ def _point(size: int) -> Shares:
     return (np.arange(size) == size // 2).astype(np.float64)
 
 
-POINT = "point"
 _WEIGHTS: dict[str, Callable[[int], Shares]] = {
     "cauchy": _cauchy,
     "zipf": _zipf,
@@ -62,7 +61,7 @@ _WEIGHTS: dict[str, Callable[[int], Shares]] = {
     "uniform": _uniform,
     "geometric": _geometric,
     "bimodal": _bimodal,
-    POINT: _point,
+    "point": _point,
 }
 SHAPES = tuple(_WEIGHTS)
 
@@ -70,7 +69,7 @@ SHAPES = tuple(_WEIGHTS)
 def shares(shape: str, size: int) -> Shares:
     """The probability of every cell of an axis."""
     if shape not in _WEIGHTS:
-        raise SpecificationError(f"distribution must be one of {one_of(SHAPES, shape)}, got {shape!r}")
+        raise SpecificationError(what="distribution", expected=f"one of {one_of(SHAPES, shape)}", got=repr(shape))
     weights = _WEIGHTS[shape](size)
     return weights / weights.sum()
 

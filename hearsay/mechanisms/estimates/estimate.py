@@ -199,7 +199,7 @@ class Ranges(ABC):
     def quantiles(self, ranks: Floats) -> Quantiles:
         """The first cell at which the cumulative share reaches each rank, with a 95% band in cells (`inversion`)."""
         if not ((ranks > 0) & (ranks < 1)).all():
-            raise QueryError("quantile must be above 0 and below 1")
+            raise QueryError(what="quantile", expected="above 0 and below 1")
         return self.inversion.quantiles(ranks)
 
     def rank_bound(self) -> float | None:

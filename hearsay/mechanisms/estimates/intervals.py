@@ -30,7 +30,7 @@ from hearsay.mechanisms.estimates.estimate import Z95, Floats, Measured
 
 Number = Floats | float
 _AS_GOOD = 0.05  # plain intervals whose ends are off by less than so many standard errors are kept
-FAR_OFF = 1.5  # an interval so much wider than the standard error says contradicts it
+MUCH_WIDER = 1.5  # times the width by the standard error: such an interval replaces the standard error
 
 
 class Spread(NamedTuple):
@@ -103,7 +103,7 @@ def between(value: Floats, stderr: Floats, low: Floats, high: Floats, z: float =
     high = np.where(unknown, 1.0, np.where(plain, most, np.maximum(high, value)))
     half_width = (high - low) / (2 * z)
     with np.errstate(invalid="ignore"):
-        stderr = np.where(half_width > FAR_OFF * stderr, half_width, stderr)
+        stderr = np.where(half_width > MUCH_WIDER * stderr, half_width, stderr)
     return Measured(value, stderr, low, high)
 
 

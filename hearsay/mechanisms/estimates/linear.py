@@ -59,12 +59,12 @@ class LinearEstimate(CellEstimate, Ranges, Sums):
         variance = np.einsum("qx,qx->q", rows @ self.covariance, rows)
         if not self.reports:
             return widened(value, np.where(variance > _ROUNDING, np.inf, 0.0), 0.0, self.z)
-        return self._few(value, np.sqrt(np.maximum(variance, 0.0) / self.reports), rows @ self.rebuild)
+        return self._with_tails(value, np.sqrt(np.maximum(variance, 0.0) / self.reports), rows @ self.rebuild)
 
     def points(self, cells: NDArray[np.int64]) -> Measured:
-        return self._few(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells], self.rebuild[cells])
+        return self._with_tails(self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells], self.rebuild[cells])
 
-    def _few(self, value: Floats, stderr: Floats, weights: Floats) -> Measured:
+    def _with_tails(self, value: Floats, stderr: Floats, weights: Floats) -> Measured:
         """A report's integers are a lattice, and the sum of a few Laplace draws has longer tails than a bell curve."""
         reports = max(self.reports, 1)
         half = np.abs(weights).max(axis=1, initial=0.0) / (2 * reports)

@@ -61,7 +61,7 @@ def process(shares: Floats, method: str) -> Processed:
             return Processed(method, np.clip(shares, 0.0, 1.0))
         case "norm-sub" | "simplex":
             return Processed(method, project(shares.reshape(-1)).reshape(shares.shape))
-    raise QueryError(f"postprocess must be one of {', '.join(METHODS)}, got {method!r}")
+    raise QueryError(what="postprocess", expected=f"one of {', '.join(METHODS)}", got=repr(method))
 
 
 def isotonic(cumulative: Floats) -> Floats:

@@ -79,7 +79,9 @@ def checked_ranges(low: Ends, high: Ends, domain: Cells) -> tuple[Ends, Ends]:
     low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
     axes = len(domain.axes)
     if low.ndim != 2 or low.shape[1] != axes or low.shape != high.shape:
-        raise QueryError(f"ranges must have shape (queries, {axes}) at both ends, got {low.shape} and {high.shape}")
+        raise QueryError(
+            what="ranges", must=f"have shape (queries, {axes}) at both ends", got=f"{low.shape} and {high.shape}"
+        )
     for axis, first, last in zip(domain.axes, low.T, high.T, strict=True):
         for wrong, rule in (
             ((first < 0) | (first >= axis.size) | (last < 0) | (last >= axis.size), f"lie in 0..{axis.size - 1}"),
@@ -87,7 +89,7 @@ def checked_ranges(low: Ends, high: Ends, domain: Cells) -> tuple[Ends, Ends]:
         ):
             if wrong.any():
                 at, along = int(np.argmax(wrong)), f" along {axis.name}" if axes > 1 else ""
-                raise QueryError(f"range{along} must {rule}, got {first[at]}..{last[at]}")
+                raise QueryError(what=f"range{along}", must=rule, got=f"{first[at]}..{last[at]}")
     return low, high + 1
 
 

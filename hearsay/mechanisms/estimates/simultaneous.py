@@ -22,9 +22,9 @@ CONFIDENCE, TOGETHER = 0.95, "sidak"  # of intervals that hold for all cells at 
 def critical_value(cells: int, confidence: float = CONFIDENCE, method: str = TOGETHER) -> float:
     """How many standard errors an interval needs so that `cells` of them hold together."""
     if not 0 < confidence < 1:
-        raise QueryError(f"confidence must be above 0 and below 1, got {confidence!r}")
+        raise QueryError(what="confidence", expected="above 0 and below 1", got=repr(confidence))
     if method not in METHODS:
-        raise QueryError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise QueryError(what="method", expected=f"one of {', '.join(METHODS)}", got=repr(method))
     cells = max(cells, 1)
     outside = (1 - confidence) / cells if method == "bonferroni" else -expm1(log1p(confidence - 1) / cells)
     return -NormalDist().inv_cdf(outside / 2)

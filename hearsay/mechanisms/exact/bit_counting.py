@@ -1,15 +1,15 @@
 """How often each bit is set in many packed bit strings: the fold of every mechanism that reports bits.
 
-Carry-save addition: three rows become a row of sums and a row of carries of twice the weight, by five bitwise
-operations on whole bytes, so that few rows are left to be unpacked. All additions are exact.
+Carry-save addition turns three rows into one row of sums and one row of carries of twice the weight, with five bitwise
+operations on whole bytes. So few rows are left to unpack. All additions are exact.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 Packed = NDArray[np.uint8]
-_BLOCK_BYTES = 1 << 20  # rows taken at a time: the intermediate planes stay in the processor's cache
-_FEW_BYTES = 1 << 13  # below this, unpacking costs less than another round of carries
+_BLOCK_BYTES = 1 << 20  # of the rows in one block: the intermediate rows stay in the processor's cache
+_UNPACKED_BYTES = 1 << 13  # below this, unpacking costs less than another round of carries
 
 
 def count_bits(packed: Packed, width: int) -> NDArray[np.int64]:
@@ -25,7 +25,7 @@ def _add_block(counts: NDArray[np.int64], rows: Packed) -> None:
     weight = 1
     while rows.size:
         carries = []
-        while rows.size > _FEW_BYTES and len(rows) >= 3:
+        while rows.size > _UNPACKED_BYTES and len(rows) >= 3:
             third = len(rows) // 3
             one, two, three = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
             half = one ^ two

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _RADIX = 16
-# Columns of a matrix product: few enough for the cache, and for the linear algebra library to do it in one thread. Its
-# threads cost more than they bring here: where other processes keep the cores busy, ten times the whole transform.
-_AT_ONCE = 512
+# Columns of a matrix product: so few that they fit into the cache, and that the linear algebra library uses one thread.
+# More threads do not pay here: if other processes keep the cores busy, they take ten times as long as the transform.
+_COLUMNS = 512
 
 
 def _matrix(size: int) -> NDArray[np.float64]:
@@ -28,7 +28,8 @@ def parity(masked: NDArray[np.integer]) -> NDArray[np.uint8]:
 def walsh_hadamard(vector: NDArray[np.float64]) -> NDArray[np.float64]:
     """Unnormalised transform along the last axis, whose length must be a power of two.
 
-    Sixteen-point steps as small matrix products: a quarter of the passes over memory of the textbook butterfly.
+    Each step is a sixteen-point transform as a small matrix product, so there are a quarter as many passes over memory
+    as with the textbook butterfly.
     """
     out = np.ascontiguousarray(vector, dtype=np.float64)
     shape, size = out.shape, out.shape[-1]
@@ -39,17 +40,17 @@ def walsh_hadamard(vector: NDArray[np.float64]) -> NDArray[np.float64]:
         radix = min(_RADIX, size // stride)
         matrix, blocks = _matrix(radix), out.reshape(-1, radix, stride)
         if stride == 1:
-            out = np.matmul(blocks.reshape(-1, gcd(out.size // radix, _AT_ONCE), radix), matrix)
+            out = np.matmul(blocks.reshape(-1, gcd(out.size // radix, _COLUMNS), radix), matrix)
         else:
             out = np.empty_like(blocks)
-            width = min(_AT_ONCE, stride)
+            width = min(_COLUMNS, stride)
             np.matmul(matrix, _pieces(blocks, width), out=_pieces(out, width))
         stride *= radix
     return out.reshape(shape)
 
 
 def _pieces(blocks: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """A view of every block, cut across into matrices of so many columns."""
+    """A view of the blocks in which each is split into matrices of `width` columns."""
     count, radix, stride = blocks.shape
     return blocks.reshape(count, radix, stride // width, width).transpose(0, 2, 1, 3)
 

@@ -1,7 +1,7 @@
 """Randomness for devices: exact, integer, and by default from the operating system.
 
-Every draw compares unsigned integers with an exact integer threshold out of 2^64; no float is ever compared with a
-float, so the probabilities that the privacy argument uses are the probabilities that the device spends.
+Every draw compares an unsigned integer with an exact integer threshold out of 2^64, never a float with a float. So the
+probabilities in the privacy argument are those of the device.
 
 `secure()` is what a device uses. `seeded(n)` repeats itself and is only for simulation and tests.
 """
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 WORD = 1 << 64
 Words = NDArray[np.uint64]
 _TOP_BIT_FIRST = range(63, -1, -1)
-_WHOLE_DIGITS_END = 58  # after six digits one byte in eight has an unsettled coin: only these go on
-_WORDS_AT_ONCE = 1 << 14  # a draw of many coins stays in the processor's cache
+_WHOLE_DIGITS_END = 58  # after six digits one byte in eight has an unsettled coin; only such bytes draw more
+_WORDS_AT_ONCE = 1 << 14  # coins are drawn in parts that fit into the processor's cache
 
 
 class Random(ABC):
@@ -39,7 +39,7 @@ class Random(ABC):
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
         if threshold == WORD:
             return np.ones(count, dtype=bool)
-        # Eight bits settle all but one coin in 256; only a tie with the threshold's first digits needs the others.
+        # Eight bits settle all but one coin in 256; only coins whose bits equal the threshold's first eight draw more.
         first, rest = threshold >> 56, threshold & ((1 << 56) - 1)
         drawn = self.lanes(8, count)
         coins = drawn < np.uint8(first)
@@ -49,14 +49,14 @@ class Random(ABC):
         return coins
 
     def below(self, bound: int, count: int) -> Words:
-        """`count` uniform integers in 0..bound-1, exact by rejection (by masking where bound is a power of two)."""
+        """`count` uniform integers in 0..bound-1, exact by rejection (by masking if bound is a power of two)."""
         return self.narrow_below(bound, count).astype(np.uint64)
 
     def narrow_below(self, bound: int, count: int) -> NDArray[Any]:
-        """The same, in the narrowest unsigned integers that they can be drawn from: less memory for small bounds."""
+        """`below` in the narrowest unsigned integers that it can draw from: less memory for small bounds."""
         if not 1 <= bound <= WORD:
             raise ValueError(f"bound must be in 1..2^64, got {bound}")
-        # The narrowest words that refuse at most one draw in 16: random bytes are what a draw costs.
+        # The narrowest words of which at most one in 16 is rejected: the cost of a draw is its random bytes.
         width = next(
             width
             for width in (8, 16, 32, 64)
@@ -66,32 +66,32 @@ class Random(ABC):
         if bound & (bound - 1) == 0:
             return drawn & drawn.dtype.type(bound - 1)
         largest = drawn.dtype.type((1 << width) - (1 << width) % bound - 1)
-        while (refused := np.flatnonzero(drawn > largest)).size:
-            drawn[refused] = self.lanes(width, refused.size)
+        while (rejected := np.flatnonzero(drawn > largest)).size:
+            drawn[rejected] = self.lanes(width, rejected.size)
         return drawn % drawn.dtype.type(bound)
 
     def below_each(self, bounds: NDArray[Any]) -> NDArray[np.int64]:
         """A uniform integer below each of the bounds, which are 1..2^63, exact by rejection."""
         bound = bounds.astype(np.uint64)
-        # 2^64 mod bound values at the top of a word's range would come once too often.
+        # The last 2^64 mod bound words are rejected: with them some remainders would be likelier than others.
         excess = (np.uint64(WORD - 1) % bound + np.uint64(1)) % bound
         drawn = self.words(bound.size)
-        while (refused := np.flatnonzero(drawn > np.uint64(WORD - 1) - excess)).size:
-            drawn[refused] = self.words(refused.size)
+        while (rejected := np.flatnonzero(drawn > np.uint64(WORD - 1) - excess)).size:
+            drawn[rejected] = self.words(rejected.size)
         return (drawn % bound).astype(np.int64)
 
     def choose(self, thresholds: Words, count: int) -> NDArray[np.intp]:
-        """`count` indices i, with i drawn when a word falls in [thresholds[i-1], thresholds[i]).
+        """`count` indices: index i is drawn if a word is in [thresholds[i-1], thresholds[i]).
 
-        `thresholds` are the cumulative probabilities out of 2^64 of all choices but the last, which takes the rest.
+        `thresholds` are the cumulative probabilities out of 2^64 of all choices but the last, which has the remainder.
         """
         return np.searchsorted(thresholds, self.words(count), side="right")
 
     def order(self, count: int) -> NDArray[np.intp]:
-        """A random order of `count` things; all are equally likely, but for a chance below count^2 / 2^97 of a tie.
+        """A random order of `count` items; all are equally likely unless two items tie (chance below count^2 / 2^97).
 
-        The things are sorted by 32 random bits each, in two passes of a linear sort of 16 bits. The few with equal bits
-        are sorted among themselves by a whole word each.
+        The items are sorted by 32 random bits each, in two passes of a linear sort of 16 bits. Items with equal bits
+        are then sorted by a whole word each.
         """
         drawn = self.lanes(16, 2 * count)
         low, high = drawn[:count], drawn[count:]
@@ -107,9 +107,9 @@ class Random(ABC):
     def bits(self, threshold: int, rows: int, width: int) -> NDArray[np.uint8]:
         """Packed coins: `rows` x `width` bits, little-endian in each byte, each set with probability threshold / 2^64.
 
-        Many coins at a time are compared with the threshold's binary digits, most significant first: a coin is settled
-        at the first digit where its random bit differs. After a few digits only bytes with an unsettled coin go on, so
-        that a coin costs little more than six random bits. Padding bits are zero.
+        Random bits of many coins at a time are compared with the threshold's binary digits, most significant first. A
+        coin is settled at the first digit from which its random bit differs. After six digits, more bits are drawn only
+        for bytes with an unsettled coin, so a coin costs little more than six random bits. Padding bits are zero.
         """
         if not 0 <= threshold <= WORD:
             raise ValueError(f"threshold must be in 0..2^64, got {threshold}")
@@ -139,10 +139,10 @@ class Random(ABC):
             else:
                 unsettled &= ~drawn
             if digit <= _WHOLE_DIGITS_END:
-                left = np.flatnonzero(unsettled)
-                active = left if isinstance(active, slice) else active[left]
-                unsettled = unsettled[left]
-                if not left.size:
+                remaining = np.flatnonzero(unsettled)
+                active = remaining if isinstance(active, slice) else active[remaining]
+                unsettled = unsettled[remaining]
+                if not remaining.size:
                     break
         return words
 
@@ -150,8 +150,9 @@ class Random(ABC):
 class SecureRandom(Random):
     """The operating system's secure source: what a device uses.
 
-    A device draws for itself alone. Its coins each take a whole word, so that the time tells nothing about them: coins
-    that are settled early, or that need a second draw, have other odds than the rest. Batches stand for many devices.
+    A draw for one device takes a whole word for every coin, so that its duration reveals nothing: a coin that is
+    settled early, or that needs a second draw, has other odds than the rest. A batch simulates many devices, and may
+    be faster.
     """
 
     def words(self, count: int) -> Words:
@@ -176,7 +177,7 @@ class SecureRandom(Random):
 
 
 class DerivedRandom(SecureRandom):
-    """SHAKE-256 of a secret: the same draws again for the same seed, and as good as random to whoever lacks it."""
+    """SHAKE-256 of a secret seed: the same seed gives the same draws; without the seed they look random."""
 
     def __init__(self, seed: bytes) -> None:
         self._seed, self._used = seed, 0
@@ -188,7 +189,7 @@ class DerivedRandom(SecureRandom):
 
 
 class SeededRandom(Random):
-    """A repeatable generator, for simulation and tests only: it protects nobody."""
+    """A repeatable generator, for simulation and tests only: its reports are not private."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Generator(np.random.SFC64(seed))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.domains.cells import Cells
-from hearsay.mechanisms.errors import QueryError, SpecificationError
+from hearsay.mechanisms.errors import QueryError, SpecificationError, refuse_more
 from hearsay.mechanisms.guarantees.promises import Guarantee, MetricLp
 from hearsay.mechanisms.options import Option
 
@@ -41,7 +41,7 @@ def metric_option(default: str | None) -> Option:
         table = {"kind": value} if isinstance(value, str) else value
         named = table.get("kind") if isinstance(table, Mapping) else None
         if not isinstance(table, Mapping) or not isinstance(named, str) or named not in _KINDS:
-            raise SpecificationError(f"options.metric must be one of {', '.join(_KINDS)}, got {value!r}")
+            raise SpecificationError(what="options.metric", expected=f"one of {', '.join(_KINDS)}", got=repr(value))
         parameters = set(table) - {"kind"}
         if parameters != _PARAMETERS.get(named, set()):
             wanted = ", ".join(sorted(_PARAMETERS.get(named, set()))) or "nothing"
@@ -61,15 +61,14 @@ def distances(table: Mapping[str, Any], domain: Cells) -> Distances:
 
 def check_size(domain: Cells) -> None:
     """Refuse a domain whose pairs are too many to look at."""
-    if domain.size > MAXIMUM_CELLS:
-        raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} cells for a metric, got {domain.size}")
+    refuse_more(domain.size, MAXIMUM_CELLS, "cells for a metric")
 
 
 def check_axioms(given: Distances) -> None:
     """Refuse what is not a metric, naming the first pair that shows it."""
 
     def refuse(problem: str) -> None:
-        raise SpecificationError(f"options.metric must be a metric: {problem}")
+        raise SpecificationError(what="options.metric", expected="a metric", ending=f": {problem}")
 
     off_diagonal = ~np.eye(len(given), dtype=bool)
     if np.isnan(given).any() or (given < 0).any():
@@ -112,14 +111,16 @@ def _norm(table: Mapping[str, Any], domain: Cells) -> Distances:
     p = table.get("p", _NORMS.get(table["kind"]))
     p = inf if p == "inf" else p
     if not isinstance(p, int | float) or isinstance(p, bool) or not p >= 1:
-        raise SpecificationError(f'options.metric.p must be a number of at least 1 or "inf", got {p!r}')
+        raise SpecificationError(what="options.metric.p", expected='a number of at least 1 or "inf"', got=repr(p))
     return MetricLp(1.0, float(p), tuple(axis.width for axis in domain.axes)).matrix(domain)
 
 
 def _sensitive(table: Mapping[str, Any], domain: Cells) -> Distances:
     """E_S (Xiang et al. 3.2)."""
     if not domain.sensitive:
-        raise SpecificationError("domain.sensitive must list the sensitive values for metric sensitive, got none")
+        raise SpecificationError(
+            what="domain.sensitive", must="list the sensitive values for metric sensitive", got="none"
+        )
     chosen = np.zeros(domain.size, dtype=bool)
     chosen[list(domain.sensitive)] = True
     distances = np.where(chosen[:, None] | chosen[None, :], 1.0, 2.0)
@@ -135,20 +136,21 @@ def _graph(table: Mapping[str, Any], domain: Cells) -> Distances:
     np.fill_diagonal(distances, 0.0)
     edges = table["edges"]
     if not isinstance(edges, list | tuple):
-        raise SpecificationError(f"options.metric.edges must be a list, got {type(edges).__name__}")
+        raise SpecificationError(what="options.metric.edges", expected="a list", got=type(edges).__name__)
     for number, edge in enumerate(edges, start=1):
         where = f"options.metric.edges[{number}]"
         if not isinstance(edge, list | tuple) or len(edge) not in (2, 3):
-            raise SpecificationError(f"{where} must be two values and, if wanted, a length, got {edge!r}")
+            raise SpecificationError(what=where, expected="two values and, if wanted, a length", got=repr(edge))
         length = edge[2] if len(edge) == 3 else 1.0
         if not isinstance(length, int | float) or isinstance(length, bool) or not (isfinite(length) and length > 0):
-            raise SpecificationError(f"{where} must have a finite length > 0, got {length!r}")
+            raise SpecificationError(what=where, must="have a finite length > 0", got=repr(length))
         try:
             x, y = (domain.axes[0].locate(end) for end in edge[:2])
         except QueryError as error:
-            raise SpecificationError(f"{where}: {error}") from None
+            words = f"{where}: {error}"
+            raise SpecificationError(words, what=where, expected=error.expected, got=error.got) from None
         if x == y:
-            raise SpecificationError(f"{where} must join two different values, got {edge!r}")
+            raise SpecificationError(what=where, must="join two different values", got=repr(edge))
         distances[x, y] = distances[y, x] = min(distances[x, y], float(length))
     for middle in range(domain.size):
         np.minimum(distances, distances[:, middle, None] + distances[None, middle, :], out=distances)
@@ -159,10 +161,12 @@ def _matrix(table: Mapping[str, Any], domain: Cells) -> Distances:
     try:
         distances = np.array(table["rows"], dtype=np.float64)
     except (TypeError, ValueError):
-        raise SpecificationError("options.metric.rows must be a list of equally long lists of numbers") from None
+        raise SpecificationError(
+            what="options.metric.rows", expected="a list of equally long lists of numbers"
+        ) from None
     if distances.shape != (domain.size, domain.size):
         raise SpecificationError(
-            f"options.metric.rows must be {domain.size} x {domain.size}, got shape {distances.shape}"
+            what="options.metric.rows", expected=f"{domain.size} x {domain.size}", got=f"shape {distances.shape}"
         )
     return distances
 

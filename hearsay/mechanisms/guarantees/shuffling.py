@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 def shuffled_epsilon(epsilon: float, reports: int, delta: float) -> float:
     """The smallest eps such that `reports` shuffled reports of `epsilon` each satisfy (eps, delta); never too small."""
     if not 1 <= reports <= MOST_REPORTS:
-        raise SpecificationError(f"shuffled must be a number of reports in 1..{MOST_REPORTS}, got {reports}")
+        raise SpecificationError(what="shuffled", expected=f"a number of reports in 1..{MOST_REPORTS}", got=reports)
     if not 0 < delta < 1:
-        raise SpecificationError(f"delta must be above 0 and below 1, got {delta:g}")
+        raise SpecificationError(what="delta", expected="above 0 and below 1", got=f"{delta:g}")
     low, high = 0.0, epsilon  # delta(high) <= delta, whatever low
     while high - low > _PRECISION * high and high > 1e-12:
         middle = (low + high) / 2

@@ -1,9 +1,10 @@
-"""Percentiles of the values of a key's holders, from a histogram of {absent, B bins} (P V.B).
+"""Quantiles of the values of a key's holders, from a histogram of {absent, B bins} (Ye et al. 2019, V.B).
 
-The cumulative share of holders up to an edge, C_b/f, reaches a rank u where C_b - u f changes its sign. Both are sums
-of bins of one multinomial draw, so D_b = C_b - u f is a score with values (1 - u) up to the edge, -u above and 0 for
-absent, and its error where D = 0 hangs on f alone, which is taken at its upper limit. The point is the first crossing
-of the isotonic curve, straight inside a bin; the band are the edges where D is not clearly below or above 0.
+Let f be the share of holders, and C_b the share of holders whose value is below edge b. The quantile of rank u is where
+D_b = C_b - u f changes its sign. D_b is the mean of a score: 1 - u for a value below the edge, -u above it, and 0 for
+absent. Where D_b = 0, its standard error depends only on f, which is taken at its upper limit. The estimate is the
+first zero of the isotonic fit of D, linear inside a bin. The band has the edges at which D is not significantly below
+or above 0.
 """
 
 from dataclasses import dataclass, field
@@ -22,20 +23,20 @@ from hearsay.mechanisms.key_value.queries import KeyQuantiles
 
 @dataclass(frozen=True)
 class BinEstimate(KeyEstimate, KeyQuantiles):
-    """A key estimate that also knows the histogram of values: `shown` has keys x dimensions x symbols."""
+    """An estimate of keys with histograms of their values."""
 
-    shown: Floats = field(kw_only=True)
-    per_key: Floats = field(kw_only=True)
-    chances: tuple[float, float] = field(kw_only=True)  # q and P - q of the coin
+    shown: Floats = field(kw_only=True)  # the share of each symbol among the reports: keys x dimensions x symbols
+    per_key: Floats = field(kw_only=True)  # reports: keys x dimensions
+    chances: tuple[float, float] = field(kw_only=True)  # q and g = p - q of the randomised response
 
     @property
     def bins(self) -> int:
         return self.shown.shape[2] - 1
 
     def quantiles(self, ranks: Floats, key: int, dimension: int = 0) -> Measured:
-        """Values in -1..1 below which the given parts of the holders lie, with a band."""
+        """The quantiles of the given ranks among a key's holders, in -1..1, each with its band."""
         if not ((ranks > 0) & (ranks < 1)).all():
-            raise QueryError("quantile must be above 0 and below 1")
+            raise QueryError(what="quantile", expected="above 0 and below 1")
         q, gap = self.chances
         shown, n = self.shown[key, dimension], float(self.per_key[key, dimension])
         edges = np.linspace(-1.0, 1.0, self.bins + 1)
@@ -45,27 +46,27 @@ class BinEstimate(KeyEstimate, KeyQuantiles):
         most = 1.0 if self.scores is None else float(np.clip(self.share_ends[1][key], 0.0, 1.0))
         value, stderr, low, high = (np.empty(len(ranks)) for _ in range(4))
         half_step = 1 / (2 * Z95 * gap * n)
-        upto = np.tri(self.bins + 1, self.bins, -1)  # row b: the bins below edge b
+        below = np.tri(self.bins + 1, self.bins, -1)  # row b: the bins below edge b
         for number, rank in enumerate(ranks):
-            scores = np.hstack([np.zeros((self.bins + 1, 1)), upto - rank])
-            mean = (scores @ shown - q * scores.sum(axis=1)) / gap
-            # If the rank were reached at an edge, D would be 0 there and its mean square f u(1-u) beside the coin's.
+            scores = np.hstack([np.zeros((self.bins + 1, 1)), below - rank])
+            mean = (scores @ shown - q * scores.sum(axis=1)) / gap  # D at every edge
+            # If the quantile is at an edge, D is 0 there, and the mean square of its score is f u(1-u).
             error = np.sqrt((q * (scores**2).sum(axis=1) + gap * most * rank * (1 - rank)) / n) / gap + half_step
             rising = pooled(mean)
             value[number] = crossing(edges, rising)
-            at = int(np.clip(np.searchsorted(edges, value[number]), 1, self.bins))
-            slope = (rising[at] - rising[at - 1]) / (edges[at] - edges[at - 1])
-            stderr[number] = error[at] / slope if slope > 0 else np.nan
+            edge = int(np.clip(np.searchsorted(edges, value[number]), 1, self.bins))
+            slope = (rising[edge] - rising[edge - 1]) / (edges[edge] - edges[edge - 1])
+            stderr[number] = error[edge] / slope if slope > 0 else np.nan
             low[number] = crossing(edges, np.maximum.accumulate(mean + Z95 * error))
             high[number] = crossing(edges, np.minimum.accumulate((mean - Z95 * error)[::-1])[::-1])
-        # Inside a bin nothing is known, many values may be equal: the band takes whole bins.
+        # The distribution inside a bin is unknown, and many values may be equal: the band consists of whole bins.
         low = edges[np.clip(np.searchsorted(edges, np.minimum(low, value), side="right") - 1, 0, self.bins)]
         high = edges[np.clip(np.searchsorted(edges, np.maximum(high, value)), 0, self.bins)]
         return Measured(value, stderr, low, high)
 
 
 def crossing(edges: Floats, rising: Floats) -> float:
-    """Where a rising curve through the edges reaches 0, cut to the edges."""
+    """Where a rising piecewise linear curve reaches 0, clipped to the first and last edge."""
     above = int(np.searchsorted(rising, 0.0))
     if above == 0:
         return float(edges[0])
@@ -76,7 +77,7 @@ def crossing(edges: Floats, rising: Floats) -> float:
 
 
 def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:
-    """What devices really hold, bin by bin, without error."""
+    """The true histograms of all keys, as an estimate without error."""
     pairs = domain.check(values)
     shown = np.zeros((domain.size, domain.dimensions, bins + 1))
     for dimension in range(domain.dimensions):
@@ -84,6 +85,6 @@ def exact_bins(domain: KeyValue, values: Any, bins: int) -> BinEstimate:
         holders = np.bincount(cells, minlength=domain.size * bins).reshape(-1, bins)
         shown[:, dimension, 1:] = holders / max(len(pairs), 1)
     shown[:, :, 0] = 1 - shown.sum(axis=2)
-    endless = np.full(shown.shape[:2], np.inf)
+    endless = np.where(shown[:, :, 1:].any(axis=2), np.inf, 0.0)  # nothing is known of the values of nobody
     sums = exact_sums(domain, pairs)
     return BinEstimate(domain, len(pairs), *sums, shown=shown, per_key=endless, chances=(0.0, 1.0))

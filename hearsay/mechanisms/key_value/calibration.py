@@ -1,15 +1,16 @@
-"""From the shares of absent, + and - among the reports of a key to frequency and mean, when key and value have a coin
-each (P algorithms 3, 4 and 7).
+"""Frequency and mean of a key if presence and sign are perturbed separately (Ye et al. 2019, algorithms 3, 4 and 7).
 
-A holder is seen present with probability p, a non-holder with 1 - p; every sign then tells the truth with p2, and
-c2 = 2 p2 - 1. With Y the share seen present, X the share of + less that of -, m0 the mean of the non-holders' signs:
+A holder is reported present with probability p, a non-holder with 1 - p. Every sign is then kept with probability p2,
+and c2 = 2 p2 - 1. Let Y be the share of a key's reports that say present, X the share of + minus the share of -, f the
+share of holders, m their mean, and m0 the mean of the fake signs of non-holders. Then
 
     E Y = f p + (1-f)(1-p),    E X = c2 [p f m + (1-p)(1-f) m0].
 
 Unbiased  f = (Y - 1 + p)/(2p - 1), total = f m = [X/c2 - (1-p)(1-f) m0]/p.
-Paper     m = X/(c2 Y), cut to -1..1: pulled towards m0 by theta = (1-f)(1-p)/(f p + (1-f)(1-p)).     P algorithm 4
-Virtual   m_c = m0 + (m_1 - m0)(1 + theta + ... + theta^(c-1)): c rounds without the devices, in closed form.
-          Tends to the unbiased mean; what is left of the bias is theta^c (m0 - m).                    P algorithm 7
+Paper     m = X/(c2 Y), clipped to -1..1 (algorithm 4). Its bias is theta (m0 - m) with theta = (1-f)(1-p)/(f p +
+          (1-f)(1-p)), the share of non-holders among the reports that say present.
+Virtual   m_c = m0 + (m_1 - m0)(1 + theta + ... + theta^(c-1)): what c rounds would give, in closed form, without
+          asking devices again (algorithm 7). Its bias is theta^c (m0 - m), which tends to 0.
 """
 
 from typing import NamedTuple
@@ -21,26 +22,26 @@ from hearsay.mechanisms.key_value.fieller import Ratio
 
 
 class Seen(NamedTuple):
-    """What the reports of every key show: how many there are, the share present, and the balance of signs."""
+    """Observed in the reports of every key."""
 
-    reports: Floats
-    present: Floats
-    balance: Floats
+    reports: Floats  # how many
+    present: Floats  # Y
+    balance: Floats  # X
 
     @classmethod
     def of(cls, absent: Floats, minus: Floats, plus: Floats) -> "Seen":
-        """From counts; shares are not a number where a key has no reports."""
+        """From counts; shares are NaN for a key without reports."""
         reports = (absent + minus + plus).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             return cls(reports, (minus + plus) / reports, (plus - minus) / reports)
 
 
 class Coins(NamedTuple):
-    """Chances that presence (p) and sign (p2) are told truthfully, and the mean m0 of the non-holders' signs."""
+    """The probabilities of the two coins, and the mean of the fake signs."""
 
-    presence: float
-    sign: float
-    fake: Floats | float = 0.0
+    presence: float  # p
+    sign: float  # p2
+    fake: Floats | float = 0.0  # m0
 
     @property
     def gain(self) -> float:
@@ -49,7 +50,7 @@ class Coins(NamedTuple):
 
 
 def share(seen: Seen, coins: Coins) -> tuple[Floats, Floats]:
-    """f and its variance, with the devices as a sample; the observed share is cut to what the coins allow for it."""
+    """f and its variance for devices that are a sample; in the variance Y is clipped to its possible values."""
     p = coins.presence
     f = (seen.present - 1 + p) / (2 * p - 1)
     likely = np.clip(seen.present, 1 - p, p)
@@ -60,7 +61,8 @@ def share(seen: Seen, coins: Coins) -> tuple[Floats, Floats]:
 def unbiased(seen: Seen, coins: Coins, pooled: Seen | None = None) -> Ratio:
     """f and f m, with variances by linear propagation of those of Y and X.
 
-    `pooled` has more reports of the same keys (of all value dimensions), of which `seen` are a part: f is taken there.
+    `pooled` has the reports of the same keys over all value dimensions, of which `seen` are a part; f is estimated from
+    `pooled`.
     """
     pooled = seen if pooled is None else pooled
     p, gain, fake = coins.presence, coins.gain, np.asarray(coins.fake)
@@ -82,7 +84,7 @@ def unbiased(seen: Seen, coins: Coins, pooled: Seen | None = None) -> Ratio:
 
 
 def paper_mean(seen: Seen, coins: Coins) -> tuple[Floats, Floats]:
-    """The paper's mean with the standard error of its noise (its bias is theta (m0 - m)); 0 where none was present."""
+    """The paper's mean, 0 if no report says present, and the standard error of its noise, without its bias."""
     gain = coins.gain
     with np.errstate(divide="ignore", invalid="ignore"):
         raw = np.where(seen.present > 0, seen.balance / (gain * seen.present), 0.0)
@@ -92,14 +94,14 @@ def paper_mean(seen: Seen, coins: Coins) -> tuple[Floats, Floats]:
 
 
 def theta(f: Floats, presence: float) -> Floats:
-    """Which part of a paper's mean comes from non-holders, f cut to 0..1."""
+    """theta: the share of non-holders among the reports that say present, with f clipped to 0..1."""
     f = np.clip(f, 0.0, 1.0)
     fake = (1 - f) * (1 - presence)
     return fake / (f * presence + fake)
 
 
 def virtual_mean(seen: Seen, coins: Coins, rounds: int) -> tuple[Floats, Floats]:
-    """The mean after `rounds` rounds of which only the first took place, and the standard error of its noise."""
+    """m_c with c = `rounds`, and the standard error of its noise."""
     f, _ = share(seen, coins)
     factor = virtual_factor(theta(f, coins.presence), rounds)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,6 +110,6 @@ def virtual_mean(seen: Seen, coins: Coins, rounds: int) -> tuple[Floats, Floats]
     return np.clip(coins.fake + (first - coins.fake) * factor, -1.0, 1.0), stderr * factor
 
 
-def virtual_factor(part: Floats, rounds: int) -> Floats:
-    """1 + theta + ... + theta^(rounds-1): how much further from the fakes' mean than the first round's."""
-    return np.asarray(np.polynomial.polynomial.polyval(part, np.ones(rounds)), dtype=np.float64)
+def virtual_factor(thetas: Floats, rounds: int) -> Floats:
+    """1 + theta + ... + theta^(rounds-1)."""
+    return np.asarray(np.polynomial.polynomial.polyval(thetas, np.ones(rounds)), dtype=np.float64)

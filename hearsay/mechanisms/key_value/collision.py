@@ -1,14 +1,17 @@
-"""The collision mechanism: a device's pairs are hashed into a few buckets, and one bucket is named.
+"""The collision mechanism: a device hashes its pairs into a few buckets, and reports one bucket.
 
-Device    Each of at most s pairs (`pairs`; more are thinned out) with its sign is hashed to one of t buckets by a hash
-          function drawn from a public pool. A bucket hit by a pair is named with e/Omega, Omega = s e + t - s; the
-          other buckets share the rest evenly.
-Privacy   Every bucket has a chance between 1/Omega and e/Omega whatever the set, and the hash is independent of it.
-Estimate  A pair (key, sign) that a device holds is hit with e/Omega, any other with 1/t. With y and x the sum and the
-          difference of both signs' hits a report, g = e/Omega - 1/t: f = (y - 2/t)/g, f m = x/g.
+Device    Draw a hash function from a public pool. Hash each of at most s pairs (`pairs`; a sample of a larger set) with
+          its sign to one of t buckets. With e = exp(eps) and Omega = s e + t - s, report each covered bucket with
+          probability e/Omega; the other buckets have equal shares of the remaining probability.
+Privacy   For every set, each bucket has a probability between 1/Omega and e/Omega. The hash function is independent of
+          the set.
+Estimate  A report hits a (key, sign) if it names the bucket of it: with probability e/Omega if the device holds it,
+          otherwise 1/t. Let y be the hits of both signs per report, x those of + minus those of -, g = e/Omega - 1/t.
+          Then f = (y - 2/t)/g and f m = x/g.
 Variance  n Var f = [y + 2(y - 1/t)/t - y^2]/g^2, n Var f m = [y - 2(y - 1/t)/t - x^2]/g^2, n Cov = x(1 - y)/g^2.
-                                                Wang et al. 2021; for many keys and small sets, which need no padding
-The pool is fixed, so that an error of about sqrt(1/pool) times what others hold stays however many report.
+
+For many keys and small sets, without padding (Wang et al. 2021). Because the pool is fixed, collisions leave an error
+of about sqrt(1/pool) times the frequency of the other pairs, which more reports do not reduce.
 """
 
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
+from hearsay.mechanisms.exact.public_hash import split_mixed
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import down, exponential, log_ratio, probability
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
@@ -35,20 +39,17 @@ from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smalles
 from hearsay.mechanisms.options import integer
 
 MOST_PAIRS = 64
-_AT_ONCE = 1 << 17  # hashes of a batch stay in the processor's cache
+_HASHES_AT_ONCE = 1 << 17  # a batch of hashes fits into the processor's cache
 
 
 def hashed(seed: int, function: NDArray[Any], item: NDArray[Any], buckets: int) -> NDArray[np.int64]:
-    """A bucket for every function and item, by broadcasting: SplitMix64's mixing (Steele, Lea and Flood 2014), twice.
+    """The bucket of every function and item, which broadcast: two rounds of SplitMix64 (Steele, Lea and Flood 2014).
 
-    More than a few values must be independent of each other, so no polynomial of low degree will do.
+    The hashes of many items must be independent of each other, so a polynomial of low degree is not enough.
     """
     mixed = (function.astype(np.uint64) << np.uint64(32)) ^ item.astype(np.uint64) ^ (np.uint64(seed) << np.uint64(16))
     for odd in (0x9E3779B97F4A7C15, 0xD1342543DE82EF95):
-        mixed = (mixed + np.uint64(1)) * np.uint64(odd)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed = mixed ^ (mixed >> np.uint64(31))
+        mixed = split_mixed((mixed + np.uint64(1)) * np.uint64(odd))
     return ((mixed >> np.uint64(32)) * np.uint64(buckets) >> np.uint64(32)).astype(np.int64)
 
 
@@ -83,9 +84,13 @@ class Collision(Mechanism):
 
     def check(self) -> None:
         if self.most > MOST_PAIRS:
-            raise SpecificationError(f"options.pairs or domain.pairs must be at most {MOST_PAIRS}, got {self.most}")
+            raise SpecificationError(
+                what="options.pairs or domain.pairs", expected=f"at most {MOST_PAIRS}", got=self.most
+            )
         if self.domain.dimensions > 1:
-            raise SpecificationError(f"domain must have one value a pair for collision, got {self.domain.dimensions}")
+            raise SpecificationError(
+                what="domain", must="have one value a pair for collision", got=self.domain.dimensions
+            )
 
     def listed_values(self) -> Pairs:
         return self.domain.some_sets(2 if self.domain.dimensions else 1)
@@ -117,13 +122,13 @@ class Collision(Mechanism):
 
     @cached_property
     def covered_chance(self) -> tuple[int, ...]:
-        """Chance out of 2^64 that one of c covered buckets is named, for c = 0..s, rounded down."""
+        """The chance out of 2^64, rounded down, that the reported bucket is covered, if c buckets are, for c = 0..s."""
         e = exponential(self.epsilon)
         omega = self.most * e + self.buckets - self.most
         return tuple(down(covered * e / omega) for covered in range(self.most + 1))
 
     def _exact(self) -> tuple[list[Fraction], list[Fraction]]:
-        """Chances of a covered and of an uncovered bucket, by the number of covered ones (from 0)."""
+        """The chances of each covered and of each other bucket, if c buckets are covered, for c = 0..s."""
         named = [probability(chance) for chance in self.covered_chance]
         inside = [Fraction(0), *(chance / covered for covered, chance in enumerate(named[1:], start=1))]
         outside = [(1 - chance) / (self.buckets - covered) for covered, chance in enumerate(named)]
@@ -152,30 +157,30 @@ class Collision(Mechanism):
             function = random.narrow_below(self.pool, n)
             covered = self._covered(pairs, thinned(pairs, self.most, random), function, random)
             count = (covered < self.buckets).sum(axis=1)
-            # One word per device whatever it holds: no step may tell how many buckets are covered.
+            # Every device draws one word: the time of a step must not depend on how many buckets are covered.
             inside = random.words(n) < np.array(self.covered_chance, dtype=np.uint64)[count]
-            bucket = random.below_each(np.where(inside, count, self.buckets - count))
-            free = bucket.copy()
-            for column in range(self.most):  # the covered ones rise: skip those at or below
-                free += free >= covered[:, column]
-            free = np.where(inside, covered[np.arange(n), np.minimum(bucket, self.most - 1)], free)
+            number = random.below_each(np.where(inside, count, self.buckets - count))
+            uncovered = number.copy()  # the bucket with this number among those that are not covered
+            for column in range(self.most):
+                uncovered += uncovered >= covered[:, column]  # covered buckets are in ascending order
+            bucket = np.where(inside, covered[np.arange(n), np.minimum(number, self.most - 1)], uncovered)
             return {
                 "hash": function.astype(smallest_unsigned(self.pool)),
-                "bucket": free.astype(smallest_unsigned(self.buckets)),
+                "bucket": bucket.astype(smallest_unsigned(self.buckets)),
             }
 
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
 
     def _covered(
-        self, pairs: Pairs, places: NDArray[np.int64], function: NDArray[Any], random: Random
+        self, pairs: Pairs, indices: NDArray[np.int64], function: NDArray[Any], random: Random
     ) -> NDArray[np.int64]:
-        """A row per device: its covered buckets, each once, rising; then t, t + 1... as padding that covers nothing."""
-        item = pairs.key_at(places) * self.signs
+        """One row per device: its covered buckets in ascending order, each once; then t as padding."""
+        item = pairs.key_at(indices) * self.signs
         if self.signs == 2:
-            item = item + plus_signs(pairs.value_at(places, 0).reshape(-1), random).reshape(places.shape)
-        # What is no pair is hashed like the others, and forgotten.
+            item = item + plus_signs(pairs.value_at(indices, 0).reshape(-1), random).reshape(indices.shape)
+        # Missing pairs are hashed too, so that the time does not depend on the size of a set.
         buckets = hashed(self.options["seed"], function[:, None], np.maximum(item, 0), self.buckets)
-        table = np.where(places >= 0, buckets, self.buckets)
+        table = np.where(indices >= 0, buckets, self.buckets)
         table.sort(axis=1)
         table[:, 1:] = np.where(table[:, 1:] == table[:, :-1], self.buckets, table[:, 1:])
         table.sort(axis=1)
@@ -190,13 +195,13 @@ class Collision(Mechanism):
         return int(state["counts"].sum())
 
     def hits(self, state: State) -> Floats:
-        """How many reports name the bucket of each (key, sign)."""
+        """The number of reports that hit each (key, sign)."""
         items = np.arange(self.domain.size * self.signs)
         total = np.zeros(items.size)
-        step = max(1, _AT_ONCE // items.size)
-        seen = np.flatnonzero(state["counts"].any(axis=1))
-        for start in range(0, seen.size, step):
-            functions = seen[start : start + step, None]
+        step = max(1, _HASHES_AT_ONCE // items.size)
+        used = np.flatnonzero(state["counts"].any(axis=1))
+        for start in range(0, used.size, step):
+            functions = used[start : start + step, None]
             counters = hashed(self.options["seed"], functions, items, self.buckets)
             counters += functions * self.buckets
             total += state["counts"].reshape(-1).take(counters).sum(axis=0)
@@ -216,42 +221,42 @@ class Collision(Mechanism):
             share_variance = (likely + both - likely**2) / (n * gap**2)
             x = (hits[:, 1] - hits[:, 0])[:, None] if keep else np.zeros((self.domain.size, 0))
             limit = gap * np.clip(share, 0.0, 1.0)[:, None]
-            cut = np.clip(x, -limit, limit)
-            total_variance = ((likely - both)[:, None] - cut**2) / (n * gap**2)
-            covariance = cut * (1 - likely[:, None]) / (n * gap**2)
+            clipped = np.clip(x, -limit, limit)
+            total_variance = ((likely - both)[:, None] - clipped**2) / (n * gap**2)
+            covariance = clipped * (1 - likely[:, None]) / (n * gap**2)
         stderr = np.sqrt(share_variance)
         noise = (total_variance[:, :keep], covariance[:, :keep])
         return KeyEstimate(self.domain, n, share, stderr, x / gap, share_variance, *noise, scores=self._scores(n, gap))
 
     def _scores(self, n: int, gap: float) -> KeyScores:
-        """y = 2/t + g f hits of either sign, both at once with chance (y - 1/t)/t; one sign alone in item sets."""
+        """From y = 2/t + g f and the chance (y - 1/t)/t that a report hits both signs; item sets have one sign."""
         t, keys = self.buckets, self.domain.size
         chance = self.signs / t
-        again = (2 / t if self.signs == 2 else 0.0) * np.array([chance - 1 / t, gap])
-        y = np.array([chance, gap])
-        presence = (y * (1 - 2 * chance) + again + np.array([chance**2, 0.0])) / gap**2
-        value = (y - again) / gap**2
+        both_signs = (2 / t if self.signs == 2 else 0.0) * np.array([chance - 1 / t, gap])
+        y = np.array([chance, gap])  # as constant and slope in f, like the others
+        presence = (y * (1 - 2 * chance) + both_signs + np.array([chance**2, 0.0])) / gap**2
+        value = (y - both_signs) / gap**2
         each = np.full((keys, self.domain.dimensions), float(n))
         both = (1 - chance) / gap
         return KeyScores(tuple(presence), tuple(value), both, 1 / gap, 1 / gap, np.full(keys, float(n)), each)
 
     def channel(self) -> NDArray[np.float64]:
-        """Rows: `domain.every_set` with signs for values; sets that are thinned out as a mixture of their runs."""
+        """Rows: `domain.every_set` with signs for values. A set of more than s pairs is a mixture over its samples."""
         inside, outside = self._exact()
         sets = self.domain.every_set(self.signs)
         rows = []
         for number in range(len(sets)):
             one = sets[number : number + 1]
             item = one.keys * self.signs + (one.values[:, 0] > 0 if self.signs == 2 else 0)
-            runs = [np.roll(item, -first)[: self.most] for first in range(max(len(item), 1))]
+            samples = [np.roll(item, -first)[: self.most] for first in range(max(len(item), 1))]
             row = []
             for function in range(self.pool):
                 chances = np.zeros(self.buckets)
-                for kept in runs:
+                for kept in samples:
                     buckets = hashed(self.options["seed"], np.array(function), kept, self.buckets)
                     covered = np.isin(np.arange(self.buckets), buckets)
                     count = int(covered.sum())
-                    chances += np.where(covered, float(inside[count]), float(outside[count])) / len(runs)
+                    chances += np.where(covered, float(inside[count]), float(outside[count])) / len(samples)
                 row.append(chances)
             rows.append(np.concatenate(row) / self.pool)
         return np.array(rows)
@@ -265,14 +270,14 @@ class Collision(Mechanism):
 
 
 def thinned(pairs: Pairs, most: int, random: Random) -> NDArray[np.int64]:
-    """A row per device: where at most so many of its pairs stand, rising, and -1 for each pair that it lacks.
+    """One row per device: the indices of at most `most` of its pairs, ascending, and -1 for each pair that is missing.
 
-    Where it has more, they are a run from a random place on, around the end: every pair is kept equally often, which is
-    all that answers hang on. The same steps whatever a device holds.
+    Of a larger set it takes consecutive pairs from a random one on, cyclically: every pair is equally likely to be
+    kept, and estimates need nothing more. The steps are the same for every device.
     """
     sizes = np.maximum(pairs.sizes, 1)[:, None]
-    turn = (random.below_each(sizes[:, 0])[:, None] + np.arange(most)) % sizes
+    of_set = (random.below_each(sizes[:, 0])[:, None] + np.arange(most)) % sizes
     end = len(pairs.keys)
-    places = np.where(np.arange(most) < pairs.sizes[:, None], pairs.starts[:-1, None] + turn, end)
-    places.sort(axis=1)
-    return np.where(places < end, places, -1)
+    indices = np.where(np.arange(most) < pairs.sizes[:, None], pairs.starts[:-1, None] + of_set, end)
+    indices.sort(axis=1)
+    return np.where(indices < end, indices, -1)

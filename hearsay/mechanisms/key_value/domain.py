@@ -1,14 +1,13 @@
-"""Key-value data: every device holds a set of pairs, each key at most once, each value in its own low..high.
+"""Key-value data: every device holds a set of pairs, each key at most once, each value within its axis' low..high.
 
-Several key dimensions are flattened to one, row-major, and named in answers. Without value dimensions the pairs are
-plain item sets. A device may hold no pair at all: a row of a CSV file with an empty key says so. `pairs` tells how many
-a device holds at most, where that is known: methods that pad sets need it.
+Several key dimensions are flattened to one, row-major; answers name all of them. Without value dimensions the pairs are
+item sets. A device may hold no pair: its row in a CSV file has an empty key. `pairs` is the largest number of pairs of
+a device, if it is known; mechanisms that pad sets need it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -20,20 +19,19 @@ from hearsay.mechanisms.domains.columns import ColumnCells, Numbers
 from hearsay.mechanisms.domains.domain import MAXIMUM_CELLS, Domain, Indices, Values, as_list, check_columns, only
 from hearsay.mechanisms.domains.numbers import number as as_number
 from hearsay.mechanisms.domains.numbers import plain_numbers
-from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
-from hearsay.mechanisms.key_value.pairs import Pairs
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain, refuse_more
+from hearsay.mechanisms.key_value.pairs import MOST_SETS, Pairs
 from hearsay.mechanisms.key_value.simulated.laws import LAWS, SPREAD, PairLaw
 
 DEVICE = "device"
-_PEOPLE_PAIRS = 4  # simulated people draw so many keys; those drawn twice count once
+_PEOPLE_PAIRS = 4  # keys that a simulated device draws; a key drawn twice counts once
 _VALUE_STEPS = 201
-_CAPACITY = 64  # pairs that a device is read as having where the survey does not say how many there may be
-_MOST_SETS = 1024
+_CAPACITY = 64  # pairs that the reading of a device is padded to, if the survey does not have `pairs`
 
 
 @dataclass(frozen=True)
 class ValueAxis:
-    """One number of a pair, between two ends."""
+    """One of the numbers of a pair, in low..high."""
 
     name: str = "value"
     low: float = -1.0
@@ -44,21 +42,25 @@ class ValueAxis:
         return cls(name, *parse_scale({"low": -1.0, "high": 1.0, **table}, where))
 
     def scale(self, values: Any) -> NDArray[np.float64]:
-        """To -1..1; refuses those that are outside."""
+        """Values scaled to -1..1; values outside low..high are refused."""
         numbers = plain_numbers(values)
         inside = (numbers >= self.low) & (numbers <= self.high)
         if not inside.all():
-            message = f"{self.name} must be a number in {self.low:g}..{self.high:g}"
-            raise ValueOutsideDomain(message, np.flatnonzero(~inside).tolist(), self.name)
+            raise ValueOutsideDomain(
+                what=self.name,
+                expected=f"a number in {self.low:g}..{self.high:g}",
+                positions=np.flatnonzero(~inside).tolist(),
+                column=self.name,
+            )
         return np.clip((numbers - self.low) * (2 / (self.high - self.low)) - 1.0, -1.0, 1.0)
 
     def units(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Back to own units."""
+        """Scaled values in the axis' own units."""
         return self.low + (scaled + 1.0) * self.half
 
     @property
     def half(self) -> float:
-        """What 1 of the scale -1..1 is worth."""
+        """Half of the axis: a step of 1 on the scale -1..1, in own units."""
         return (self.high - self.low) / 2
 
 
@@ -69,7 +71,7 @@ class KeyValue(Domain):
     keys: tuple[Axis, ...]
     values: tuple[ValueAxis, ...] = (ValueAxis(),)
     ordered: bool = False
-    pairs: int | None = None  # how many a device holds at most, where that is known
+    pairs: int | None = None  # the largest number of pairs of a device, if known
     KIND: ClassVar[str] = "key-value"
     SIZE_KEY: ClassVar[str] = "keys"
     KEYS: ClassVar[str] = "`keys`; and, if wanted, `low`, `high`, `values`, `ordered`, `pairs`"
@@ -90,8 +92,12 @@ class KeyValue(Domain):
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a pair carries; a report tells about one of them."""
+        """How many numbers a pair has; a report is about one of them."""
         return len(self.values)
+
+    def in_units(self, question: str, stderr: float) -> float:
+        """Means are predicted on the scale -1..1; of several numbers of a pair the widest one counts."""
+        return stderr * max(axis.half for axis in self.values) if question == "mean" else stderr
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -100,13 +106,14 @@ class KeyValue(Domain):
             raise SpecificationError("domain.keys is missing: a number, a list of labels, or tables with size")
         made = cls(_key_axes(table["keys"]), _value_axes(table), table.get("ordered", False), table.get("pairs"))
         if not isinstance(made.ordered, bool):
-            raise SpecificationError(f"domain.ordered must be true or false, got {made.ordered!r}")
+            raise SpecificationError(what="domain.ordered", expected="true or false", got=repr(made.ordered))
         if made.pairs is not None and (type(made.pairs) is not int or not 1 <= made.pairs <= made.size):
-            raise SpecificationError(f"domain.pairs must be an integer in 1..{made.size}, got {made.pairs!r}")
+            raise SpecificationError(
+                what="domain.pairs", expected=f"an integer in 1..{made.size}", got=repr(made.pairs)
+            )
         if len(set(made.columns)) < len(made.columns):
-            raise SpecificationError(f"domain must have different names for {', '.join(made.columns)}")
-        if made.size > MAXIMUM_CELLS:
-            raise SpecificationError(f"domain must have at most {MAXIMUM_CELLS} keys, got {made.size}")
+            raise SpecificationError(what="domain", must=f"have different names for {', '.join(made.columns)}")
+        refuse_more(made.size, MAXIMUM_CELLS, "keys")
         if made.ordered and len(made.keys) > 1:
             raise SpecificationError("domain.ordered needs one key dimension, got several")
         return made
@@ -128,8 +135,10 @@ class KeyValue(Domain):
         check_columns(columns, self.columns)
         names, device = np.unique([str(name).strip() for name in columns[DEVICE]], return_inverse=True)
         if names.size and not names[0]:
-            raise ValueOutsideDomain("device must not be empty", np.flatnonzero(device == 0).tolist(), DEVICE)
-        rows = np.flatnonzero(~self._says_nothing(columns, len(device)))
+            raise ValueOutsideDomain(
+                what="device", must="not be empty", positions=np.flatnonzero(device == 0).tolist(), column=DEVICE
+            )
+        rows = np.flatnonzero(~self._has_no_pair(columns, len(device)))
         try:
             indices = [axis.encode([columns[axis.name][row] for row in rows]) for axis in self.keys]
             values = [axis.scale([columns[axis.name][row] for row in rows]) for axis in self.values]
@@ -137,7 +146,7 @@ class KeyValue(Domain):
             pairs = Pairs.grouped(device[rows], self._flat(indices), table, len(names))
         except ValueOutsideDomain as error:
             bad = rows[list(error.positions)].tolist()
-            raise ValueOutsideDomain(str(error), bad, error.column or self.keys[0].name) from None
+            raise ValueOutsideDomain(str(error), bad, error.column or self.keys[0].name, **error.fields) from None
         return Pairs(pairs.starts, pairs.keys, pairs.values, names)
 
     def cells_in(self, column: str) -> ColumnCells:
@@ -145,11 +154,11 @@ class KeyValue(Domain):
         numbers = {axis.name: Numbers(axis.low, axis.high) for axis in self.values}
         return {**keys, **numbers}.get(column)
 
-    def _says_nothing(self, columns: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
-        """Rows of devices without any pair: all but the device is empty."""
+    def _has_no_pair(self, columns: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
+        """For every row whether all cells but the device's are empty: the row of a device without pairs."""
         empty = np.ones(count, dtype=bool)
         for name in self.columns[1:]:
-            rows = np.flatnonzero(empty)  # most rows end with the first column
+            rows = np.flatnonzero(empty)  # few rows have an empty first column
             empty[rows] = [not str(columns[name][row]).strip() for row in rows]
         return empty
 
@@ -162,9 +171,10 @@ class KeyValue(Domain):
         return Pairs.join(parts)
 
     def one(self, value: Any) -> Pairs:
-        """A mapping from key to value, `{"tea": 0.4}`; a collection of keys where pairs have no values.
+        """From a mapping of keys to values, `{"tea": 0.4}`, or from a collection of keys if pairs have no values.
 
-        With several key dimensions a key is a tuple, with several values a value is a sequence or a mapping by name.
+        With several key dimensions a key is a tuple; with several value dimensions a value is a sequence, or a mapping
+        from their names.
         """
         if isinstance(value, Mapping) and self.values:
             keys, numbers = list(value), list(value.values())
@@ -172,63 +182,65 @@ class KeyValue(Domain):
             keys, numbers = list(value), []
         else:
             wanted = "a mapping from key to value" if self.values else "a collection of keys"
-            raise ValueOutsideDomain(f"a device's pairs must be {wanted}, got {type(value).__name__}")
+            raise ValueOutsideDomain(what="a device's pairs", expected=wanted, got=type(value).__name__)
         return self._one_device(keys, numbers)
 
     def _one_device(self, keys: list[Any], numbers: list[Any]) -> Pairs:
-        """The pairs of one device, read in as many steps as the most that a device may hold would take.
+        """The pairs of one device, read in as many steps as the largest set that is expected.
 
-        How long it takes must not tell how many pairs a device holds. Rows of filling are read like the others and left
-        out. Where a set is larger than is expected of anybody, its size shows to within a factor of two.
+        The time must not reveal how many pairs a device holds. So rows of padding are read like the others, and then
+        left out. The time of a set larger than `capacity` reveals its size to within a factor of two.
         """
         capacity = self.capacity
         while capacity < len(keys):
             capacity *= 2
-        filling = capacity - len(keys)
-        parts = [_parts(key, [axis.name for axis in self.keys]) for key in keys + [self._some_key] * filling]
-        given = numbers + [self._some_value] * filling if self.values else []
+        padding = capacity - len(keys)
+        parts = [_parts(key, [axis.name for axis in self.keys]) for key in keys + [self._some_key] * padding]
+        given = numbers + [self._some_value] * padding if self.values else []
         rows = [_parts(value, [axis.name for axis in self.values]) for value in given]
-        # As texts and as doubles, whatever they were: reading integers beside texts takes another way.
+        # Always as texts and as doubles: reading integers mixed with texts would take another time.
         indices = [axis.encode([str(part[position]) for part in parts]) for position, axis in enumerate(self.keys)]
         columns = [axis.scale([as_number(row[position]) for row in rows]) for position, axis in enumerate(self.values)]
         table = np.stack(columns, axis=1) if columns else np.zeros((capacity, 0))
-        is_filling = np.arange(capacity) >= len(keys)
-        order = np.lexsort((self._flat(indices), is_filling))
+        is_padding = np.arange(capacity) >= len(keys)
+        order = np.lexsort((self._flat(indices), is_padding))
         sorted_keys = self._flat(indices)[order]
-        again = (sorted_keys[1:] == sorted_keys[:-1]) & ~is_filling[1:]
-        if again.any():
-            position = int(order[1:][np.argmax(again)])
-            raise ValueOutsideDomain("key must differ from the device's other keys", position, self.keys[0].name)
+        is_repeated = (sorted_keys[1:] == sorted_keys[:-1]) & ~is_padding[1:]
+        if is_repeated.any():
+            position = int(order[1:][np.argmax(is_repeated)])
+            raise ValueOutsideDomain(
+                what="key", must="differ from the device's other keys", positions=position, column=self.keys[0].name
+            )
         starts = np.array([0, len(keys)], dtype=np.int64)
         return Pairs(starts, sorted_keys[: len(keys)], table[order][: len(keys)], capacity=capacity)
 
     @property
     def capacity(self) -> int:
-        """How many pairs a device is read as having at least: the most that it may hold, where that is not many."""
+        """To how many pairs the reading of a device is padded: `pairs`, or if that is unknown all keys, at most 64."""
         return self.pairs or min(self.size, _CAPACITY)
 
     @cached_property
     def _some_key(self) -> Any:
-        """A key in its own units."""
+        """The first key, as a device would give it."""
         parts = tuple(str(axis.item(0)) for axis in self.keys)
         return parts[0] if len(parts) == 1 else parts
 
     @cached_property
     def _some_value(self) -> Any:
-        """A value in its own units."""
+        """The least value, as a device would give it."""
         parts = tuple(axis.low for axis in self.values)
         return parts[0] if len(parts) == 1 else parts
 
     def check(self, values: Any) -> Pairs:
-        """The pairs as a device gives them to a mechanism, refused where they are outside."""
+        """The pairs of devices, as `read` and `one` return them; pairs outside the domain are refused."""
         if not isinstance(values, Pairs):
-            raise ValueOutsideDomain(f"values must be pairs of a key-value domain, got {type(values).__name__}")
+            raise ValueOutsideDomain(what="values", expected="pairs of a key-value domain", got=type(values).__name__)
         if values.keys.min(initial=0) < 0 or values.keys.max(initial=-1) >= self.size:
-            raise ValueOutsideDomain(f"keys must be in 0..{self.size - 1}")
+            raise ValueOutsideDomain(what="keys", expected=f"in 0..{self.size - 1}")
         if values.values.shape != (len(values.keys), self.dimensions):
-            raise ValueOutsideDomain(f"pairs must have {self.dimensions} values each, got another number")
+            raise ValueOutsideDomain(what="pairs", must=f"have {self.dimensions} values each", got="another number")
         if not (np.abs(values.values) <= 1.0).all():
-            raise ValueOutsideDomain("values must be inside the domain")
+            raise ValueOutsideDomain(what="values", expected="inside the domain")
         return values
 
     @classmethod
@@ -241,12 +253,12 @@ class KeyValue(Domain):
         return PairLaw.named(shape, self.size, SPREAD).draw(count, self.dimensions, generator)
 
     def people(self, draw: Callable[[int], Indices]) -> Pairs:
-        """Everybody draws a few keys, and a value for each."""
+        """The pairs of simulated devices: each draws a few keys, and a value for each."""
         drawn = np.stack([draw(self.size) for _ in range(_PEOPLE_PAIRS)], axis=1)
-        fresh = np.ones(drawn.shape, dtype=bool)
+        is_new = np.ones(drawn.shape, dtype=bool)
         for nth in range(1, _PEOPLE_PAIRS):
-            fresh[:, nth] = (drawn[:, :nth] != drawn[:, nth : nth + 1]).all(axis=1)
-        device, drawn_pair = np.nonzero(fresh)
+            is_new[:, nth] = (drawn[:, :nth] != drawn[:, nth : nth + 1]).all(axis=1)
+        device, drawn_pair = np.nonzero(is_new)
         columns = [np.stack([draw(_VALUE_STEPS) for _ in range(_PEOPLE_PAIRS)], axis=1) for _ in self.values]
         scaled = [column[device, drawn_pair] * (2 / (_VALUE_STEPS - 1)) - 1.0 for column in columns]
         values = np.stack(scaled, axis=1) if scaled else np.zeros((len(device), 0))
@@ -269,37 +281,27 @@ class KeyValue(Domain):
         return self.keys[0].locate_range(words[0], words[1])
 
     def name(self, index: int) -> tuple[Any, dict[str, Any] | None]:
-        """A key as answers name it: (item, None), or (None, cell) where there are several dimensions."""
+        """A key as answers name it: (item, None), or (None, cell) if there are several key dimensions."""
         if len(self.keys) == 1:
             return self.keys[0].item(index), None
         coordinates = np.unravel_index(index, self.key_shape)
         return None, {axis.name: axis.item(int(i)) for axis, i in zip(self.keys, coordinates, strict=True)}
 
     def every_set(self, bins: int) -> Pairs:
-        """All sets of a small domain, each value one of `bins` representatives: what an exact channel has as rows."""
-        levels = {1: [0.0], 2: [-1.0, 1.0]}.get(bins, list((2 * np.arange(bins) + 1) / bins - 1))
-        choices = [None, *product(levels, repeat=self.dimensions)]
-        if len(choices) ** self.size > _MOST_SETS:
-            raise SpecificationError(f"domain must have at most {_MOST_SETS} different sets to list them all")
-        rows = list(product(choices, repeat=self.size))
-        device = [number for number, row in enumerate(rows) for choice in row if choice is not None]
-        keys = [key for row in rows for key, choice in enumerate(row) if choice is not None]
-        values = [choice for row in rows for choice in row if choice is not None]
-        table = np.array(values, dtype=np.float64).reshape(len(keys), self.dimensions)
-        return Pairs.grouped(np.array(device, dtype=np.int64), np.array(keys, dtype=np.int64), table, len(rows))
+        """All sets of a small domain, with one representative value per bin: the rows of an exact channel."""
+        sets = Pairs.every_set(self.size, self.dimensions, bins)
+        if sets is None:
+            raise SpecificationError(what="domain", must=f"have at most {MOST_SETS} different sets to list them all")
+        return sets
 
     def some_sets(self, bins: int) -> Pairs:
-        """All sets where they are few; else the empty one, and single pairs of the first keys with either end."""
-        try:
-            return self.every_set(bins)
-        except SpecificationError:
-            keys = np.repeat(np.arange(min(self.size, _MOST_SETS // 4)), 2)
-            values = np.tile(np.array([[-1.0], [1.0]]), (len(keys) // 2, self.dimensions))
-            return Pairs.grouped(1 + np.arange(len(keys)), keys, values, 1 + len(keys))
+        """All sets if they are few; else the empty set, and sets of one pair: of the first keys with -1 and with 1."""
+        sets = Pairs.every_set(self.size, self.dimensions, bins)
+        return Pairs.single_pairs(self.size, self.dimensions) if sets is None else sets
 
 
 def _parts(whole: Any, names: Sequence[str]) -> Sequence[Any]:
-    """The coordinates of a key or value, by name or in order; where they are others, none, which the axes refuse."""
+    """The coordinates of a key or value, by name or in order; None for each if they do not fit, so the axes refuse."""
     if len(names) == 1:
         return [whole]
     if isinstance(whole, Mapping) and set(whole) <= set(names):
@@ -334,7 +336,7 @@ def _value_axes(table: Mapping[str, Any]) -> tuple[ValueAxis, ...]:
     for number, entry in enumerate(as_list(values, "domain.values"), start=1):
         where = f"domain.values[{number}]"
         if not isinstance(entry, Mapping):
-            raise SpecificationError(f"{where} must be a table with name, low and high, got {type(entry).__name__}")
+            raise SpecificationError(what=where, expected="a table with name, low and high", got=type(entry).__name__)
         only(entry, {"name", "low", "high"}, where)
         axes.append(ValueAxis.parse(_name(entry, f"value{number}", where), entry, where))
     return tuple(axes)
@@ -343,5 +345,5 @@ def _value_axes(table: Mapping[str, Any]) -> tuple[ValueAxis, ...]:
 def _name(entry: Mapping[str, Any], default: str, where: str) -> str:
     name = entry.get("name", default)
     if not isinstance(name, str) or not name:
-        raise SpecificationError(f"{where}.name must be a text, got {name!r}")
+        raise SpecificationError(what=f"{where}.name", expected="a text", got=repr(name))
     return name

@@ -1,8 +1,8 @@
-"""What a key-value survey tells: for every key the share of devices that hold it, and the mean of their values.
+"""Estimates of a key-value survey: for every key the share of devices that hold it, and the mean of their values.
 
-`share` and `total` (the mean over all devices of [holds] x value) come with variances and a covariance, so that means
-have Fieller's intervals, of single keys and of ranges of ordered keys alike. Where reports of different keys exclude
-each other (pckv-grr), `hits` carries what a sum over keys needs: n Cov = -hits_i hits_j.
+`share` is the share of holders, `total` the mean over all devices of [holds the key] x value. With their variances and
+covariance, means of single keys and of ranges of ordered keys have Fieller's intervals. If a report can name one key
+only (pckv-grr), estimates of different keys i and j are correlated: n Cov = -hits_i hits_j.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.estimates.charts import Chart
 from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats, Measured, Points
-from hearsay.mechanisms.estimates.intervals import FAR_OFF, between
+from hearsay.mechanisms.estimates.intervals import MUCH_WIDER, between
 from hearsay.mechanisms.key_value.domain import KeyValue
 from hearsay.mechanisms.key_value.fieller import KeyScores, Ratio
 from hearsay.mechanisms.key_value.pairs import Pairs
 from hearsay.mechanisms.key_value.queries import KeyMeans, in_units
 
-_FEW = 32  # keys that a headline lists all
-_LEAST_REPORTS = 4  # of a key below which a plugged-in variance says nothing
+_ALL_LISTED = 32  # a headline lists all keys up to so many
+_LEAST_REPORTS = 4  # of a key; with fewer an estimated variance is useless
 
 
 def stored(share: Measured, means: Measured | None, domain: KeyValue) -> dict[str, NDArray[Any]]:
-    """What a snapshot keeps of keys: shares, and means in own units with their intervals, by key (and dimension)."""
+    """The arrays of a snapshot: shares, and means in own units with their intervals, by key (and dimension)."""
     arrays: dict[str, NDArray[Any]] = {"estimate": share.value, "stderr": share.stderr}
     if means is not None and domain.dimensions:
         own = in_units(means, domain)
@@ -41,17 +41,17 @@ def stored(share: Measured, means: Measured | None, domain: KeyValue) -> dict[st
 
 
 def first_questions(domain: KeyValue) -> tuple[str, ...]:
-    """All shares and means where keys are few, else the most frequent keys."""
-    if domain.size > _FEW:
+    """Headline queries: all shares and means if there are few keys, else the most frequent keys."""
+    if domain.size > _ALL_LISTED:
         return ("top 10",)
     return ("frequencies", "means") if domain.dimensions else ("frequencies",)
 
 
 def key_charts(domain: KeyValue) -> tuple[Chart, ...]:
-    """Shares of keys beside the means of their values; of many keys the most frequent."""
-    if domain.size > _FEW:
-        return (Chart("bars", f"top {_FEW}", "Devices that hold the key"),)
-    if domain.dimensions != 1:  # without values, or with several, whose means have names of their own
+    """Charts of shares and means of all keys, or of the most frequent ones if there are many."""
+    if domain.size > _ALL_LISTED:
+        return (Chart("bars", f"top {_ALL_LISTED}", "Devices that hold the key"),)
+    if domain.dimensions != 1:  # no values, or several, whose means are named by dimension
         shares = Chart("bars", "frequencies", "Devices that hold the key")
         return (shares, Chart("table", "means", "Means among holders")) if domain.dimensions else (shares,)
     return (Chart("keys", "frequencies", "Devices that hold the key, and their mean value", also="means"),)
@@ -59,21 +59,21 @@ def key_charts(domain: KeyValue) -> tuple[Chart, ...]:
 
 @dataclass(frozen=True)
 class KeyEstimate(Estimate, Points, KeyMeans):
-    """Shares (keys) and totals (keys x value dimensions), in the scale -1..1 of values."""
+    """Shares by key, and totals by key and value dimension, with values scaled to -1..1."""
 
     domain: KeyValue
     reports: int
     share: Floats
     share_stderr: Floats
     total: Floats
-    share_variance: Floats  # with the devices as a sample: what a ratio needs
+    share_variance: Floats  # for devices that are a sample, as ratios need it
     total_variance: Floats
     covariance: Floats
     hits: tuple[Floats, Floats] | None = None
-    biased_means: Floats | None = None  # means of an estimator that is biased; the intervals stay those of the ratio
+    biased_means: Floats | None = None  # means of a biased estimator; the intervals are still those of the ratio
     biased_stderr: Floats | None = None
-    scores: KeyScores | None = None  # what intervals of few reports need; without it they are plain ones
-    share_scores: KeyScores | None = None  # the same where it is known of shares only
+    scores: KeyScores | None = None  # for intervals of few reports; without it intervals are plain
+    share_scores: KeyScores | None = None  # the same, if it is known for shares only
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return stored(Measured.plain(self.share, self.share_stderr), self.means, self.domain)
@@ -99,14 +99,14 @@ class KeyEstimate(Estimate, Points, KeyMeans):
 
     @cached_property
     def share_ends(self) -> tuple[Floats, Floats]:
-        """Score intervals of all shares."""
+        """The ends of the score intervals of all shares."""
         scores = self.scores or self.share_scores
         assert scores is not None
         return scores.share_ends(self.share, self.z)
 
     @cached_property
     def ratio(self) -> Ratio:
-        """Of every key and value dimension."""
+        """Share and total of every key and value dimension, with their noise."""
         return Ratio(
             np.broadcast_to(self.share[:, None], self.total.shape),
             self.total,
@@ -117,7 +117,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
 
     @cached_property
     def means(self) -> Measured:
-        """Of every key and value dimension, in -1..1."""
+        """The mean of every key and value dimension, in -1..1."""
         if self.scores is None:
             low, high = self._plain_ends(
                 self.ratio, None if self.share_scores is None else self.share_scores.value_reports
@@ -127,13 +127,13 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         if self.biased_means is not None and self.biased_stderr is not None:
             return Measured(self.biased_means, self.biased_stderr, low, high)
         stderr = following(self.ratio.stderr(), low, high)
-        if self.scores is not None:  # of a key without reports nothing is known
+        if self.scores is not None:  # a key without reports has an infinite error
             stderr = np.where(self.scores.value_reports > 0, stderr, np.inf)
         return Measured(self.ratio.mean(), stderr, low, high)
 
     @staticmethod
     def _plain_ends(ratio: Ratio, reports: Floats | None) -> tuple[Floats, Floats]:
-        """Fieller's interval; wider by Student's law where variances come from so few reports that they err as well."""
+        """Fieller's interval, with Student's quantile if the number of reports is known; -1..1 if there are too few."""
         if reports is None:
             return ratio.interval()
         low, high = ratio.interval(student(reports - 1))
@@ -141,7 +141,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         return np.where(known, low, -1.0), np.where(known, high, 1.0)
 
     def range_ratio(self, low: int, high: int) -> Ratio:
-        """Of all pairs whose key lies in low..high, both included: a device counts once for each of them."""
+        """Share and total of all pairs with a key in low..high, inclusive; a device counts once per pair."""
         inside = slice(low, high + 1)
         sums = Ratio(*(part[inside].sum(axis=0) for part in self.ratio))
         if self.hits is None or not self.reports:
@@ -158,7 +158,7 @@ class KeyEstimate(Estimate, Points, KeyMeans):
         )
 
     def range_means(self, low: int, high: int) -> Measured:
-        """The mean value of all pairs whose key lies in low..high, a row per value dimension, in -1..1."""
+        """The mean value of all pairs with a key in low..high, one row per value dimension, in -1..1."""
         ratio = self.range_ratio(low, high)
         if self.scores is None:
             reports = None if self.share_scores is None else self.share_scores.value_reports[low : high + 1].sum(axis=0)
@@ -169,24 +169,24 @@ class KeyEstimate(Estimate, Points, KeyMeans):
 
 
 def student(freedom: Floats) -> Floats:
-    """The two-sided 95% point of Student's law with so many degrees of freedom, 3 at least, by its expansion."""
+    """The two-sided 95% quantile of Student's distribution with at least 3 degrees of freedom, by its expansion."""
     k = np.maximum(freedom, 3.0)
     return np.asarray(Z95 + (Z95**3 + Z95) / (4 * k) + (5 * Z95**5 + 16 * Z95**3 + 3 * Z95) / (96 * k**2))
 
 
 def following(stderr: Floats, low: Floats, high: Floats) -> Floats:
-    """Standard errors of the delta method; where few reports make an interval far wider, as the interval says."""
+    """Standard errors of the delta method; if few reports make an interval much wider, the one of the interval."""
     by_interval = (high - low) / (2 * Z95)
-    return np.where(by_interval > FAR_OFF * stderr, by_interval, stderr)
+    return np.where(by_interval > MUCH_WIDER * stderr, by_interval, stderr)
 
 
 def exact_keys(domain: KeyValue, values: Any) -> KeyEstimate:
-    """What devices really hold, in the shape of an estimate without error."""
+    """The true shares and totals, as an estimate without error."""
     return KeyEstimate(domain, len(domain.check(values)), *exact_sums(domain, values))
 
 
 def exact_sums(domain: KeyValue, pairs: Pairs) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Shares and totals of what devices hold, with errors of zero, in the order of `KeyEstimate`."""
+    """The true shares and totals, with errors of zero, in the order of the fields of `KeyEstimate`."""
     n, keys = max(len(pairs), 1), domain.size
     share = np.bincount(pairs.keys, minlength=keys) / n
     columns = [np.bincount(pairs.keys, column, minlength=keys) / n for column in pairs.values.T]

@@ -1,14 +1,15 @@
-"""Heavy intervals of item sets in two rounds (K 7.1.2): find the heavy items first, then ask only about these.
+"""Heavy items of item sets, and ranges of them, in two rounds (Kulkarni 7.1.2).
 
-Device    Answers one of two rounds, with all of epsilon. Round 1: one item of the set padded to l1 (`padding`), by
-          randomised response over all items as in `pckv-grr`. Round 2: one item of what the set has in common with the
-          2k candidates, padded to 2k with a dummy, by `hierarchical` over the candidates in order.
-Privacy   Epsilon, since a device takes part once; candidates come from other devices' private reports.
-Estimate  Candidates: 2k times the tree's shares; a range is the number of heavy items in it a device holds on average.
-          Other items: round 1's estimate.
-Variance  (2k)^2 times the tree's and p(1-p)/n for which items devices draw, p being the tree's share (at most, where
-          devices differ in how many they hold). Two groups with epsilon each have 2.1 times less noise than one with
-          eps/2 twice (eps = 1).
+Device    Report in one of two rounds, with all of epsilon. Round 1: sample one item of the set padded to l1
+          (`padding`), and report it by randomised response over all items, as in `pckv-grr`. The 2k most frequent items
+          are the candidates. Round 2: intersect the set with the candidates, pad it to 2k with a dummy, sample one
+          item, and report it by `hierarchical` over the candidates in order.
+Privacy   Epsilon: a device reports once, and the candidates come from private reports of other devices.
+Estimate  Candidates: 2k times the shares of the tree. A range is the mean number of candidates in it that a device
+          holds. Other items: the estimate of round 1.
+Variance  (2k)^2 times the sum of the tree's variance and of p(1-p)/n for the sampling of items, with p the share in the
+          tree (an upper bound if devices hold different numbers of candidates). Two groups of devices with epsilon
+          each have 2.1 times less noise than one group with eps/2 in each round (eps = 1).
 """
 
 from collections.abc import Mapping
@@ -44,19 +45,21 @@ FANOUT = 4
 
 
 def read_candidates(parameters: Mapping[str, Any], most: int, keys: int) -> NDArray[np.int64]:
-    """Rising different keys from a round's parameters; anything else is refused."""
+    """The candidates of a round's parameters, in strictly ascending order; anything else is refused."""
     listed = parameters.get("candidates")
     if set(parameters) != {"candidates"} or not isinstance(listed, list | tuple):
-        raise SpecificationError("round must have exactly the key candidates, a list of keys")
+        raise SpecificationError(what="round", must="have exactly the key candidates, a list of keys")
     if len(listed) != most or not all(type(key) is int and 0 <= key < keys for key in listed):
-        raise SpecificationError(f"round.candidates must be {most} keys in 0..{keys - 1}, got something else")
+        raise SpecificationError(
+            what="round.candidates", expected=f"{most} keys in 0..{keys - 1}", got="something else"
+        )
     if any(one >= other for one, other in pairwise(listed)):
-        raise SpecificationError("round.candidates must rise, got something else")
+        raise SpecificationError(what="round.candidates", must="rise", got="something else")
     return np.array(listed, dtype=np.int64)
 
 
 def indices_of(keys: NDArray[np.int64], candidates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where keys stand among the candidates, and which stand there at all."""
+    """The index of each key among the candidates, and whether the key is a candidate."""
     index = np.searchsorted(candidates, keys)
     index[index == len(candidates)] = 0
     return index, candidates[index] == keys
@@ -64,7 +67,7 @@ def indices_of(keys: NDArray[np.int64], candidates: NDArray[np.int64]) -> tuple[
 
 @dataclass(frozen=True)
 class HeavyEstimate(Estimate, Points, ItemRanges):
-    """Round 1's shares of all items; round 2's tree over the candidates once there is one."""
+    """The shares of all items from round 1, and the tree over the candidates from round 2 if it has begun."""
 
     domain: KeyValue
     reports: int
@@ -102,10 +105,10 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
         return self._of_sets(self.tree.ranges(np.array([[first]]), np.array([[last - 1]])), float(last - first))
 
     def _of_sets(self, drawn: Measured, most: float) -> Measured:
-        """Shares of what devices hold from those of what they drew, each one item or the dummy out of 2k.
+        """Shares of holders from the shares of sampled items: a device samples one of 2k, items or dummies.
 
-        The tree's errors are about the items drawn; which ones were drawn has a binomial error of its own. Distances of
-        both intervals' ends are squared and added. Where nothing is known, a device may hold any number up to `most`.
+        The tree's errors are about the sampled items; sampling has a binomial error of its own. The distances from the
+        estimate to the ends of both intervals are squared and added. Without reports the interval is 0..`most`.
         """
         reports = self.tree.reports
         share = np.clip(drawn.value, 0.0, 1.0)
@@ -124,7 +127,7 @@ class HeavyEstimate(Estimate, Points, ItemRanges):
 
 @dataclass(frozen=True)
 class ExactItems(KeyEstimate, ItemRanges):
-    """What devices really hold."""
+    """True shares of items."""
 
     def item_range(self, low: int, high: int) -> Measured:
         return Measured.plain(self.share[low : high + 1].sum(keepdims=True), np.zeros(1))
@@ -150,9 +153,9 @@ class Heavy(InRounds):
 
     def check(self) -> None:
         if self.domain.dimensions or not self.domain.ordered:
-            raise SpecificationError("domain must be ordered and without values (values = false) for heavy")
+            raise SpecificationError(what="domain", expected="ordered and without values (values = false) for heavy")
         if 2 * self.options["k"] > self.domain.size:
-            raise SpecificationError(f"options.k must be at most half of the keys, got {self.options['k']}")
+            raise SpecificationError(what="options.k", expected="at most half of the keys", got=self.options["k"])
 
     def canonical_options(self) -> dict[str, Any]:
         return {**self.options, "padding": self.first.length}
@@ -165,7 +168,7 @@ class Heavy(InRounds):
 
     @property
     def length(self) -> int:
-        """l2 = 2k: how many candidates there are, and what sets are padded to in round 2."""
+        """2k: the number of candidates, and the length to which sets are padded in round 2."""
         return 2 * int(self.options["k"])
 
     @property
@@ -210,18 +213,18 @@ class Heavy(InRounds):
         }
 
     def part_state(self, state: State, number: int) -> State:
-        """The arrays of a round, shared, as its own mechanism knows them."""
+        """The state of a round's own mechanism: the same arrays under its own names."""
         return {name: state[f"r{number}/{name}"] for name in self.parts[number - 1].arrays}
 
     def perturb(self, values: Any, random: Random) -> Reports:
         pairs = self.domain.check(values)
         if self.number == 1:
             return self.first.perturb(pairs, random)
-        key, at = sample_padded(self._common(pairs), self.length, self.length, random)
-        return self.second.perturb(np.where(at >= 0, key, self.length), random)
+        key, pair = sample_padded(self._common(pairs), self.length, self.length, random)
+        return self.second.perturb(np.where(pair >= 0, key, self.length), random)
 
     def _common(self, pairs: Pairs) -> Pairs:
-        """What sets have in common with the candidates, by their places among these."""
+        """The intersection of each set with the candidates, as indices of candidates."""
         index, kept = indices_of(pairs.keys, self.candidates)
         return Pairs.grouped(pairs.owners[kept], index[kept], np.zeros((int(kept.sum()), 0)), len(pairs))
 
@@ -250,7 +253,7 @@ class Heavy(InRounds):
         return {"candidates": sorted(heavy.tolist())}
 
     def channel(self) -> NDArray[np.float64]:
-        """Of this round; in round 2 a mixture of hierarchical's rows, one for each item in common and the dummy."""
+        """The channel of this round; in round 2 a mixture of rows of `hierarchical`, by the chance of each item."""
         if self.number == 1:
             return self.first.channel()
         common, single = self._common(self.domain.every_set(1)), self.second.channel()
@@ -260,6 +263,6 @@ class Heavy(InRounds):
         return chances @ single
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """With so many reports in round 2."""
+        """The errors with so many reports in round 2."""
         errors = self.second.predicted_stderr(reports)
         return {name: self.length * value for name, value in errors.items()}

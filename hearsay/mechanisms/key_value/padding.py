@@ -1,8 +1,8 @@
-"""Padding and sampling: a device pads its set to a public length l with dummy keys and samples one pair of it.
+"""Padding and sampling: a device pads its set to a public length l with dummy keys, and samples one pair of it.
 
-Whether a key is among a device's pairs then shows with probability at most 1/l, which lets a response over all keys
-keep the sampled one more often than epsilon alone would (privacy amplification by sampling). A set longer than l is
-sampled from as it is, and its pairs count less, by l/size: the price of an l too small is a bias, not privacy.
+A pair is sampled with probability at most 1/l. So randomised response over all keys may keep the sampled key more often
+than epsilon alone would allow (privacy amplification by sampling). A set longer than l is not padded; its pairs are
+estimated too small by the factor l/size. So an l that is too small costs bias, not privacy.
                                                               Wang, Li and Jha 2018; for pairs Gu et al. 2020 (PCKV)
 """
 
@@ -29,12 +29,12 @@ PADDING: tuple[Option, ...] = (
 
 
 def padding_of(options: Mapping[str, Any], domain: KeyValue) -> int:
-    """l: what the survey says, else the most pairs that a device may hold."""
+    """l: the survey's option, else the largest number of pairs of a device."""
     return int(options["padding"] or domain.pairs or domain.size)
 
 
 def sample_padded(pairs: Pairs, length: int, keys: int, random: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every device the key of one pair (dummies from `keys` up) and its place, -1 for a dummy."""
+    """For every device the key of the sampled pair (dummies from `keys` up) and its index, -1 for a dummy."""
     sizes = pairs.sizes
     drawn = random.below_each(np.maximum(sizes, length))
     real = drawn < sizes
@@ -52,7 +52,7 @@ def padded_signs(
 
 @dataclass(frozen=True)
 class PaddedSets(Mechanism):
-    """What all mechanisms share whose devices sample one pair of a padded set."""
+    """The common part of mechanisms whose devices sample one pair of a padded set."""
 
     domain: KeyValue
 
@@ -73,9 +73,11 @@ class PaddedSets(Mechanism):
 
 @dataclass(frozen=True)
 class Padded(PaddedSets):
-    """What pckv-grr and pckv-ue share: the estimate from how often a key was named, and with which sign.
+    """The common part of pckv-grr and pckv-ue: the estimate from how often reports name a key, and with which sign.
 
-    With y the share of reports that name a key, x the balance of its signs, A = l/(a-b), B = l/(a(2p-1)):
+    Let y be the share of the n reports that name a key, x the share with + minus the share with -. The sampled key is
+    named with probability a, any other key with b, and the sign of the sampled key is kept with p. With A = l/(a-b)
+    (`scale`) and B = l/(a(2p-1)) (`gain`):
     f = A(y - b), f m = B x, n Var f = A^2 y(1-y), n Var f m = B^2(y - x^2), n Cov = A B x(1-y).
     """
 
@@ -84,7 +86,7 @@ class Padded(PaddedSets):
 
     @property
     def all_keys(self) -> int:
-        """Keys and dummies."""
+        """The number of keys and dummies."""
         return self.domain.size + self.length
 
     @property
@@ -93,7 +95,7 @@ class Padded(PaddedSets):
 
     @property
     def signs(self) -> int:
-        """Symbols a key: two signs, or one for item sets."""
+        """The symbols of a key: two signs, or one for item sets."""
         return 2 if self.domain.dimensions else 1
 
     @property
@@ -102,11 +104,11 @@ class Padded(PaddedSets):
 
     @abstractmethod
     def chances(self) -> tuple[float, float, float]:
-        """a, b, p: the sampled key stays, another key appears, a kept key's sign is kept."""
+        """a, b, p: the probabilities to name the sampled key, to name another key, and to keep a named key's sign."""
 
     @abstractmethod
     def named(self, state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts by real key, dimension and sign; and the reports of each dimension."""
+        """How often reports name each key, by key (without dummies), dimension and sign; and reports by dimension."""
 
     def estimate(self, state: State) -> KeyEstimate:
         counts, per_dimension = self.named(state)
@@ -115,9 +117,9 @@ class Padded(PaddedSets):
         keep = self.domain.dimensions
         with np.errstate(divide="ignore", invalid="ignore"):
             y = counts.sum(axis=(1, 2)) / n
-            share = self.length / (a - b) * (y - b)
-            likely = np.clip(y, b, b + (a - b) / self.length)
             scale = self.length / (a - b)
+            share = scale * (y - b)
+            likely = np.clip(y, b, b + (a - b) / self.length)
             share_variance = scale**2 * likely * (1 - likely) / n
             total = np.zeros((self.domain.size, keep))
             total_variance, covariance, x_hits = np.zeros_like(total), np.zeros_like(total), np.zeros_like(total)
@@ -130,8 +132,8 @@ class Padded(PaddedSets):
                 total_variance = gain**2 * (likely[:, None] - x**2) / per_dimension
                 covariance = scale * gain * x * (1 - likely[:, None]) / n
                 x_hits = gain * x
-            # Devices whose sets are longer than l count for less than one: then the share of holders is not known so
-            # well that their own spread could be taken off.
+            # Devices with sets longer than l count less, so the share of holders is not known exactly: the variance
+            # f(1-f)/n of the devices as a sample is not subtracted.
             return KeyEstimate(
                 self.domain, n, share, np.sqrt(share_variance), total, share_variance, total_variance, covariance,
                 hits=(np.broadcast_to((scale * likely)[:, None], x_hits.shape), x_hits) if self.EXCLUSIVE else None,
@@ -139,10 +141,9 @@ class Padded(PaddedSets):
             )  # fmt: skip
 
     def _scores(self, per_dimension: NDArray[np.int64]) -> KeyScores:
-        """Of the symbols none, minus and plus that a report shows of a key; its holder samples it with chance 1/l."""
+        """For the symbols none, minus and plus of a key in a report; a holder samples the key with probability 1/l."""
         a, b, p = self.chances()
-        quiet, true, false = [1 - b, b / 2, b / 2], [1 - a, a * p, a * (1 - p)], [1 - a, a * (1 - p), a * p]
-        channel = np.array([quiet, true, false])
+        channel = np.array([[1 - b, b / 2, b / 2], [1 - a, a * p, a * (1 - p)], [1 - a, a * (1 - p), a * p]])
         channel[1:] = channel[0] + (channel[1:] - channel[0]) / self.length
         scale, gain = self.length / (a - b), self.length / max(a * (2 * p - 1), 1e-300)
         phi, sigma = scale * (np.array([0.0, 1.0, 1.0]) - b), gain * np.array([0.0, -1.0, 1.0])
@@ -153,7 +154,7 @@ class Padded(PaddedSets):
 
     @abstractmethod
     def set_channel(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P(report) from the chance of every (key, sign), dummies included, to be the sampled pair."""
+        """P(report), from the probability of every (key, sign), dummies included, to be the sampled pair."""
 
     def channel(self) -> NDArray[np.float64]:
         """Rows: `domain.every_set` with signs for values."""
@@ -173,7 +174,7 @@ class Padded(PaddedSets):
         return np.array(rows)
 
     def _by_dimension(self, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """In the layout's order: the dimension stands between key and sign, or before a vector of symbols."""
+        """In the order of the layout: the dimension is between key and sign, or before a vector of symbols."""
         if self.dimensions == 1:
             return parts[0]
         if self.layout.has_vectors:
@@ -181,7 +182,7 @@ class Padded(PaddedSets):
         return np.stack([part.reshape(-1, self.signs) for part in parts], axis=1).reshape(-1) / self.dimensions
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""
+        """The errors of a rare key's share, and of the mean of a key that a quarter of the devices hold."""
         a, b, p = self.chances()
         scale = self.length / (a - b)
         errors = {"point": float(scale * np.sqrt(b * (1 - b) / reports))}

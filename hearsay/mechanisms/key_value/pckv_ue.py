@@ -1,9 +1,12 @@
-"""PCKV-UE: pad and sample one pair, then a noisy symbol of {none, -, +} for every key, one round.
+"""PCKV-UE: pad and sample one pair, then report a noisy symbol of {none, -, +} for every key, in one round.
 
-Device    One pair of the set padded to l, its value rounded to a sign. The sampled key shows its sign with a p, the
-          other sign with a(1-p), else none; every other key, dummies included, shows none with 1-b, each sign with b/2.
-Privacy   a = 1/2, b = 2/(e+3), p = e/(e+1): at most eps over all sets (enumerated). Item sets: b = 1/(e+1), no sign.
-Estimate  As in `padding`; reports are d + l symbols, so this is for few keys. It was never clearly the best.
+Device    Sample one pair of the set padded to l, and round its value to a sign. Report a symbol for each of the d + l
+          keys, dummies included. The sampled key has its sign with probability a p, the other sign with a(1-p),
+          otherwise none. Every other key has each sign with b/2, otherwise none.
+Privacy   With e = exp(eps), a = 1/2, b = 2/(e+3) and p = e/(e+1) spend at most eps; tests enumerate all sets. Item sets
+          have no sign, and b = 1/(e+1).
+Estimate  As in `padding`. A report has d + l symbols, so this is for few keys. In experiments it was never clearly the
+          best mechanism.
                                                                                       Gu et al. 2020
 """
 
@@ -39,18 +42,18 @@ class PckvUE(Padded):
     def check(self) -> None:
         if self.all_keys > MAXIMUM_SYMBOLS:
             raise SpecificationError(
-                f"keys and padding must be at most {MAXIMUM_SYMBOLS} together for pckv-ue, got {self.all_keys}"
+                what="keys and padding", expected=f"at most {MAXIMUM_SYMBOLS} together for pckv-ue", got=self.all_keys
             )
 
     @cached_property
     def noise(self) -> int:
-        """Chance out of 2^64 that a key that was not sampled shows a symbol, rounded up."""
+        """The chance b out of 2^64, rounded up, that a key that was not sampled has a symbol other than none."""
         e = exponential(self.epsilon)
         return up(2 / (e + 3) if self.signs == 2 else 1 / (e + 1))
 
     @cached_property
     def sign_keep(self) -> int:
-        """Chance out of 2^64 that the sampled key's sign is kept."""
+        """The chance p out of 2^64 that the sampled key's sign is kept."""
         return keep_threshold(self.epsilon, 2) if self.signs == 2 else WORD
 
     def _exact(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -62,7 +65,7 @@ class PckvUE(Padded):
 
     @property
     def spent_epsilon(self) -> float:
-        """The worst of a report with the true sign in one set's key and none in the other's, and of both signs."""
+        """The larger of two losses: if two sets sample different keys, or the same key with different signs."""
         a, b, p = self._exact()
         shown = a * p / (b / self.signs)
         return log_ratio(max(shown * (1 - b) / (1 - a), p / (1 - p) if p < 1 else Fraction(0)), Fraction(1))
@@ -109,12 +112,12 @@ class PckvUE(Padded):
         dimension = reports.get("dimension", np.zeros(length_of(reports), dtype=np.uint8))
         state["reports"] += np.bincount(dimension, minlength=self.dimensions)
         for chosen in range(self.dimensions):
-            here = dimension == chosen
+            in_dimension = dimension == chosen
             if self.signs == 1:
-                bits = np.unpackbits(reports["bits"][here], axis=1, count=self.all_keys, bitorder="little")
+                bits = np.unpackbits(reports["bits"][in_dimension], axis=1, count=self.all_keys, bitorder="little")
                 state["counts"][:, chosen, 0] += bits.sum(axis=0, dtype=np.int64)
                 continue
-            symbols = reports["symbols"][here]
+            symbols = reports["symbols"][in_dimension]
             for sign in (1, 2):
                 state["counts"][:, chosen, sign - 1] += (symbols == sign).sum(axis=0, dtype=np.int64)
         return state
@@ -126,20 +129,20 @@ class PckvUE(Padded):
         return state["counts"][: self.domain.size], state["reports"]
 
     def set_channel(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P(report) from the chance of every (key, sign) to be the sampled pair, over all strings of symbols."""
+        """P(report) for all strings of symbols, from the probability of every (key, sign) to be the sampled pair."""
         a, b, p = self.chances()
         strings = self.layout.enumerate()
         if self.signs == 1:
             digits = np.unpackbits(strings["bits"], axis=1, count=self.all_keys, bitorder="little")
-            quiet, loud = np.array([1 - b, b]), np.array([[1 - a, a]])
+            of_other, of_sampled = np.array([1 - b, b]), np.array([[1 - a, a]])
         else:
             digits = strings["symbols"]
-            quiet = np.array([1 - b, b / 2, b / 2])
-            loud = np.array([[1 - a, a * p, a * (1 - p)], [1 - a, a * (1 - p), a * p]])
-        noise = quiet[digits]
-        every = noise.prod(axis=1)
+            of_other = np.array([1 - b, b / 2, b / 2])
+            of_sampled = np.array([[1 - a, a * p, a * (1 - p)], [1 - a, a * (1 - p), a * p]])
+        others = of_other[digits]
+        all_others = others.prod(axis=1)
         total = np.zeros(len(digits))
         for symbol, chance in enumerate(sampled):
             key, sign = divmod(symbol, self.signs)
-            total += chance * every / noise[:, key] * loud[sign][digits[:, key]]
+            total += chance * all_others / others[:, key] * of_sampled[sign][digits[:, key]]
         return total

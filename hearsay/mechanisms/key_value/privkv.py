@@ -1,12 +1,17 @@
-"""PrivKV with a joint budget, one round: a sampled key, and one coin over {absent, bins of the value}.
+"""PrivKV with a joint budget, in one round: a sampled key, and randomised response over {absent, bins of the value}.
 
-Device    A key of all d, uniformly. Absent, or the value rounded at random to a sign (its bin, with option `bins`);
-          this symbol by generalised randomised response over B + 1 symbols.
-Privacy   The key is independent of the device; the symbol has ratio P/q <= e^eps, P = e/(e+B), q = 1/(e+B).
-Estimate  Of the N reports of a key y0 absent, x the balance of signs, g = P - q: f = 1 - (y0-q)/g, f m = x/g; unbiased.
-Variance  N Var f = y0(1-y0)/g^2 - f(1-f)/d; Var(f m - mu f) = [(1-y0-x^2) - 2 mu x y0 + mu^2 y0(1-y0)]/(N g^2), from
-          which means have Fieller's intervals. Two coins (`budget = "split"`) waste half of epsilon: `privkv_split`.
-                                                           Ye et al. 2019 (P) algorithms 3 and 4, with one coin for two
+Device    Draw one of the d keys uniformly. The symbol is absent if the device does not hold the key; otherwise it is
+          the value rounded at random to a sign, or its bin with option `bins`. Report key and symbol, the symbol by
+          generalised randomised response over B + 1 symbols.
+Privacy   The key is independent of the device's pairs. With e = exp(eps), the true symbol has probability p = e/(e+B)
+          and each other one q = 1/(e+B), so p/q <= e^eps.
+Estimate  Of the N reports of a key let y0 be the share of absent, x the share of + minus that of -, g = p - q. Then
+          f = 1 - (y0-q)/g and f m = x/g, both unbiased.
+Variance  N Var f = y0(1-y0)/g^2 - f(1-f)/d. Var(f m - mu f) = [(1-y0-x^2) - 2 mu x y0 + mu^2 y0(1-y0)]/(N g^2) for any
+          mu, from which Fieller's intervals of means follow.
+
+This is algorithms 3 and 4 of Ye et al. 2019 with one randomised response instead of two, which would waste half of
+epsilon (`budget = "split"`, see `privkv_split`).
 """
 
 from dataclasses import dataclass
@@ -39,9 +44,9 @@ PRIVKV_OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True)
 class PrivKV(SampledOnce):
-    """One coin over absent and all bins."""
+    """One randomised response over absent and all bins."""
 
-    ESTIMATE: ClassVar[type[KeyEstimate]] = BinEstimate  # a plain KeyEstimate where there are only signs
+    ESTIMATE: ClassVar[type[KeyEstimate]] = BinEstimate  # a plain KeyEstimate if there are only signs
     ID = "privkv"
     SUMMARY = "one key of all, sampled; presence and value under one coin: frequencies and means of key-value pairs"
     OPTIONS = PRIVKV_OPTIONS
@@ -63,7 +68,9 @@ class PrivKV(SampledOnce):
         for name, neutral in (("estimator", "unbiased"), ("virtual", 0), ("initial", 0.0)):
             if self.options[name] != neutral:
                 raise SpecificationError(
-                    f'options.{name} must be {neutral} with options.budget "joint", got {self.options[name]!r}'
+                    what=f"options.{name}",
+                    expected=f'{neutral} with options.budget "joint"',
+                    got=repr(self.options[name]),
                 )
         if not self.domain.dimensions and self.options["bins"] != 2:
             raise SpecificationError(f"options.bins needs a domain with values, got {self.options['bins']}")
@@ -79,40 +86,42 @@ class PrivKV(SampledOnce):
 
     @cached_property
     def chances(self) -> tuple[float, float, float]:
-        """How likely the true symbol and any other one is told, and how far the two are apart."""
+        """p, q and g = p - q."""
         return self.coin.hit_chances()
 
     @cached_property
     def symbol_chances(self) -> NDArray[np.float64]:
-        """Chance of every told symbol, a row for each true one."""
+        """P(reported symbol | true symbol): one row for each true symbol."""
         return self.coin.channel()
 
     @property
     def spent_epsilon(self) -> float:
         return self.coin.spent_epsilon
 
-    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
+    def perturb_symbols(self, symbols: Symbols, random: Random) -> Symbols:
         return self.coin.randomise(symbols, random)
 
     @property
     def memoised_buckets(self) -> int:
-        """Absent, and the bins."""
+        """The number of symbols: absent and the bins."""
         return self.bins + 1
 
     def perturb_memoised(self, values: Any, stream: Streams) -> Reports:
-        """The word that a value is rounded to a sign by is drawn once for life: rounded afresh in each window, the
-        share of plus signs would tell the value."""
+        """The random word by which a value is rounded to a sign is drawn once, for all windows.
+
+        If the value were rounded afresh in each window, the share of plus signs would reveal it.
+        """
         pairs = self.domain.check(values)
         key, dimension = sample(self.domain.size, self.dimensions, 1, stream(PUBLIC))
         symbol = true_symbols(pairs, key, dimension, self.bins, stream("rounding"))
-        return keyed_reports(self.layout, key, dimension, self.disguise(symbol, stream(f"{ANSWER} {symbol[0]}")))
+        return keyed_reports(self.layout, key, dimension, self.perturb_symbols(symbol, stream(f"{ANSWER} {symbol[0]}")))
 
     def symbol_channel(self) -> NDArray[np.float64]:
         return self.symbol_chances
 
     @cached_property
     def middles(self) -> Floats:
-        """What each symbol stands for: 0 for absent, the signs, or the middles of the bins."""
+        """The value of each symbol: 0 for absent, then the signs, or the middles of the bins."""
         if self.bins <= 2:
             return np.array([0.0, -1.0, 1.0])[: self.bins + 1]
         return np.array([0.0, *((2 * np.arange(self.bins) + 1) / self.bins - 1)])
@@ -162,7 +171,7 @@ class PrivKV(SampledOnce):
         return super().exact(values) if self.bins <= 2 else exact_bins(self.domain, values, self.bins)
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """Of a key that few hold, and of its holders' mean where a quarter of the devices hold it."""
+        """The errors of a rare key's share, and of the mean of a key that a quarter of the devices hold."""
         p, q, gap = self.chances
         each = self.predicted_keys(reports)
         absent = q + gap * 0.75

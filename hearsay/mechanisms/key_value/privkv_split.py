@@ -1,12 +1,14 @@
-"""PrivKV as published, one round: half of epsilon for the key's presence, half for the value's sign.
+"""PrivKV as published, in one round: half of epsilon for the key's presence, half for the value's sign.
 
-Device    Draw one of the d keys, uniformly. A holder rounds its value to a sign, a non-holder makes up a sign with mean
-          m0 (`initial`). The sign is kept with probability p2, presence with p; p = p2 = e^(eps/2)/(e^(eps/2) + 1).
-Privacy   A holder shows its own sign with probability p p2, a non-holder the same sign with (1-p) s. s >= 1 - p2 for
-          every m0, so the ratio is at most e^eps. With m0 = 0, s = 1/2: only eps/2 + ln(2 p2) is spent.
-Estimate  `unbiased`, `paper` or `virtual`: see `calibration`, also for Y, the share of a key's reports seen present.
-Variance  se(f)^2 = Y(1-Y)/(N(2p-1)^2) - f(1-f)/(dN) with N reports of the key. Intervals of means are Fieller's for the
-          unbiased ratio, also where the value itself is the paper's, which is biased towards m0.
+Device    Draw one of the d keys uniformly. A holder rounds its value to a sign; a non-holder draws a fake sign with
+          mean m0 (`initial`). Keep the sign with probability p2, and presence with p; p = p2 = e^(eps/2)/(e^(eps/2) +
+          1).
+Privacy   A holder reports its own sign with probability p p2, a non-holder the same sign with (1-p) s. s >= 1 - p2 for
+          every m0, so the ratio is at most e^eps. If m0 = 0, s = 1/2, and only eps/2 + ln(2 p2) is spent.
+Estimate  `unbiased`, `paper` or `virtual`: see `calibration`, which also defines Y, the share of reports that say
+          present.
+Variance  se(f)^2 = Y(1-Y)/(N(2p-1)^2) - f(1-f)/(dN) with N reports of the key. The intervals of means are Fieller's for
+          the unbiased ratio, even if the estimate is the paper's, which is biased towards m0.
                                                                                        Ye et al. 2019 algorithms 3, 4, 7
 """
 
@@ -30,7 +32,7 @@ from hearsay.mechanisms.key_value.sampled_key import SampledKey, SampledOnce, Sy
 
 
 def sign_threshold(mean: float) -> int:
-    """Chance out of 2^64 that a made-up sign is plus."""
+    """The chance out of 2^64 that a fake sign is plus."""
     return round((Fraction(mean) + 1) / 2 * WORD)
 
 
@@ -40,16 +42,17 @@ def flip_signs(symbols: Symbols, keep: int, random: Random) -> Symbols:
 
 
 def show_presence(has_key: NDArray[np.bool_], signs: Symbols, keep: int, random: Random) -> Symbols:
-    """Presence, kept with the given chance out of 2^64: the sign where it then says present, else 0."""
+    """Presence, kept with the given chance out of 2^64: the sign if it is then present, else 0."""
     return np.where(has_key == random.bernoulli(keep, len(signs)), signs, 0)
 
 
 @dataclass(frozen=True)
 class PrivKVSplit(SampledOnce):
-    """One coin for presence and one for the sign, with half of epsilon each."""
+    """Presence and sign are perturbed separately, with half of epsilon each."""
 
     ID = "privkv"
     SUMMARY = "one key of all, sampled; a coin for presence and one for the value's sign, as published"
+    UNSPENT = "non-holders report fake signs of either value, which hide more than the two coins promise"
     OPTIONS = PRIVKV_OPTIONS
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 2.0, "domain": {"kind": "key-value", "keys": 3}, "options": {"budget": "split"}},
@@ -59,13 +62,15 @@ class PrivKVSplit(SampledOnce):
         if not self.domain.dimensions:
             raise SpecificationError('options.budget "split" needs a domain with values, got item sets')
         if self.options["bins"] != 2:
-            raise SpecificationError(f'options.bins must be 2 with options.budget "split", got {self.options["bins"]}')
+            raise SpecificationError(
+                what="options.bins", expected='2 with options.budget "split"', got=self.options["bins"]
+            )
         if self.options["virtual"] and self.options["estimator"] == "paper":
             raise SpecificationError('options.virtual goes with options.estimator "unbiased", got "paper"')
 
     @cached_property
     def keep(self) -> int:
-        """Chance out of 2^64 that a coin tells the truth; halving epsilon is exact in binary."""
+        """The chance p = p2 out of 2^64. Halving epsilon is exact in binary."""
         return keep_threshold(self.epsilon / 2, 2)
 
     @cached_property
@@ -76,7 +81,7 @@ class PrivKVSplit(SampledOnce):
     def _exact(self) -> list[list[Fraction]]:
         p = probability(self.keep)
         plus = probability(sign_threshold(self.options["initial"]))
-        shown = plus * p + (1 - plus) * (1 - p)  # that a made-up sign is plus after its coin
+        shown = plus * p + (1 - plus) * (1 - p)  # s: that a fake sign is plus after it is perturbed
         return [  # rows: absent, minus, plus; columns: what is reported, in the same order
             [p, (1 - p) * (1 - shown), (1 - p) * shown],
             [1 - p, p * p, p * (1 - p)],
@@ -92,9 +97,9 @@ class PrivKVSplit(SampledOnce):
         worst = max(max(column) / min(column) for column in columns)
         return log_ratio(worst, Fraction(1))
 
-    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
-        made_up = 1 + random.bernoulli(sign_threshold(self.options["initial"]), len(symbols)).astype(np.int64)
-        signs = flip_signs(np.where(symbols > 0, symbols, made_up), self.keep, random)
+    def perturb_symbols(self, symbols: Symbols, random: Random) -> Symbols:
+        fake = 1 + random.bernoulli(sign_threshold(self.options["initial"]), len(symbols)).astype(np.int64)
+        signs = flip_signs(np.where(symbols > 0, symbols, fake), self.keep, random)
         return show_presence(symbols > 0, signs, self.keep, random)
 
     def estimate(self, state: State) -> KeyEstimate:
@@ -128,9 +133,9 @@ class PrivKVSplit(SampledOnce):
 
 
 def key_estimate(mechanism: SampledKey, state: State, ratio: Any, per_key: Any, biased: Any) -> KeyEstimate:
-    """An estimate from the ratio of every key and dimension.
+    """The estimate from the ratio of every key and dimension.
 
-    The error of a share is that about these n = d N devices, so f(1-f)/n, for devices as a sample, is taken off.
+    Shares are of these n = d N devices, not of a population, so the sampling variance f(1-f)/n is subtracted.
     """
     share, variance = ratio.share[:, 0], ratio.share_variance[:, 0]
     clipped = np.clip(share, 0.0, 1.0)

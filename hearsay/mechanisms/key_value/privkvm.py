@@ -1,14 +1,15 @@
-"""PrivKVM: c rounds, in which non-holders say what the round before found (P algorithm 5).
+"""PrivKVM: c rounds, in which non-holders report fake signs with the mean of the round before (Ye et al. 2019, alg. 5).
 
-Device    Round 1 as `privkv` with two coins, eps/2 for presence and eps/(2c) for the sign. From round 2 on only a sign
-          with eps/(2c): a holder's own, a non-holder's drawn with the published mean m0.
-          (`presence = "literal"`: also presence, without budget a fair coin that wastes half of the reports.)
-Privacy   Exactly eps over all rounds, for any published means, even hostile ones; see `rounds`.
-Estimate  f from round 1. f m of round r: X_r/c2 - (1-f) m0_r, of round 1 as in `calibration`; combined by inverse
-          variance. `estimator = "paper"`: the last round's X_c/c2 alone, whose bias shrinks by theta in round 1 and by
-          1 - f a round after it (P theorem 5.3).
-Variance  By linear propagation of X_r and of f, which all rounds share; means by Fieller. With epsilon fixed more
-          rounds have less information, c tanh^2(eps/4c).
+Device    Round 1: as `privkv_split`, with eps/2 for presence and eps/(2c) for the sign. Later rounds: only a sign with
+          eps/(2c), of a holder its own, of a non-holder a fake one with the published mean m0. With
+          `presence = "literal"` also presence, by a fair coin, since it has no budget; this wastes half of the reports.
+Privacy   At most eps over all rounds, for any published means, even malicious ones; see `rounds`. Less where the fake
+          signs of round 1 have both values, as in `privkv_split`.
+Estimate  f from round 1. Round r > 1 estimates f m by X_r/c2 - (1-f) m0_r, round 1 as in `calibration`, which defines X
+          and c2; they are weighted by inverse variance. With `estimator = "paper"` only X_c/c2 of the last round is
+          used; its bias is multiplied by theta in round 1, and by 1 - f in each later round (theorem 5.3).
+Variance  By linear propagation of X_r and of f, which all rounds share; means by Fieller. For a fixed epsilon, more
+          rounds have less information: it is proportional to c tanh^2(eps/4c).
 """
 
 from collections.abc import Mapping
@@ -65,10 +66,11 @@ SHARED_OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True)
 class PrivKVM(SampledKey, InRounds):
-    """Rounds of signs after a first round with presence."""
+    """A first round with presence and sign, then rounds with signs only."""
 
     ID = "privkvm"
-    SUMMARY = "PrivKV in rounds: non-holders say what the round before found; frequencies and means"
+    SUMMARY = "PrivKV in rounds: non-holders report the mean of the round before; frequencies and means"
+    UNSPENT = "non-holders report fake signs of either value, which hide more than the two coins promise"
     OPTIONS = (integer("rounds", 3, 1, 64, "rounds, which share half of epsilon"), *SHARED_OPTIONS)
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
         {"epsilon": 2.0, "domain": {"kind": "key-value", "keys": 3}, "options": {"rounds": 2}},
@@ -88,26 +90,27 @@ class PrivKVM(SampledKey, InRounds):
 
     @cached_property
     def presence_keep(self) -> int:
-        """Chance out of 2^64 that presence is told truthfully in round 1."""
+        """The chance p out of 2^64 that presence is kept in round 1."""
         return truth_threshold(self.presence_budget())
 
     def presence_budget(self) -> float:
-        """Epsilon of presence."""
+        """The epsilon of presence."""
         return self.epsilon / 2
 
     def sign_budget(self, number: int) -> float:
-        """Epsilon of the sign in a round."""
+        """The epsilon of the sign in a round."""
         return at_most(Fraction(self.epsilon) / (2 * self.rounds))
 
     def sign_keep(self, number: int) -> int:
-        """Chance out of 2^64 that a sign is told truthfully in a round."""
+        """The chance p2 out of 2^64 that a sign is kept in a round."""
         return truth_threshold(self.sign_budget(number))
 
     @property
     def spent_epsilon(self) -> float:
-        """Of a device that answers every round, with the worst signs that may be published.
+        """The epsilon of a device that reports in every round, for the worst signs that could be published.
 
-        Presence and the first sign multiply where the first fake is known; the rounds after it are plain coins.
+        In round 1 the mean of fake signs is known, which limits the ratio of presence and sign together; each later
+        round is a randomised response of its own.
         """
         keep, first = probability(self.presence_keep), probability(self.sign_keep(1))
         plus = probability(sign_threshold(self.options["initial"]))
@@ -119,7 +122,7 @@ class PrivKVM(SampledKey, InRounds):
         return log_ratio(worst, Fraction(1))
 
     def shows_presence(self, number: int) -> bool:
-        """Whether reports of a round have three symbols."""
+        """Whether reports of a round have three symbols: absent, minus and plus."""
         return number == 1 or bool(self.options["presence"] == "literal")
 
     def round_layout(self, number: int) -> Layout:
@@ -134,7 +137,7 @@ class PrivKVM(SampledKey, InRounds):
         return {self.array(r): self._shape(r) for r in range(1, self.rounds + 1)}
 
     def array(self, number: int) -> str:
-        """The state's array of a round."""
+        """The name of a round's array in the state."""
         return f"r{number}/{'counts' if self.shows_presence(number) else 'signs'}"
 
     def _shape(self, number: int) -> tuple[int, ...]:
@@ -170,16 +173,16 @@ class PrivKVM(SampledKey, InRounds):
         return signs - 1
 
     def channel(self) -> NDArray[np.float64]:
-        """Of this round, with what was published for each key."""
+        """The channel of this round, with the published means of each key."""
         return keyed_channel(self.domain, 2, self.round_channel(self.number, self.fakes(self.number)))
 
     def round_channel(self, number: int, fake: Floats | float) -> NDArray[np.float64]:
-        """P(sent | absent, -, +) in a round where non-holders' signs have the means `fake`: a table for each."""
+        """P(symbol | absent, -, +) in a round, one table for each of the means `fake` of the fake signs."""
         truth = float(probability(self.sign_keep(number)))
         absent = (1 + np.asarray(fake)) / 2
         plus = np.stack([absent, np.zeros_like(absent), np.ones_like(absent)], axis=-1)
-        says = plus * truth + (1 - plus) * (1 - truth)
-        signs = np.stack([1 - says, says], axis=-1)
+        sent_plus = plus * truth + (1 - plus) * (1 - truth)
+        signs = np.stack([1 - sent_plus, sent_plus], axis=-1)
         if not self.shows_presence(number):
             return signs
         keep = float(probability(self.presence_keep)) if number == 1 else 0.5
@@ -187,7 +190,7 @@ class PrivKVM(SampledKey, InRounds):
         return np.concatenate([1 - seen, seen * signs], axis=-1)
 
     def fakes(self, number: int) -> Floats:
-        """The mean of the non-holders' signs in a round: keys x dimensions."""
+        """The mean m0 of the fake signs in a round: keys x dimensions."""
         shape = (self.domain.size, self.dimensions)
         if number == 1:
             return np.full(shape, 2 * float(probability(sign_threshold(self.options["initial"]))) - 1)
@@ -198,7 +201,7 @@ class PrivKVM(SampledKey, InRounds):
         return Coins(keep, float(probability(self.sign_keep(number))), self.fakes(number))
 
     def seen(self, state: State, number: int) -> Seen:
-        """The reports of a round; signs alone count as present."""
+        """Y and X of a round; reports without presence count as present."""
         counts = state[self.array(number)].astype(np.float64)
         absent = counts[:, :, 0] if self.shows_presence(number) else np.zeros(counts.shape[:2])
         return Seen.of(absent, counts[:, :, -2], counts[:, :, -1])
@@ -214,11 +217,11 @@ class PrivKVM(SampledKey, InRounds):
             biased = paper_mean(self.seen(state, last), self._coins(last))
         ratio = self._combined(state, start, answered)
         made = key_estimate(self, state, ratio, pooled.reports[:, 0], biased)
-        # Shares are of the devices of round 1; means of few reports have no better interval than a widened Fieller's.
+        # Shares are of the devices of round 1. Means of few reports have Fieller's interval with Student's quantile.
         return replace(made, reports=int(first.sum()), share_scores=self._share_scores(pooled, self.seen(state, 1)))
 
     def _share_scores(self, pooled: Seen, seen: Seen) -> KeyScores:
-        """What presence alone says in round 1."""
+        """The scores of presence in round 1."""
         keep = float(probability(self.presence_keep))
         presence = np.array([[keep, 1 - keep], [1 - keep, keep], [1 - keep, keep]])
         phi = (np.array([0.0, 1.0]) - 1 + keep) / (2 * keep - 1)
@@ -226,34 +229,39 @@ class PrivKVM(SampledKey, InRounds):
         return KeyScores.of(presence, phi, np.zeros(2), pooled.reports[:, 0], seen.reports, **known)
 
     def _combined(self, state: State, start: Ratio, rounds: list[int]) -> Ratio:
-        """Round r says s_r = a X_r + m0 f + const; its own noise a^2 Var X weighs it, and f's part they all share."""
+        """The estimates of f m of all rounds, weighted by inverse variance.
+
+        Round r estimates s_r = a_r X_r + b_r f + constant. Its own noise v_r = a_r^2 Var X_r determines its weight w_r.
+        All rounds share the noise of f. With B = sum of w_r b_r, and D = w_1 Cov(a_1 X_1, f)/Var f, since f and X_1
+        come from the same reports: Var s = sum of w_r^2 v_r + (B^2 + 2 B D) Var f, and Cov(f, s) = (B + D) Var f.
+        """
         coins = self._coins(1)
-        of_f = (1 - coins.presence) * np.asarray(coins.fake) / coins.presence
-        own = start.total_variance - 2 * of_f * start.covariance + of_f**2 * start.share_variance
-        slope = (start.covariance - of_f * start.share_variance) / start.share_variance  # of round 1's own noise on f
-        parts = [(start.total, own, of_f)]
+        b_1 = (1 - coins.presence) * np.asarray(coins.fake) / coins.presence
+        v_1 = start.total_variance - 2 * b_1 * start.covariance + b_1**2 * start.share_variance
+        slope = (start.covariance - b_1 * start.share_variance) / start.share_variance  # Cov(a_1 X_1, f)/Var f
+        parts = [(start.total, v_1, b_1)]
         for number in rounds:
-            seen, here = self.seen(state, number), self._coins(number)
-            fake, present = np.asarray(here.fake), 1.0 if not self.shows_presence(number) else 0.5
-            scale = 1 / (here.gain * present)
+            seen, coins = self.seen(state, number), self._coins(number)
+            fake, present = np.asarray(coins.fake), 1.0 if not self.shows_presence(number) else 0.5
+            scale = 1 / (coins.gain * present)
             with np.errstate(divide="ignore", invalid="ignore"):
-                likely = np.clip(seen.balance, -here.gain * present, here.gain * present)
+                likely = np.clip(seen.balance, -coins.gain * present, coins.gain * present)
                 noise = scale**2 * (present - likely**2) / seen.reports
             parts.append((seen.balance * scale - (1 - start.share) * fake, noise, fake))
         with np.errstate(divide="ignore", invalid="ignore"):
-            weights = [np.where(np.isfinite(noise) & np.isfinite(total), 1 / noise, 0.0) for total, noise, _ in parts]
-            every = np.sum(weights, axis=0)
-            shares = [weight / every for weight in weights]
-        weighed = list(zip(shares, parts, strict=True))
-        total = np.sum([np.where(w > 0, w * np.nan_to_num(t), 0.0) for w, (t, _, _) in weighed], axis=0)
-        own_noise = np.sum([np.where(w > 0, w**2 * v, 0.0) for w, (_, v, _) in weighed], axis=0)
-        along = np.sum([w * b for w, (_, _, b) in weighed], axis=0)
-        direct = shares[0] * slope
+            inverses = [np.where(np.isfinite(v) & np.isfinite(s), 1 / v, 0.0) for s, v, _ in parts]
+            sum_of_inverses = np.sum(inverses, axis=0)
+            weights = [inverse / sum_of_inverses for inverse in inverses]
+        weighted = list(zip(weights, parts, strict=True))
+        total = np.sum([np.where(w > 0, w * np.nan_to_num(s), 0.0) for w, (s, _, _) in weighted], axis=0)
+        own_noise = np.sum([np.where(w > 0, w**2 * v, 0.0) for w, (_, v, _) in weighted], axis=0)
+        B = np.sum([w * b for w, (_, _, b) in weighted], axis=0)
+        D = weights[0] * slope
         f_variance = start.share_variance
         return start._replace(
-            total=np.where(every > 0, total, np.nan),
-            total_variance=own_noise + (along**2 + 2 * along * direct) * f_variance,
-            covariance=(along + direct) * f_variance,
+            total=np.where(sum_of_inverses > 0, total, np.nan),
+            total_variance=own_noise + (B**2 + 2 * B * D) * f_variance,
+            covariance=(B + D) * f_variance,
         )
 
     def hand_out(self, parameters: Mapping[str, Any], random: Random) -> dict[str, Any]:
@@ -265,16 +273,16 @@ class PrivKVM(SampledKey, InRounds):
         return self.announcement(state)
 
     def announcement(self, state: State) -> dict[str, Any]:
-        """What non-holders say next: the means found so far."""
+        """The parameters of the next round: the estimated means, for fake signs."""
         return published(self.estimated_means(state))
 
     def estimated_means(self, state: State) -> Floats:
-        """By the estimator that the survey names; not a number where nothing is known."""
+        """The means by the survey's estimator; NaN where they are unknown."""
         estimate = self.estimate(state)
         return estimate.biased_means if estimate.biased_means is not None else estimate.ratio.mean()
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """With so many reports in every round."""
+        """The errors with so many reports in every round."""
         keep = float(probability(self.presence_keep))
         each = self.predicted_keys(reports)
         information = sum(

@@ -1,12 +1,13 @@
-"""PrivKVM+: rounds that end by themselves (P algorithm 6, with a running remainder).
+"""PrivKVM+: rounds with a stopping rule (Ye et al. 2019 V.D, algorithm 6, with a corrected budget).
 
-Device    As in `privkvm`; round r spends eps/t (1-1/t)^(r-1) (option `decay` is t), in round 1 half of it for presence.
-Privacy   The remainder runs down: all rounds together spend less than eps. (The paper's line 8 subtracts only the last
-          round from the whole budget, which overspends from round 3 on.)
-Stops     when the means moved by less than `cost` on the average; or when the next round's noise alone,
-          sqrt(2/pi)/(tanh(eps_next/2) sqrt N), would move them as much as this one did; or after `rounds`. (The paper's
-          rule (6) has the first part only; it measures noise and does not stop.)
-Estimate  As in `privkvm`.                                                                            Ye et al. 2019 V.D
+Device    As in `privkvm`. Round r spends eps/t (1-1/t)^(r-1) with t = `decay`; round 1 spends half of it on presence.
+Privacy   Each round spends 1/t of the remaining budget, so all rounds together spend less than eps. (Line 8 of the
+paper
+          subtracts only the last round from the whole budget, and so overspends from round 3 on.)
+Stop      After a round in which the means change by at most `cost` on average; or if the noise of the next round,
+          sqrt(2/pi)/(tanh(eps_next/2) sqrt N) with N reports per key, is at least that change; or after `rounds`. (The
+          paper's rule (6) has the first part only: the change includes noise, so it does not stop.)
+Estimate  As in `privkvm`.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from hearsay.mechanisms.options import integer, number
 
 @dataclass(frozen=True)
 class PrivKVMPlus(PrivKVM):
-    """Budgets that decay, and a rule to stop."""
+    """Rounds with decreasing budgets, and a stopping rule."""
 
     ID = "privkvm+"
     SUMMARY = "PrivKVM with budgets that decay from round to round; stops when another round is not worth its cost"
@@ -40,7 +41,7 @@ class PrivKVMPlus(PrivKVM):
     )
 
     def round_budget(self, number: int) -> Fraction:
-        """Epsilon of a round, exactly."""
+        """The exact epsilon of a round."""
         part = 1 / Fraction(self.options["decay"])
         return Fraction(self.epsilon) * part * (1 - part) ** (number - 1)
 
@@ -51,22 +52,22 @@ class PrivKVMPlus(PrivKVM):
         return at_most(self.round_budget(number) / (2 if number == 1 else 1))
 
     def change(self, state: State) -> Floats:
-        """How far every mean moved in this round."""
+        """By how much every mean changed in this round."""
         now = np.clip(np.nan_to_num(self.estimated_means(state), nan=0.0), -1.0, 1.0)
         before = self.fakes(self.number) if self.number > 1 else np.full_like(now, self.options["initial"])
         return np.abs(now - before)
 
     def why_over(self, state: State) -> str | None:
-        """Why there is no further round, in words; None: there is one."""
+        """A message why there is no further round; None if there is one."""
         if self.number >= self.rounds:
             return f"the last of {self.rounds} rounds is done"
-        moved = float(self.change(state).mean())
-        if moved <= self.options["cost"]:
-            return f"means moved by {moved:.3g} on the average, not more than a round's cost {self.options['cost']:g}"
+        change = float(self.change(state).mean())
+        if change <= self.options["cost"]:
+            return f"means changed by {change:.3g} on average, not more than a round's cost {self.options['cost']:g}"
         each = float(state[self.array(self.number)].sum()) / (self.domain.size * self.dimensions)
         noise = sqrt(2 / pi) / (tanh(self.sign_budget(self.number + 1) / 2) * sqrt(each)) if each else float("inf")
-        if noise >= moved:
-            return f"the next round's noise {noise:.3g} would be above what means moved by, {moved:.3g}"
+        if noise >= change:
+            return f"the next round's noise {noise:.3g} would be above the change of the means, {change:.3g}"
         return None
 
     def next_round(self, state: State) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
-"""Questions to key-value surveys beyond shares of keys: means of keys and of ranges of keys, quantiles, heavy ranges.
+"""Queries of key-value surveys beyond shares of keys: means of keys and of ranges of keys, quantiles, ranges of items.
 
-Means are in the value's own units and among the holders of a key; their intervals are Fieller's. With several value
-dimensions an answer names its dimension, and `mean KEY` gives one answer for each.
+A mean is over the holders of a key, in the value's own units, with Fieller's interval. With several value dimensions an
+answer names its dimension, and `mean KEY` gives one answer for each.
 """
 
 from abc import ABC, abstractmethod
@@ -36,11 +36,11 @@ class KeyMeans(ABC):
     @property
     @abstractmethod
     def means(self) -> Measured:
-        """Of every key and value dimension, in -1..1."""
+        """The mean of every key and value dimension, in -1..1."""
 
     @abstractmethod
     def range_means(self, low: int, high: int) -> Measured:
-        """Of all pairs whose key lies in low..high, one per value dimension, in -1..1."""
+        """The mean of all pairs with a key in low..high, one per value dimension, in -1..1."""
 
 
 class KeyQuantiles(ABC):
@@ -50,21 +50,21 @@ class KeyQuantiles(ABC):
 
     @abstractmethod
     def quantiles(self, ranks: Floats, key: int, dimension: int = 0) -> Measured:
-        """Values in -1..1 below which the given parts of the holders lie."""
+        """The quantiles of the given ranks among the holders, in -1..1."""
 
 
 class ItemRanges(ABC):
-    """Items a device holds within ranges of ordered keys."""
+    """Numbers of items that a device holds in ranges of ordered keys."""
 
     WHAT: ClassVar[str] = "ranges of items"
 
     @abstractmethod
     def item_range(self, low: int, high: int) -> Measured:
-        """How many of the heavy items in low..high a device holds on average."""
+        """The mean number of heavy items in low..high that a device holds."""
 
 
 def in_units(measured: Measured, domain: KeyValue) -> Measured:
-    """From -1..1 to each dimension's own units; the last axis are the dimensions."""
+    """Answers converted from -1..1 to the units of each dimension; the last axis has the dimensions."""
     half = np.array([axis.half for axis in domain.values])
     start = np.array([axis.low for axis in domain.values])
     value, stderr = start + (measured.value + 1.0) * half, measured.stderr * half
@@ -78,7 +78,7 @@ def _flat(measured: Measured) -> Measured:
 
 
 def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] | None]]:
-    """How the answers of one key are named, one per value dimension."""
+    """The names of the answers for one key, one per value dimension."""
     item, cell = (None, None) if key is None else domain.name(key)
     if domain.dimensions == 1:
         return [(item, cell)]
@@ -87,7 +87,7 @@ def _names(domain: KeyValue, key: int | None) -> list[tuple[Any, dict[str, Any] 
 
 
 class PairQuery(Query):
-    """A question that only pairs can answer."""
+    """A query that only key-value surveys answer."""
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -97,7 +97,7 @@ class PairQuery(Query):
 
 
 class ValueQuery(PairQuery):
-    """A question about the pairs' values, in their own units."""
+    """A query about the values of pairs, in their own units."""
 
     OWN_UNIT = "whose values are in the units of the pairs' values"
 
@@ -108,7 +108,7 @@ class ValueQuery(PairQuery):
             raise QueryError(f"query {cls.NAME} needs pairs with values, these are item sets")
 
     def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
-        # Who holds a key differs from draw to draw, so the errors of ratios have that of the draw in them already.
+        # The errors of ratios already include the variance of drawing the devices from a population.
         return [0.0] * len(answers)
 
     @staticmethod
@@ -130,7 +130,7 @@ class MeanOfKeys(ValueQuery):
     NEEDS = KeyMeans
     PREDICTED, VARIES = "mean", True
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
-    EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(_PAIRS, _DEVICES, "mean 0", [0.75]),)
+    EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(_PAIRS, _DEVICES, "mean 0", [0.75], [0]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -159,7 +159,7 @@ class Means(ValueQuery):
     NAME, GRAMMAR = "means", "means"
     HELP = "the mean value of the holders of every key, in domain order"
     NEEDS = KeyMeans
-    EXAMPLES = (Example(_PAIRS, _DEVICES, "means", [0.75, -0.5, 0.2]),)
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "means", [0.75, -0.5, 0.2], [0, 1, 2]),)
     PREDICTED, VARIES = "mean", True
 
     @classmethod
@@ -183,11 +183,12 @@ class KeyQuantile(ValueQuery):
     key: int
 
     NAME, GRAMMAR = "quantile", "quantile Q... KEY"
-    HELP = "on key-value data with bins: values below which parts Q of a key's holders lie; the last word is the key"
+    HELP = "on key-value data with bins: values that shares Q of a key's holders are below; the last word is the key"
     NEEDS = KeyQuantiles
+    WIDER = "a rank may lie between two values, and the band then has both"
     PREDICTED, VARIES = "mean", True
     WORDS: ClassVar[tuple[int, int | None]] = (2, None)
-    EXAMPLES = (Example(_BINS, _DEVICES, "quantile 0.5 0", [0.75]),)
+    EXAMPLES = (Example(_BINS, _DEVICES, "quantile 0.5 0", [0.75], [0]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -212,7 +213,7 @@ class KeyQuantile(ValueQuery):
 
 @dataclass(frozen=True)
 class ItemRange(PairQuery):
-    """Heavy items in a range."""
+    """The mean number of heavy items in a range that a device holds."""
 
     low: int
     high: int

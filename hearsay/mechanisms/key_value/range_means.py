@@ -1,16 +1,17 @@
-"""Means over ranges of ordered keys: a tree whose nodes carry both signs (K 7.1.2).
+"""Means over ranges of ordered keys: a tree whose nodes count both signs (Kulkarni 7.1.2).
 
-Device    One pair of the set padded to l (`padding`; 1 where all devices hold one pair), its value rounded to a sign;
-          then a level of the tree, the root included, and (node, sign) there by the level's oracle. Nothing to say is a
-          cell of its own.
-Privacy   The oracle's: pair and level are chosen with coins that spend nothing, and a device reports once.
-Estimate  A range is the sum of the fewest nodes that make it up: share F = l (plus + minus), total S = l(plus - minus).
-Variance  Of any weights on a level's cells by the oracle's moments; Cov(F, S) = l^2 [Var plus - Var minus]. Means by
-          Fieller. A device counts once for each of its pairs in the range.
+Device    Sample one pair of the set padded to l (`padding`; 1 if all devices hold one pair), and round its value to a
+          sign. Draw a level of the tree, the root included, and report the pair's (node, sign) by the oracle of the
+          level. A dummy is one more cell.
+Privacy   That of the oracle: the choice of pair and level spends nothing, and a device reports once.
+Estimate  A range is a union of as few nodes as possible. With plus and minus the sums of their estimated shares, the
+          share of the range is F = l (plus + minus), and its total S = l (plus - minus).
+Variance  The oracle's moments give the variance of any weighted sum of a level's cells; Cov(F, S) = l^2 [Var plus -
+          Var minus]. Means by Fieller. A device counts once for each of its pairs in the range.
 Few       With few reports in a level the estimated variance is itself uncertain. Intervals of shares then use the
-          variance at the share that is tested (`intervals.leaning`). The interval of a mean also holds every m that is
-          not rejected with the variance under m: with weights 1 - m on plus and -1 - m on minus, sum w^2 f =
-          F/l (1 - m^2), taken at the upper limit of F, and with a continuity correction of half a report.
+          variance at the share that is tested (`intervals.leaning`). The interval of a mean m also includes every m
+          that is not rejected with the variance under m: with weights 1 - m on plus and -1 - m on minus,
+          sum w^2 f = F/l (1 - m^2), where F is taken at its upper limit, with a continuity correction of half a report.
 """
 
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ Ends = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Level:
-    """What a level's reports say: plus and minus before each node, how many reports, and the oracle's moments."""
+    """The estimates of a level: cumulative shares of plus and of minus before each node, and their noise."""
 
     plus: Floats
     minus: Floats
@@ -55,7 +56,10 @@ class Level:
     moments: Moments
 
     def variance(self, square: Floats, square_f: Floats, total: Floats, mean: Floats) -> Floats:
-        """Of a weighted sum with the given sums of w^2, w^2 f, w and w f, the devices being a sample."""
+        """The variance of a weighted sum of cells, for devices that are a sample.
+
+        The arguments are the sums over the cells of w^2, w^2 f, w and w f.
+        """
         square_f = np.clip(square_f, 0.0, 1.0)
         limit = np.sqrt(square_f)
         mean = np.clip(mean, -limit, limit)
@@ -64,19 +68,19 @@ class Level:
         return moment / self.reports if self.reports else np.where(square > 0, UNKNOWN, 0.0)
 
     def steepest(self, count: Floats) -> Floats:
-        """The most by which the variance of the share of `count` nodes changes with that share."""
+        """The largest derivative of the variance of the share of `count` nodes by that share."""
         rise = self.moments.b + 2 * count * self.moments.d
         return np.maximum(np.abs(rise), np.abs(rise - 2)) / max(self.reports, 1)
 
 
 class RangeParts(NamedTuple):
-    """Shares and totals of ranges, and what the levels say that make them up."""
+    """Shares and totals of ranges, and sums over the levels that a range has nodes of."""
 
     ratio: Ratio
     known: NDArray[np.bool_]  # whether all these levels have reports
-    slope: Floats  # of the share's variance, at the steepest of these levels
-    noise: Floats  # sum over these levels of 2 a nodes/reports: n times the variance of a total nobody is in
-    skew: Floats  # the same of 4 c nodes^2/reports
+    slope: Floats  # the largest derivative of a level's variance of the share by the share
+    noise: Floats  # sum of 2 a nodes/reports: the variance of the total of a range without devices, over l^2
+    skew: Floats  # sum of 4 c nodes^2/reports
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,11 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
     length: int
 
     def ratios(self, low: Ends, high: Ends) -> Ratio:
-        """Shares and totals of the pairs whose key lies in low..high."""
+        """Shares and totals of the pairs with a key in low..high."""
         return self.parts(low, high).ratio
 
     def parts(self, low: Ends, high: Ends) -> RangeParts:
-        """Of the pairs whose key lies in low..high, both included."""
+        """The parts of the ranges low..high, both ends included."""
         x, y = low, high + 1
         plus, minus, slope, noise, skew = (np.zeros(x.size) for _ in range(5))
         share_variance, total_variance, covariance = (np.zeros(x.size) for _ in range(3))
@@ -142,7 +146,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
         return self._shares(self.parts(keys, keys))
 
     def _shares(self, parts: RangeParts) -> Measured:
-        """Shares of devices: intervals are made for the share of sampled pairs, F/l, and multiplied by l."""
+        """Shares of devices: the interval of the share of sampled pairs, F/l, multiplied by l."""
         ratio, scale = parts.ratio, self.length
         stderr = np.sqrt(np.maximum(ratio.share_variance, 0.0)) / scale
         stderr = np.where(parts.known, np.maximum(stderr, 1 / max(self.reports, 1)), np.inf)
@@ -177,7 +181,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
 
     @cached_property
     def means(self) -> Measured:
-        """Of every key."""
+        """The mean of every key."""
         keys = np.arange(self.domain.size)
         value, stderr, low, high = (part[:, None] for part in self._means(keys, keys) if part is not None)
         return Measured(value, stderr, low, high)
@@ -185,7 +189,7 @@ class RangeMeanEstimate(Estimate, Points, KeyMeans):
 
 @dataclass(frozen=True)
 class RangeMeans(PaddedSets, ByLevel):
-    """A tree of signs."""
+    """Reports of a level, a node and a sign."""
 
     ESTIMATE: ClassVar[type[RangeMeanEstimate]] = RangeMeanEstimate
     ID = "hierarchical"
@@ -202,7 +206,7 @@ class RangeMeans(PaddedSets, ByLevel):
     def check(self) -> None:
         if not self.domain.ordered or self.domain.dimensions != 1:
             raise SpecificationError(
-                "domain must be ordered, with one value a pair, for hierarchical on key-value data"
+                what="domain", expected="ordered, with one value a pair, for hierarchical on key-value data"
             )
 
     @cached_property
@@ -211,7 +215,7 @@ class RangeMeans(PaddedSets, ByLevel):
 
     @cached_property
     def levels(self) -> SampledLevels:
-        """Level 0 is the root."""
+        """The oracles of all levels; the first is the root's."""
         oracles: list[FrequencyOracle] = []
         for nodes in self.tree.nodes:
             small = GRR.over(2 * nodes + 1, self.epsilon)
@@ -220,7 +224,7 @@ class RangeMeans(PaddedSets, ByLevel):
         return SampledLevels(tuple(oracles), cumulative_thresholds([Fraction(1)] * len(oracles)))
 
     def _cell(self, level: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A level's cell, from 1, of 2 key + sign; -1 says nothing."""
+        """The cell of 2 key + sign (-1 for a dummy) in a level, where level 1 is the root."""
         nodes = self.tree.nodes[level - 1]
         cells = 2 * (pairs // 2 // self.tree.spans[level - 1]) + pairs % 2
         return np.where(pairs < 0, 2 * nodes, cells)

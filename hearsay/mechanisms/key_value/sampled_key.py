@@ -1,8 +1,9 @@
-"""What mechanisms share whose devices sample one key of all, without looking at what they hold, and tell about it.
+"""The common part of mechanisms whose devices sample one of all keys, independently of the pairs they hold.
 
-A report is (key, value dimension, symbol); symbol 0 says absent, 1 to B are the bins of the value from low to high
-(B = 2: the signs, B = 1: item sets). The key says nothing about the device, so only the symbol spends epsilon. A device
-that looks does harm only to the keys it names: `uniformity` finds many of them.
+A report is (key, value dimension, symbol). Symbol 0 is absent, symbols 1 to B are the bins of the value from low to
+high (B = 2: the signs, B = 1: item sets). The key is independent of the device's pairs, so only the symbol spends
+epsilon. A device that chooses its key instead biases the answers for this key only; `uniformity` detects many such
+devices.
 """
 
 from abc import abstractmethod
@@ -23,24 +24,24 @@ from hearsay.mechanisms.key_value.pairs import Pairs, bins_of, plus_signs
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts, smallest_unsigned
 
 Symbols = NDArray[np.int64]
-SUSPICIOUS = 1e-6  # honest devices look worse less than once in a million tests
+SUSPICIOUS = 1e-6  # the p-value of the warning: honest devices cause it less than once in a million tests
 
 
 def true_symbols(pairs: Pairs, key: NDArray[Any], dimension: NDArray[Any] | int, bins: int, random: Random) -> Symbols:
-    """What an honest device would say about the sampled key: 0 absent, else 1 + the bin of its value."""
+    """The true symbol of the sampled key: 0 if absent, else 1 + the bin of its value."""
     pair = pairs.find(key)
     has_key = pair >= 0
     if bins == 1:
         return has_key.astype(np.int64)
     values = pairs.value_at(pair, dimension)
-    # Who does not hold the key rounds a 0 and forgets it: the steps that a device takes must not tell.
+    # A device without the key rounds a 0 and discards it, so that the time does not reveal whether it has the key.
     shown = plus_signs(values, random) if bins == 2 else bins_of(values, bins)
     return np.where(has_key, 1 + shown.astype(np.int64), 0)
 
 
 @dataclass(frozen=True)
 class SampledKey(Mechanism):
-    """What is the same in one round and in many."""
+    """The common part of mechanisms with one round and with several."""
 
     domain: KeyValue
 
@@ -51,12 +52,12 @@ class SampledKey(Mechanism):
 
     @property
     def bins(self) -> int:
-        """Symbols beside absent."""
+        """B: the number of symbols besides absent."""
         return min(2, 2 * self.domain.dimensions) or 1
 
     @property
     def dimensions(self) -> int:
-        """How many value dimensions a report chooses from; 1 where there are none."""
+        """The number of value dimensions that a report samples from; 1 if there are none."""
         return max(self.domain.dimensions, 1)
 
     @property
@@ -70,20 +71,20 @@ class SampledKey(Mechanism):
         return [text for name in self.arrays if (text := uneven(state[name], name, self.domain)) is not None]
 
     def predicted_keys(self, reports: int) -> float:
-        """Reports that a key gets."""
+        """The expected number of reports of a key."""
         return reports / self.domain.size
 
 
 @dataclass(frozen=True)
 class KeyedCounts(Mechanism):
-    """One round; a report is (key, value dimension, symbol), and the state counts them in an array of that shape."""
+    """One round of reports (key, value dimension, symbol); the state counts them in an array of that shape."""
 
     domain: KeyValue
 
     @property
     @abstractmethod
     def counted(self) -> tuple[int, int, int]:
-        """How many keys, value dimensions and symbols there are."""
+        """The numbers of keys, value dimensions and symbols."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -103,30 +104,30 @@ class KeyedCounts(Mechanism):
 
 @dataclass(frozen=True)
 class SampledOnce(KeyedCounts, SampledKey):
-    """One round, in which a symbol is disguised in the same way whatever the key; subclasses say how."""
+    """One round, with the same perturbation of the symbol for every key, which subclasses define."""
 
     @property
     def counted(self) -> tuple[int, int, int]:
         return self.domain.size, self.dimensions, self.bins + 1
 
     @abstractmethod
-    def disguise(self, symbols: Symbols, random: Random) -> Symbols:
-        """The symbols as they are sent."""
+    def perturb_symbols(self, symbols: Symbols, random: Random) -> Symbols:
+        """The perturbed symbols."""
 
     def perturb(self, values: Any, random: Random) -> Reports:
         def draw(pairs: Any) -> Reports:
             key, dimension = sample(self.domain.size, self.dimensions, len(pairs), random)
-            symbols = self.disguise(true_symbols(pairs, key, dimension, self.bins, random), random)
+            symbols = self.perturb_symbols(true_symbols(pairs, key, dimension, self.bins, random), random)
             return keyed_reports(self.layout, key, dimension, symbols)
 
         return by_parts(draw, self.domain.check(values))  # type: ignore[arg-type]
 
     @abstractmethod
     def symbol_channel(self) -> NDArray[np.float64]:
-        """P(sent | true symbol): rows 0 to B by columns 0 to B."""
+        """P(reported symbol | true symbol), B + 1 by B + 1."""
 
     def channel(self) -> NDArray[np.float64]:
-        """Rows: `domain.every_set(bins)`; the key and dimension are uniform, the symbol is disguised."""
+        """Rows: `domain.every_set(bins)`; key and dimension are uniform, the symbol is perturbed."""
         tables = np.broadcast_to(
             self.symbol_channel(), (self.domain.size, self.dimensions, self.bins + 1, self.bins + 1)
         )
@@ -134,7 +135,7 @@ class SampledOnce(KeyedCounts, SampledKey):
 
 
 def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(key, dimension, sent | set) for every set of a small domain; `tables` has a channel per key and dimension."""
+    """P(report | set) for every set of a small domain; `tables` has a channel of symbols per key and dimension."""
     sets = domain.every_set(bins)
     parts = []
     for key, dimension in np.ndindex(tables.shape[:2]):
@@ -147,19 +148,19 @@ def keyed_channel(domain: KeyValue, bins: int, tables: NDArray[np.float64]) -> N
 
 
 def sample(keys: int, dimensions: int, count: int, random: Random) -> tuple[NDArray[Any], NDArray[Any] | int]:
-    """A key and a value dimension for every device, uniform and independent of what it holds."""
+    """A key and a value dimension for every device, uniform and independent of its pairs."""
     key = random.narrow_below(keys, count)
     return key, random.narrow_below(dimensions, count) if dimensions > 1 else 0
 
 
 def keyed_layout(keys: int, dimensions: int, symbols: int, name: str = "symbol") -> Layout:
-    """(key, dimension where there are several, symbol)."""
+    """The layout (key, dimension if there are several, symbol)."""
     middle = (Scalar("dimension", dimensions),) if dimensions > 1 else ()
     return Layout.of(Scalar("key", keys), *middle, Scalar(name, symbols))
 
 
 def keyed_reports(layout: Layout, key: Any, dimension: Any, symbol: Any, name: str = "symbol") -> Reports:
-    """Columns in the layout's types."""
+    """The columns of reports, in the types of the layout."""
     columns = {"key": key, "dimension": dimension, name: symbol}
     return {s.name: columns[s.name].astype(smallest_unsigned(s.bound)) for s in layout.single.scalars}
 
@@ -177,7 +178,7 @@ def fold_keyed(counts: NDArray[np.int64], reports: Reports, name: str = "symbol"
 
 
 def uneven(counts: NDArray[np.int64], name: str, domain: KeyValue) -> str | None:
-    """A warning where keys are named too unevenly to have been sampled: then some devices choose theirs."""
+    """A warning if the keys of reports are significantly not uniform, so that some devices choose their key."""
     chance = uniformity(counts)
     if chance is None or chance >= SUSPICIOUS:
         return None
@@ -192,7 +193,7 @@ def uneven(counts: NDArray[np.int64], name: str, domain: KeyValue) -> str | None
 
 
 def uniformity(counts: NDArray[np.int64]) -> float | None:
-    """How likely honest devices are to name keys as unevenly as this; None where a key has less than 5 reports."""
+    """The p-value of a chi-squared test that keys are uniform; None if keys have fewer than 5 reports on average."""
     from scipy import stats
 
     named = counts.reshape(len(counts), -1).sum(axis=1)

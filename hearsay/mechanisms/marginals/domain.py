@@ -12,7 +12,7 @@ import numpy as np
 from hearsay.mechanisms.domains.axis import AxesDomain, Axis, parse_axis
 from hearsay.mechanisms.domains.columns import ColumnCells
 from hearsay.mechanisms.domains.domain import as_list, only
-from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
+from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of, refuse_more
 from hearsay.mechanisms.marginals.characters.code import MAXIMUM_BITS, Attributes, Code
 from hearsay.mechanisms.marginals.characters.coefficients import Coefficients
 
@@ -57,7 +57,7 @@ class AttributeDomain(AxesDomain):
         """`names` with `sizes` or `labels`, or a list `attributes`; and `order`."""
         only(table, {"kind", "names", "sizes", "labels", "attributes", "order"})
         if ("attributes" in table) == ("names" in table):
-            raise SpecificationError("domain must have either names or attributes, got both or neither")
+            raise SpecificationError(what="domain", must="have either names or attributes", got="both or neither")
         if "attributes" in table and ("sizes" in table or "labels" in table):
             raise SpecificationError("domain.sizes and domain.labels go with domain.names, got them with attributes")
         entries = table["attributes"] if "attributes" in table else _side_by_side(table)
@@ -70,17 +70,14 @@ class AttributeDomain(AxesDomain):
         names = self.columns
         for name in names:
             if names.count(name) > 1:
-                raise SpecificationError(f"domain: attributes must have different names, got {name!r} twice")
+                raise SpecificationError(what="domain: attributes", must="have different names", got=f"{name!r} twice")
         if self.code.width > MAXIMUM_BITS:
             raise SpecificationError(
-                f"domain: attributes must fit into {MAXIMUM_BITS} bits together, got {self.code.width}"
+                what="domain: attributes", must=f"fit into {MAXIMUM_BITS} bits together", got=self.code.width
             )
         largest = 1 << sum(sorted(self.code.bits)[-self.order :])
-        if largest > MAXIMUM_CODES:
-            raise SpecificationError(
-                f"domain: {self.order} attributes together must have at most {MAXIMUM_CODES} codes, got {largest}; "
-                "lower the order, or join values"
-            )
+        together = f"domain: {self.order} attributes together"
+        refuse_more(largest, MAXIMUM_CODES, "codes", "; lower the order, or join values", what=together)
 
     def table(self) -> dict[str, Any]:
         """The canonical table, every default written out."""
@@ -100,7 +97,7 @@ class AttributeDomain(AxesDomain):
     def attribute_number(self, name: str) -> int:
         """Which attribute a query names."""
         if name not in self.columns:
-            raise QueryError(f"attribute must be one of {one_of(self.columns, name)}, got {name}")
+            raise QueryError(what="attribute", expected=f"one of {one_of(self.columns, name)}", got=name)
         return self.columns.index(name)
 
     def cell(self, attributes: Attributes, index: int) -> dict[str, Any]:
@@ -142,7 +139,7 @@ def _order(order: Any, attributes: int) -> int:
     if order is None:
         return min(DEFAULT_ORDER, attributes)
     if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= attributes:
-        raise SpecificationError(f"domain.order must be an integer in 1..{attributes}, got {order!r}")
+        raise SpecificationError(what="domain.order", expected=f"an integer in 1..{attributes}", got=repr(order))
     return order
 
 
@@ -150,28 +147,36 @@ def _side_by_side(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """`names` beside `sizes` or `labels` as a list of attributes."""
     names = as_list(table["names"], "domain.names")
     if "sizes" in table and "labels" in table:
-        raise SpecificationError("domain must have sizes or labels, not both")
+        raise SpecificationError(what="domain", must="have sizes or labels, not both")
     key, word = ("labels", "categories") if "labels" in table else ("sizes", "size")
     given = as_list(table.get(key, [2] * len(names)), f"domain.{key}")
     if len(given) != len(names):
         raise SpecificationError(
-            f"domain.{key} must have one entry for each of the {len(names)} names, got {len(given)}"
+            what=f"domain.{key}", must=f"have one entry for each of the {len(names)} names", got=len(given)
         )
     return [{"name": name, word: entry} for name, entry in zip(names, given, strict=True)]
 
 
 def _attribute(entry: Any) -> Axis:
     if not isinstance(entry, Mapping):
-        raise SpecificationError("domain.attributes must be a list of tables with name, and size or categories")
+        raise SpecificationError(
+            what="domain.attributes", expected="a list of tables with name, and size or categories"
+        )
     only(entry, {"name", "size", "categories"}, "domain.attributes")
     name = entry.get("name")
     if not isinstance(name, str) or not name.strip() or name == GIVEN:
-        raise SpecificationError(f'domain.attributes: name must be a text other than "{GIVEN}", got {name!r}')
+        raise SpecificationError(
+            what="domain.attributes: name", expected=f'a text other than "{GIVEN}"', got=repr(name)
+        )
     form = {key: entry[key] for key in ("size", "categories") if key in entry} or {"size": 2}
     size = form.get("size")
     if isinstance(size, int) and not isinstance(size, bool) and not 2 <= size <= MAXIMUM_CODES:
-        raise SpecificationError(f"domain.attributes.{name}.size must be an integer in 2..{MAXIMUM_CODES}, got {size}")
+        raise SpecificationError(
+            what=f"domain.attributes.{name}.size", expected=f"an integer in 2..{MAXIMUM_CODES}", got=size
+        )
     axis = parse_axis(name, form, f"domain.attributes.{name}", continuous=False)
     if axis.size > MAXIMUM_CODES:
-        raise SpecificationError(f"domain.attributes: {name} must have 2..{MAXIMUM_CODES} values, got {axis.size}")
+        raise SpecificationError(
+            what=f"domain.attributes: {name}", must=f"have 2..{MAXIMUM_CODES} values", got=axis.size
+        )
     return axis

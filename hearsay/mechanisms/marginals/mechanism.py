@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import Mechanism, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import refuse_more
 from hearsay.mechanisms.guarantees.promises import Guarantee, PureLDP
 from hearsay.mechanisms.marginals.characters.coefficients import level_sizes
 from hearsay.mechanisms.marginals.domain import AttributeDomain, OnAttributes
@@ -27,27 +27,16 @@ class AttributeMechanism(OnAttributes, Mechanism):
 
     def refuse_more_bits(self, most: int) -> None:
         """Refuse attributes that take more bits together."""
-        if self.code.width > most:
-            raise SpecificationError(
-                f"domain must have at most {most} bits for {self.ID}, got {self.code.width}; use inp-ht"
-            )
+        refuse_more(self.code.width, most, f"bits for {self.ID}", "; use inp-ht")
 
     def refuse_more_characters(self, most: int) -> None:
         """Refuse attributes that have more characters of up to k of them."""
         count = sum(level_sizes(self.code, self.order))
-        if count > most:
-            raise SpecificationError(
-                f"domain must have at most {most} characters of up to {self.order} attributes for {self.ID}, got "
-                f"{count}; lower the order"
-            )
+        refuse_more(count, most, f"characters of up to {self.order} attributes for {self.ID}", "; lower the order")
 
     def refuse_more_combinations(self, most: int) -> None:
         """Refuse attributes that have more combinations."""
-        if self.domain.size > most:
-            raise SpecificationError(
-                f"domain must have at most {most} combinations of attributes for {self.ID}, got {self.domain.size}; "
-                "use inp-ht"
-            )
+        refuse_more(self.domain.size, most, f"combinations of attributes for {self.ID}", "; use inp-ht")
 
     @cached_property
     def mean_cells(self) -> float:

@@ -37,6 +37,9 @@ MODELS = ("maxent", "tree")
 Pair = tuple[int, int]
 _PAIRS = {"mechanism": "inp-ht", "epsilon": 3.0, "domain": {"kind": "attributes", "names": ["a", "b"], "sizes": [2, 2]}}
 _DEVICES = [(0, 0)] * 4 + [(0, 1)] + [(1, 0)] + [(1, 1)] * 4
+_CELLS = [{"a": a, "b": b} for a in (0, 1) for b in (0, 1)]
+_PAIR = {"first": "a", "second": "b"}
+_TESTS = ["p-value", "naive-p-value", "mutual-information"]
 _NATS = 0.8 * log(1.6) + 0.2 * log(0.4)  # p log(p/(1/2 1/2)) over the four cells
 
 
@@ -45,7 +48,7 @@ def attribute_numbers(words: Sequence[str], domain: Any) -> Attributes:
     numbers = tuple(domain.attribute_number(word) for word in words)
     if len(set(numbers)) < len(numbers):
         twice = next(word for word in words if words.count(word) > 1)
-        raise QueryError(f"query must name every attribute once, got {twice} twice")
+        raise QueryError(what="query", must="name every attribute once", got=f"{twice} twice")
     return numbers
 
 
@@ -107,7 +110,7 @@ class Marginal(AttributeQuery):
     HELP = "the table of these attributes, row by row in the order named"
     WORDS, MANY = (1, None), True
     METHODS = frozenset((*SHARES, "consistency", *MODELS))
-    EXAMPLES = (Example(_PAIRS, _DEVICES, "marginal a b", [0.4, 0.1, 0.1, 0.4]),)
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "marginal a b", [0.4, 0.1, 0.1, 0.4], _CELLS),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -170,7 +173,7 @@ class Conditional(AttributeQuery):
     HELP = "the shares of A among those who hold each value of B, with Fieller's interval"
     WORDS = (3, None)
     OWN_UNIT = "which is a share of those who hold what is given"
-    EXAMPLES = (Example(_PAIRS, _DEVICES, "conditional a given b", [0.8, 0.2, 0.2, 0.8]),)
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "conditional a given b", [0.8, 0.2, 0.2, 0.8], _CELLS),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -219,8 +222,9 @@ class AssociationQuery(AttributeQuery):
     HELP = "p-value of a test of independence that knows the noise, the naive one beside it, mutual information (nats)"
     WORDS = (2, 2)
     OWN_UNIT = "whose answers are p-values and nats"
+    WITHOUT_INTERVAL = dict.fromkeys(_TESTS[:2], "a p-value is no estimate")
     # n (0.4 - 0.25)^2/0.25 summed over the cells is 3.6, which chi-squared exceeds with that chance.
-    EXAMPLES = (Example(_PAIRS, _DEVICES, "association a b", [None, 0.0577795711235973, _NATS]),)
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "association a b", [None, 0.0577795711235973, _NATS], _TESTS),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -259,12 +263,12 @@ class AssociationQuery(AttributeQuery):
 class Correlations(PairsQuery):
     """How strongly every two attributes go together."""
 
-    VARIES = NEEDS_SPREAD = True
+    VARIES = True
     NAME, GRAMMAR = "correlations", "correlations"
     HELP = "Pearson's coefficient of every two attributes; Cramer's V where one has more than two values"
     MANY = True
     OWN_UNIT = "whose answers are between -1 and 1"
-    EXAMPLES = (Example(_PAIRS, _DEVICES, "correlations", [0.6]),)
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "correlations", [0.6], [_PAIR]),)
 
     def answers(self, domain: Any) -> int:
         return len(_pairs(domain))
@@ -290,7 +294,7 @@ class TreeQuery(PairsQuery):
     VARIES = True
     HELP = "the Chow-Liu tree: pairs of attributes with their mutual information (nats), the strongest first"
     OWN_UNIT = "whose answers are nats"
-    EXAMPLES = (Example(_PAIRS, _DEVICES, "tree", [_NATS]),)
+    EXAMPLES = (Example(_PAIRS, _DEVICES, "tree", [_NATS], [_PAIR]),)
 
     def answers(self, domain: Any) -> int:
         return len(domain.axes) - 1

@@ -10,7 +10,7 @@ from hearsay.mechanisms.domains.axis import parse_scale
 from hearsay.mechanisms.domains.columns import ColumnCells, Numbers
 from hearsay.mechanisms.domains.domain import Indices, Unlisted, check_columns, only
 from hearsay.mechanisms.domains.numbers import plain_numbers
-from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.mechanisms.errors import SpecificationError, ValueOutsideDomain
 from hearsay.mechanisms.estimates.estimate import Floats
 
 _STEPS = 1001  # simulated people hold one of so many numbers
@@ -25,6 +25,15 @@ class Number(Unlisted):
     KIND: ClassVar[str] = "number"
     KEYS: ClassVar[str] = "`low`, `high`"
     VALUE: ClassVar[str] = "a number in low..high, of which the mean is asked"
+    SIZE_TEXT: ClassVar[str] = "two numbers LOW,HIGH"
+
+    @classmethod
+    def sized(cls, text: str) -> dict[str, Any]:
+        try:
+            low, high = map(float, text.split(","))
+        except ValueError:
+            raise SpecificationError(what="size", expected=cls.SIZE_TEXT, got=repr(text[:40])) from None
+        return {"low": low, "high": high}
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
@@ -47,7 +56,9 @@ class Number(Unlisted):
         inside = (numbers >= self.low) & (numbers <= self.high)
         if numbers.ndim != 1 or not inside.all():
             rows = np.flatnonzero(~inside).tolist() if numbers.ndim == 1 else ()
-            raise ValueOutsideDomain(f"value must be a number in {self.low:g}..{self.high:g}", rows, "value")
+            raise ValueOutsideDomain(
+                what="value", expected=f"a number in {self.low:g}..{self.high:g}", positions=rows, column="value"
+            )
         return numbers
 
     def people(self, draw: Callable[[int], Indices]) -> Floats:

@@ -43,7 +43,9 @@ def _check_table(value: Any) -> Any:
     rows = [list(row) for row in value] if listed else []
     shaped = len(rows) == (minimax.NUMBERS + 1) // 2 and all(len(row) == minimax.OUTPUTS for row in rows)
     if not shaped or not all(type(weight) is int for row in rows for weight in row):
-        raise SpecificationError("options.table must be 9 rows of 33 integers, as the canonical survey has them")
+        raise SpecificationError(
+            what="options.table", expected="9 rows of 33 integers, as the canonical survey has them"
+        )
     return rows
 
 
@@ -134,12 +136,12 @@ class MeanMechanism(Mechanism):
             variance = min(max(line.start + line.slope * square, line.least), line.most)
         half = (self.domain.high - self.domain.low) / 2
         value, stderr = self.domain.low + half * (mean + 1), half * float(np.sqrt(variance / n))
-        # A told number varies by the channel's noise and by how the devices differ: `square` has both in it.
+        # A reported number varies by the channel's noise and by how the devices differ: `square` has both in it.
         among = half**2 * min(max(square - variance - mean**2, 0.0), max(1 - mean**2, 0.0))
         if line is not None and n >= _FEW_REPORTS:
             return MeanEstimate(self.domain, n, value, stderr, among=among)
         if line is not None:
-            return MeanEstimate(self.domain, n, value, stderr, self._of_few(value, half, line.most, n), among)
+            return MeanEstimate(self.domain, n, value, stderr, self._by_bernstein(value, half, line.most, n), among)
         return MeanEstimate(self.domain, n, *self._scored(value, stderr, mean, square, n))
 
     def _scored(
@@ -155,7 +157,7 @@ class MeanMechanism(Mechanism):
         low, high = (self.domain.low + width * float(end[0]) for end in (interval.low, interval.high))
         return value, width * float(interval.stderr[0]), (low, high)
 
-    def _of_few(self, value: float, half: float, most: float, n: int) -> tuple[float, float]:
+    def _by_bernstein(self, value: float, half: float, most: float, n: int) -> tuple[float, float]:
         """The error of fewer than ten reports is not normal: use Bernstein's inequality with the largest possible
         variance."""
         apart = float(np.ptp(self.table.values))

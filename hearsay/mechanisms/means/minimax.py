@@ -38,7 +38,10 @@ def solve(epsilon: float) -> Rows:
     """The first nine rows of integer weights of the best channel."""
     if epsilon > LARGEST_EPSILON:
         raise SpecificationError(
-            f'epsilon must be at most {LARGEST_EPSILON:g} for options.channel "minimax", got {epsilon:g}; use "hybrid"'
+            what="epsilon",
+            expected=f'at most {LARGEST_EPSILON:g} for options.channel "minimax"',
+            got=f"{epsilon:g}",
+            ending='; use "hybrid"',
         )
     e = exp(epsilon / 2)
     solved = [_program(epsilon, reach * (e + 1) / (e - 1)) for reach in _REACHES]

@@ -68,4 +68,6 @@ def hybrid(epsilon: float, points: int = POINTS) -> Table:
 
 def _check(epsilon: float) -> None:
     if epsilon > LARGEST_EPSILON:
-        raise SpecificationError(f"epsilon must be at most {LARGEST_EPSILON:g} for this channel, got {epsilon:g}")
+        raise SpecificationError(
+            what="epsilon", expected=f"at most {LARGEST_EPSILON:g} for this channel", got=f"{epsilon:g}"
+        )

@@ -53,6 +53,7 @@ class StdOfNumber(NumberQuery):
     NAME, GRAMMAR = "std", "std"
     HELP = "the standard deviation of all devices' numbers, in the domain's units"
     NEEDS = OneSpread
+    SETTING = "moments = 2 below [options]"
     EXAMPLES = (Example({**_NUMBERS, "options": {"moments": 2}}, [1.0, 5.0, 1.0, 5.0], "std", [2.0]),)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:

@@ -52,21 +52,23 @@ class Table:
     def check(self, epsilon: float) -> None:
         """Refuse what is no channel within epsilon, or has rows that do not stand for rising numbers from -1 to 1."""
         if any(sum(row) != self.total or min(row) < 0 for row in self.rows) or not 0 < self.total <= WORD:
-            raise SpecificationError("options.table must have rows of weights with the same total")
+            raise SpecificationError(what="options.table", must="have rows of weights with the same total")
         allowed = exponential(epsilon)
         for column in zip(*self.rows, strict=True):
             if max(column) > allowed * min(column):
-                raise SpecificationError("options.table must have weights within a factor of e^epsilon in every output")
+                raise SpecificationError(
+                    what="options.table", must="have weights within a factor of e^epsilon in every output"
+                )
         numbers = self.exact_numbers
         if numbers[0] != -1 or numbers[-1] != 1 or any(a >= b for a, b in pairwise(numbers)):
-            raise SpecificationError("options.table must have rows whose means rise from -1 to 1")
+            raise SpecificationError(what="options.table", must="have rows whose means rise from -1 to 1")
 
     @cached_property
     def scale(self) -> Fraction:
         """What an output's unit is worth, so that the last row stands for 1."""
         mean = self._sums[-1] / self.total
         if mean <= 0:
-            raise SpecificationError("options.table must have a last row with a mean above 0")
+            raise SpecificationError(what="options.table", must="have a last row with a mean above 0")
         return 1 / mean
 
     @cached_property

@@ -1,16 +1,17 @@
 """Ranges on grids of any dimension, with privacy in proportion to distance (Xiang, Ding, He, Zhou 2020, section 4).
 
-Device    Each axis becomes signs, -1 before the value and +1 from it on; every sign is flipped with probability
-          1/(e^eps + 1). Two values at L1 distance k differ in k signs.
-Privacy   P(report | x)/P(report | y) <= e^(eps |x - y|_1). L^p distances: eps / axes^(1-1/p), because the L1 norm is
-          at most axes^(1-1/p) times the L^p norm. Continuous axes: eps is per unit, so eps x bin width per bin.
-Fold      The sum over reports of the outer product of the axes' signs: integers, one per cell.
-Estimate  See `sign_estimate`: unbiased for every cell and range, with its exact variance, which does not depend on
-          the sizes of the axes.
+Device    Encode the value along each axis as signs: -1 before the value, +1 from the value on. Flip every sign with
+          probability q = 1/(e^eps + 1). Two values at L1 distance k differ in k signs.
+Privacy   P(report | x)/P(report | y) <= e^(eps |x - y|_1). For an L^p distance signs spend eps / axes^(1-1/p), because
+          the L1 norm is at most axes^(1-1/p) times the L^p norm. On a continuous axis eps is per unit, so a sign
+          spends eps times the bin width.
+Fold      Sum over the reports the outer product of the axes' signs: one integer per cell.
+Estimate  Divide every sign by its correlation c = 1 - 2q; see `sign_estimate`. Cells and ranges are unbiased, and
+          their exact variance does not depend on the sizes of the axes.
 
-Anchored (the default, better than the paper): the last sign of every axis is always +1, so it is neither sent nor
-perturbed; a range then pays only for the axes that it really cuts. The paper's form is `anchored = false`, and
-`dummy = true` adds its extra value to every axis (section 4.2).
+The last sign of every axis is always +1. The anchored form (the default, better than the paper's) neither sends nor
+perturbs it, so a range has noise only from the axes that it restricts. `anchored = false` is the paper's literal form,
+and `dummy = true` adds the paper's extra value to every axis (section 4.2).
 """
 
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from hearsay.mechanisms.portable import Node, flipped_signs
 
 MAXIMUM_OBSERVATIONS = 1 << 24  # 128 MiB of state for each window
 MINIMUM_EPSILON_PER_CELL = 1e-9
-# Rescaling epsilon costs a few roundings in double precision; this makes them all go towards more privacy.
+# Rescaling epsilon takes a few roundings in double precision; this factor makes the result err towards more privacy.
 _ROUND_DOWN = 1 - 2.0**-50
 
 
@@ -83,13 +84,15 @@ class MetricL1Signs(CellMechanism):
         for axis, epsilon in zip(self.value_domain.axes, self.epsilon_per_cell, strict=False):
             if not MINIMUM_EPSILON_PER_CELL <= epsilon <= EPSILON_LIMIT:
                 raise SpecificationError(
-                    f"epsilon must give {MINIMUM_EPSILON_PER_CELL:g}..{EPSILON_LIMIT:g} per cell of {axis.name}, "
-                    f"got {epsilon:g} (epsilon per unit times the bin's width)"
+                    what="epsilon",
+                    must=f"give {MINIMUM_EPSILON_PER_CELL:g}..{EPSILON_LIMIT:g} per cell of {axis.name}",
+                    got=f"{epsilon:g}",
+                    ending=" (epsilon per unit times the bin's width)",
                 )
 
     @property
     def value_domain(self) -> Cells:
-        """The axes that ranges are asked about."""
+        """The domain of range queries: all axes, without the weight where there is one."""
         return self.domain
 
     def advice(self, postprocess: str = "none") -> list[str]:
@@ -107,7 +110,7 @@ class MetricL1Signs(CellMechanism):
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Signs along each axis, the dummy value's included."""
+        """The number of signs along each axis, including the dummy value's."""
         return tuple(size + int(self.options["dummy"]) for size in self.value_domain.shape)
 
     @cached_property
@@ -116,23 +119,23 @@ class MetricL1Signs(CellMechanism):
 
     @cached_property
     def _scales(self) -> tuple[float, ...]:
-        """L1 epsilon of one step along each axis, over epsilon."""
-        shrink = len(self.value_domain.axes) ** -(1 - 1 / self.p)
-        return tuple(axis.width * shrink for axis in self.value_domain.axes)
+        """The L1 epsilon of one cell along each axis, divided by epsilon."""
+        of_norm = len(self.value_domain.axes) ** -(1 - 1 / self.p)
+        return tuple(axis.width * of_norm for axis in self.value_domain.axes)
 
     @cached_property
     def epsilon_per_cell(self) -> tuple[float, ...]:
-        """What each axis' signs may spend."""
+        """The epsilon of one sign, for each axis."""
         return tuple(self.epsilon if s == 1 else self.epsilon * s * _ROUND_DOWN for s in self._scales)
 
     @cached_property
     def flips(self) -> tuple[int, ...]:
-        """Threshold out of 2^64 of flipping a sign, per axis."""
+        """The chance q out of 2^64 of flipping a sign, for each axis."""
         return tuple(flip_threshold(epsilon) for epsilon in self.epsilon_per_cell)
 
     @cached_property
     def correlations(self) -> tuple[float, ...]:
-        """c = 1 - 2q of the coins really flipped, per axis."""
+        """c = 1 - 2q for each axis, with the exact q of `flips`."""
         return tuple(float(1 - 2 * probability(flip)) for flip in self.flips)
 
     @cached_property
@@ -141,7 +144,7 @@ class MetricL1Signs(CellMechanism):
 
     @property
     def lp(self) -> MetricLp:
-        """The promise about the values; widths matter where an axis is continuous."""
+        """The guarantee for the values; with the widths of bins if an axis is continuous."""
         axes = self.value_domain.axes
         continuous = any(axis.low is not None for axis in axes)
         return MetricLp(self.epsilon, self.p, tuple(axis.width for axis in axes) if continuous else None)
@@ -194,7 +197,7 @@ class MetricL1Signs(CellMechanism):
         return SignEstimate.of(self.domain, n, self.rescale(state["observation"] / max(n, 1)), self.noise)
 
     def rescale(self, observed: Floats) -> Floats:
-        """Observed signs over their correlation, in place; the last axes are those of the signs."""
+        """Divide observed signs by their correlation, in place. The last axes of the array are those of the signs."""
         leading = observed.ndim - len(self.sizes)
         for axis, (length, c) in enumerate(zip(self.signs.lengths, self.correlations, strict=True)):
             np.moveaxis(observed, leading + axis, 0)[:length] /= c
@@ -204,7 +207,7 @@ class MetricL1Signs(CellMechanism):
         return self.sign_channel(self.domain.shape)
 
     def sign_channel(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """P(bits | cell) for every cell of a grid and all strings of bits."""
+        """P(bits | cell) for every cell of a grid of this shape and every string of bits."""
         cells = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
         strings = Layout.of(vector=Vector("bits", self.signs.width)).enumerate()["bits"]
         truth, outcomes = self._bits(self.signs.pack(cells)), self._bits(strings)
@@ -215,7 +218,7 @@ class MetricL1Signs(CellMechanism):
         return np.unpackbits(packed, axis=1, count=self.signs.width, bitorder="little")
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """On uniform data: a cell inside, and a range over half of each axis that touches no end."""
+        """On uniform data: of an interior cell, and of an interior range that covers half of each axis."""
 
         def stderr(shares: list[float]) -> float:
             inside = [
@@ -229,6 +232,3 @@ class MetricL1Signs(CellMechanism):
             "point": stderr([1 / size for size in self.value_domain.shape]),
             "range": stderr([0.5 for _ in self.value_domain.shape]),
         }
-
-
-# By the option `weights`; the forms with weights enter themselves.

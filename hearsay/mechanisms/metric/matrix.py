@@ -1,15 +1,16 @@
 """Any linear queries under any metric: the matrix mechanism with Laplace noise on the integers (Xiang et al. 3).
 
-Device    Reports column x of a strategy A plus independent discrete Laplace noise of rate u_k in row k, clamped to
+Device    Report column x of a strategy A plus independent discrete Laplace noise of rate u_k in row k, clamped to
           public limits.
-Privacy   sum_k u_k |A_kx - A_ky| <= E(x, y) for every pair (proposition 2), checked in integers; clamping is
-          post-processing.
-Fold      Sums of the reported integers.
-Estimate  Cells by least squares from the mean report: shares = X mean + offset.
-Variance  X diag(1/(cosh u - 1)) X' / n: exact, and free of the devices' values. Rates are optimised for the workload.
+Privacy   sum_k u_k |A_kx - A_ky| <= E(x, y) for every pair of values (proposition 2), checked in integers. Clamping
+          is post-processing.
+Fold      Sum the reported integers.
+Estimate  Shares of cells by least squares from the mean report: shares = X mean + offset.
+Variance  X diag(1/(cosh u_k - 1)) X' / n: exact, and independent of the devices' values. The rates u_k minimise the
+          total variance of the workload.
 
-The limits are so far out that the mean moves by less than 10^-9; they make a report finite, so that a forged one is
-recognised and rejected.
+Clamping changes the mean by less than 10^-9. Because of the limits a row has finitely many possible values, and a
+report with any other value is rejected.
 """
 
 from collections.abc import Sequence
@@ -51,7 +52,7 @@ from hearsay.mechanisms.metric.strategies import SCALES, STRATEGY, WORKLOAD, Str
 
 CLAMPING_BIAS = 1e-9
 LARGEST_LIMIT = 1 << 20
-_ROUNDS = 4  # of rebuilding and optimising in turn, where a strategy has more rows than cells
+_ROUNDS = 4  # of solving for X and optimising the rates in turn, if a strategy has more rows than cells
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,29 @@ class LaplaceRows(CellMechanism):
     LONG_CHECK: ClassVar[str] = "the noise of every row is optimised, and every pair of values is checked"
 
     def check(self) -> None:
-        check_size(
-            self.domain
-        )  # before the strategy, whose rank alone would take half a minute on a few thousand cells
+        check_size(self.domain)  # first: the rank of a strategy takes half a minute on a few thousand cells
         if not len(self.strategy.noisy):
-            raise SpecificationError("options.strategy must have a row that tells values apart, got constant rows only")
+            raise SpecificationError(
+                what="options.strategy", must="have a row that tells values apart", got="constant rows only"
+            )
         if self.options["scales"] is None:
             self._check_within_reach()
         self.strategy.check_spans(np.eye(self.domain.size) if self.workload is None else self.workload)
         if self.options["scales"] is not None:
             problem = violation(self.numerators, self.strategy.reported, self.epsilon, self.distances)
             if problem:
-                raise SpecificationError(f"options.scales must keep epsilon times the metric: {problem}")
+                raise SpecificationError(
+                    what="options.scales", must="keep epsilon times the metric", ending=f": {problem}"
+                )
         elif (self.numerators == 0).any():
-            raise SpecificationError("epsilon must leave every row of the strategy some information, got too little")
+            raise SpecificationError(
+                what="epsilon", must="leave every row of the strategy some information", got="too little"
+            )
         if max(self.limits) > LARGEST_LIMIT:
             raise SpecificationError(
-                f"epsilon must keep the noise within {LARGEST_LIMIT}, got a row that needs {max(self.limits)}"
+                what="epsilon",
+                must=f"keep the noise within {LARGEST_LIMIT}",
+                got=f"a row that needs {max(self.limits)}",
             )
 
     @cached_property
@@ -93,7 +100,7 @@ class LaplaceRows(CellMechanism):
 
     @property
     def metric(self) -> dict[str, Any]:
-        """The metric's table."""
+        """The metric, as the table of a survey file."""
         return dict(self.options["metric"])
 
     @cached_property
@@ -102,16 +109,16 @@ class LaplaceRows(CellMechanism):
 
     @property
     def workload(self) -> Floats | None:
-        """Rows that the survey asks for by itself; None for all cells or all ranges."""
+        """The rows of the survey's own workload; None if the workload is all cells or all ranges."""
         return None
 
     def gram(self) -> Floats:
-        """W'W of the workload whose total squared error is minimised; all cells unless said otherwise."""
+        """W'W of the workload W whose total squared error is minimised; here W is all cells."""
         return np.eye(self.domain.size)
 
     @cached_property
     def numerators(self) -> Integers:
-        """The rate of each reported row in multiples of 2^-40."""
+        """The rate u_k of each reported row in multiples of 2^-40."""
         rows, bound = self.strategy.reported, self.epsilon * self.distances
         if self.options["scales"] is not None:
             return self._given_rates(self.options["scales"])
@@ -123,27 +130,31 @@ class LaplaceRows(CellMechanism):
         return round_down(rates, rows, self.epsilon, self.distances)
 
     def _check_within_reach(self) -> None:
-        """Refuse too small an epsilon before the optimiser, which takes many seconds on a thousand cells.
+        """Refuse an epsilon that is too small before the optimiser runs, which takes many seconds on a thousand cells.
 
-        Neighbouring cells alone allow a row no more than this rate, whatever the others get.
+        Whatever rates the other rows have, the pairs of neighbouring cells bound the rate of each row.
         """
-        differ = np.abs(np.diff(self.strategy.reported, axis=1))
+        difference = np.abs(np.diff(self.strategy.reported, axis=1))
         allowed = self.epsilon * np.diagonal(self.distances, offset=1)
         with np.errstate(divide="ignore"):
-            of_rows = np.where(differ > 0, allowed / differ, np.inf).min(axis=1)
+            of_rows = np.where(difference > 0, allowed / difference, np.inf).min(axis=1)
         rate = min(float(of_rows.min()), LARGEST_RATE)
         if rate > 0 and (least := limit_for(rate, CLAMPING_BIAS)) > LARGEST_LIMIT:
             raise SpecificationError(
-                f"epsilon must keep the noise within {LARGEST_LIMIT}, got a row that needs at least {least}"
+                what="epsilon", must=f"keep the noise within {LARGEST_LIMIT}", got=f"a row that needs at least {least}"
             )
 
     def _given_rates(self, scales: Sequence[float]) -> Integers:
         if len(scales) != len(self.strategy.rows):
-            raise SpecificationError(f"options.scales must have {len(self.strategy.rows)} entries, got {len(scales)}")
+            raise SpecificationError(
+                what="options.scales", must=f"have {len(self.strategy.rows)} entries", got=len(scales)
+            )
         rates = []
         for row in self.strategy.noisy:
             if scales[row] == 0:
-                raise SpecificationError(f"options.scales[{row + 1}] must be > 0: the row tells values apart, got 0")
+                raise SpecificationError(
+                    what=f"options.scales[{row + 1}]", expected="> 0: the row tells values apart", got=0
+                )
             rate = int((1 << RATE_BITS) / (Fraction(scales[row]) * self.strategy.factors[row]))
             if not 0 < rate <= LARGEST_RATE * 2**RATE_BITS:
                 raise SpecificationError(f"options.scales[{row + 1}] is out of reach of the noise, got {scales[row]:g}")
@@ -155,12 +166,12 @@ class LaplaceRows(CellMechanism):
         return self.numerators / 2.0**RATE_BITS
 
     def canonical_options(self) -> dict[str, Any]:
-        """The scales written out, so that a device needs no optimiser."""
+        """The options with the optimised scales written out, so that a device needs no optimiser."""
         scales = [0.0] * len(self.strategy.rows)
         for row, numerator in zip(self.strategy.noisy, self.numerators.tolist(), strict=True):
             exact = Fraction(1 << RATE_BITS, numerator) / self.strategy.factors[row]
             nearest = float(exact)
-            # Rounded down, because the rate is rounded down again when it is read.
+            # Rounded down: when it is read, its rate is rounded down, and must be this one again.
             scales[row] = nearest if Fraction(nearest) <= exact else nextafter(nearest, 0.0)
         return {**super().canonical_options(), "scales": scales}
 
@@ -176,7 +187,7 @@ class LaplaceRows(CellMechanism):
 
     @cached_property
     def limits(self) -> list[int]:
-        """How far beyond its values each row is reported before it is clamped."""
+        """For each row, how far the reported integer may be from the row's values before it is clamped."""
         return [limit_for(rate, CLAMPING_BIAS) for rate in self.rates.tolist()]
 
     @cached_property
@@ -185,7 +196,7 @@ class LaplaceRows(CellMechanism):
 
     @cached_property
     def _digits(self) -> Integers:
-        """How many different integers each row reports."""
+        """How many different integers can be reported for each row."""
         return self.strategy.reported.max(axis=1) + np.array(self.limits) - self._lowest + 1
 
     @cached_property
@@ -257,7 +268,7 @@ class LaplaceRows(CellMechanism):
         return table
 
     def predicted_stderr(self, reports: int) -> dict[str, float]:
-        """Root mean square over the workload's rows, over all cells and, on one axis, over all ranges."""
+        """Root mean square error over the rows of the workload, over all cells and, on one axis, over all ranges."""
         cells, predicted = self.domain.size, {}
         if self.workload is not None:
             total = float((self.gram() * self.covariance).sum())
@@ -272,7 +283,7 @@ class LaplaceRows(CellMechanism):
 
 
 def _ranges_gram(cells: int) -> Floats:
-    """W'W of all ranges on one axis: how many ranges hold both of two cells."""
+    """W'W of all ranges on one axis: for every two cells, how many ranges contain both."""
     cell = np.arange(cells)
     first, last = np.minimum.outer(cell, cell), np.maximum.outer(cell, cell)
     return ((first + 1) * (cells - last)).astype(np.float64)
@@ -280,7 +291,7 @@ def _ranges_gram(cells: int) -> Floats:
 
 @dataclass(frozen=True)
 class MatrixMechanism(LaplaceRows):
-    """A strategy of one's own."""
+    """The mechanism with any strategy and workload."""
 
     ID = "matrix"
     SUMMARY = "linear queries under any metric: a strategy's rows with optimised Laplace noise on the integers"
@@ -302,7 +313,7 @@ class MatrixMechanism(LaplaceRows):
     def check(self) -> None:
         given, cells = self.options["workload"], self.domain.size
         if not isinstance(given, str) and any(len(row) != cells for row in given):
-            raise SpecificationError(f"options.workload must have rows of {cells} numbers, one per cell")
+            raise SpecificationError(what="options.workload", must=f"have rows of {cells} numbers, one per cell")
         super().check()
 
     @cached_property

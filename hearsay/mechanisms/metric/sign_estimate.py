@@ -1,14 +1,18 @@
 """Cells and ranges from observed signs, each with its exact standard error (Xiang et al. 4).
 
-Let s_x be an axis' signs divided by their expectation, s_last the last of them, and s_(-1) = -s_last. Being in [a, b]
-along the axis is (s_b - s_(a-1))/2 on average, so the share of a range is a sum over the 2^axes corners of the
-product of signs. A report's factor along one axis has the second moment v outside [a, b] and 1 + v inside, where v
-depends on the kind of interval only. Averaged over the reports, with f(R_T) the share inside R along the axes T,
+For one axis let s_x be the reported sign at x divided by its correlation c, s_last the last one, and s_(-1) = -s_last.
+The factor (s_b - s_(a-1))/2 has expectation 1 for a device in [a, b] and 0 for any other. So the share of a range is
+the mean of the product of these factors over the axes, a sum over the 2^axes corners of the range. The second moment of
+a factor is 1 + v inside [a, b] and v outside; v depends only on how many ends of the axis the interval touches. With
+f(R_T) the share of devices that are in R along the axes T,
 
     n Var = sum over the proper subsets T of the axes of f(R_T) times the product of v over the other axes.
 
-Every term is linear in the observations, so the plugged-in variance is itself unbiased; it is then cut to the values
-that some distribution of the devices could have.
+Example: one axis of four cells, range [1, 2]. The share is the mean of (s_2 - s_0)/2. The only proper subset is empty,
+and f is 1 for it, so n Var = v = (1 - c^2)/(2 c^2).
+
+Every term is linear in the observations, so the variance with estimated shares is unbiased. It is then clipped to the
+values that are possible for some distribution of the devices.
 """
 
 from collections.abc import Callable
@@ -29,11 +33,11 @@ from hearsay.mechanisms.estimates.ranges import checked_ranges
 from hearsay.mechanisms.metric.bounds import rank_bound
 
 _CORNERS_AT_ONCE = 1 << 20
-_OF_A_FIT = 2.8
+_OF_A_FIT = 2.8  # standard errors, see `SignEstimate.inversion`
 
 
 class AxisNoise(NamedTuple):
-    """v of one axis: for intervals that touch neither end, one end, or both."""
+    """v of one axis, for intervals that touch neither end, one end, or both ends of the axis."""
 
     interior: float
     edge: float
@@ -41,23 +45,23 @@ class AxisNoise(NamedTuple):
 
     @classmethod
     def of(cls, correlation: float, anchored: bool) -> "AxisNoise":
-        """With signs of the given correlation; an anchored last sign is exact."""
+        """v for signs of correlation c; an anchored last sign is exact."""
         interior = (1 - correlation**2) / (2 * correlation**2)
         return cls(interior, interior / 2, 0.0) if anchored else cls(interior, interior, 2 * interior)
 
     @property
     def correlation(self) -> float:
-        """c."""
+        """c, of the signs that are not exact."""
         return 1 / sqrt(1 + 2 * self.interior)
 
     def pick(self, low: Indices, high: Indices, last: int) -> Floats:
-        """v of each interval."""
+        """v of each interval [low, high]."""
         touching = (low == 0).astype(np.intp) + (high == last)
         return np.array(self)[touching]
 
 
 class Corners(NamedTuple):
-    """For each query, positions along one axis and the coefficients with which they enter."""
+    """For each query a linear combination of the signs of one axis: their positions and coefficients."""
 
     position: Indices
     coefficient: Floats
@@ -72,21 +76,21 @@ class Corners(NamedTuple):
         return cls(np.stack([high, before], axis=1), np.stack([np.full(len(low), 0.5), halves], axis=1))
 
     def with_last(self, v: Floats, last: int) -> "Corners":
-        """The same plus v s_last."""
+        """This combination plus v s_last."""
         position = np.concatenate([self.position, np.full((len(v), 1), last)], axis=1)
         return Corners(position, np.concatenate([self.coefficient, v[:, None]], axis=1))
 
 
 @dataclass(frozen=True)
 class SignEstimate(CellEstimate, Ranges, Averages):
-    """Shares of cells and of ranges; `signs` are the observed ones over reports and correlation."""
+    """Shares of cells and of ranges; `signs` are the means over the reports of the products of s_x over the axes."""
 
     signs: Floats
     noise: tuple[AxisNoise, ...]
 
     @classmethod
     def of(cls, domain: Cells, reports: int, signs: Floats, noise: tuple[AxisNoise, ...]) -> "SignEstimate":
-        """Everything about all cells, one axis after the other."""
+        """The estimate, with value and standard error of every cell, computed one axis after the other."""
         cells, moments = signs, signs
         least, most = np.ones(()), np.ones(())
         for axis, (size, signs_size) in enumerate(zip(domain.shape, signs.shape, strict=True)):
@@ -102,30 +106,29 @@ class SignEstimate(CellEstimate, Ranges, Averages):
         return cls(domain, reports, cells, stderr, signs, noise)
 
     def ranges(self, low: Indices, high: Indices) -> Measured:
-        """2^axes corners for a value, at most 3^axes for its standard error."""
+        """Shares of ranges: a value sums 2^axes corners, its standard error at most 3^axes."""
         return self._in_steps(low, high, lambda *ends: self.measured(*self._plugged_in(*ends)))
 
     def plain_ranges(self, low: Indices, high: Indices) -> Measured:
-        """With standard errors as they are plugged in, also where an interval of few reports is wider than they say."""
+        """Shares of ranges with intervals of the plain standard errors, not widened where reports are few."""
         parts = self._in_steps(low, high, lambda *ends: Measured.plain(*self._plugged_in(*ends)[:2]))
         return Measured.plain(parts.value, np.sqrt(parts.stderr / max(self.reports, 1)))
 
     def average(self) -> Measured:
-        """The last value less the cumulative shares before it: every sign enters once, each with noise of its own."""
+        """The last value minus the sum of the cumulative shares before it. The signs have independent noise."""
         (axis,), (noise,) = self.domain.axes, self.noise
         last = axis.size - 1
         below = (self.signs[:last] + self.signs[-1]).sum() / 2
-        signs = last if noise.trivial == 0 else last + last**2  # the last one, unless it is known, enters every time
+        signs = last if noise.trivial == 0 else last + last**2  # in the literal form every term contains the last sign
         stderr = axis.width * np.sqrt(signs * noise.interior / 2 / max(self.reports, 1))
-        half_step = (
-            axis.width * np.sqrt(1 + 2 * noise.interior) / (2 * max(self.reports, 1))
-        )  # of one sign of one report
+        # Half of what one sign of one report changes.
+        half_step = axis.width * np.sqrt(1 + 2 * noise.interior) / (2 * max(self.reports, 1))
         return widened(
             np.array([axis.units(last - below + axis.continuous / 2)]), np.array([stderr]), np.array([half_step])
         )
 
     def rank_bound(self) -> float | None:
-        """Theorem 5's bound, on one axis; it is about a search by halving, and far above what is measured."""
+        """Theorem 5's bound, on one axis. It is for a binary search, and far above the measured error."""
         (noise, *others), cells = self.noise, self.domain.size
         if others or cells < 2:
             return None
@@ -133,46 +136,48 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
     @cached_property
     def inversion(self) -> Inversion:
-        """Neighbouring prefixes err independently, and where the fit takes the mean of m of them it errs less.
+        """The bands of quantiles, narrower where the monotone fit averages several prefixes.
 
-        The error of such a mean over its own stretch is no normal one: `_OF_A_FIT` standard errors, over sqrt(m),
-        covered in simulations of smooth, spiky and nearly empty distributions alike (as in Deng, Han and Zhang 2021).
-        In the literal form half of the variance is the last sign's, which all prefixes share and no mean takes away.
+        Errors of neighbouring prefixes are independent. Where the fit takes the mean of m prefixes, its error is
+        smaller, but not normal: `_OF_A_FIT` standard errors of a prefix over sqrt(m) covered the truth in simulations
+        of smooth, spiky and nearly empty distributions (as in Deng, Han and Zhang 2021). In the literal form half of
+        the variance is that of the last sign, which all prefixes share, so averaging does not reduce it.
         """
         plain = super().inversion
         starts = np.flatnonzero(np.diff(plain.rising, prepend=-1.0))
-        stretches = np.diff(np.append(starts, plain.rising.size))
-        together = np.sqrt(np.repeat(stretches, stretches)[plain.cells])
+        averaged = np.diff(np.append(starts, plain.rising.size))
+        root_m = np.sqrt(np.repeat(averaged, averaged)[plain.cells])
         shared = 0.5 if self.noise[0].trivial else 0.0
-        narrower = np.sqrt(shared + (1 - shared) * np.minimum(_OF_A_FIT / Z95 / together, 1.0) ** 2)
+        narrower = np.sqrt(shared + (1 - shared) * np.minimum(_OF_A_FIT / Z95 / root_m, 1.0) ** 2)
         return replace(plain, above=plain.above * narrower, below=plain.below * narrower)
 
     def _in_steps(self, low: Indices, high: Indices, answer: Callable[[Indices, Indices], Measured]) -> Measured:
-        """Answers to a few queries at a time, so that their corners fit into memory."""
+        """The answers to all queries, computed for some at a time, so that their corners fit into memory."""
         low, after = checked_ranges(low, high, self.domain)
         step = max(1, _CORNERS_AT_ONCE // 3 ** len(self.domain.axes))
-        parts = [answer(low[at : at + step], after[at : at + step] - 1) for at in range(0, max(len(low), 1), step)]
+        starts = range(0, max(len(low), 1), step)
+        parts = [answer(low[start : start + step], after[start : start + step] - 1) for start in starts]
         return Measured.join(parts)
 
     def _plugged_in(self, low: Indices, high: Indices) -> tuple[Floats, Floats, "RangeCorners"]:
-        """Values, and n Var of each."""
+        """The estimates of ranges, n Var of each, and their corners."""
         corners = self.corners(low, high)
         value = contract(self.signs, corners.value)
-        # The share inside no condition at all is known to be 1, also where the literal form observes it with noise.
+        # f of the empty subset is 1. The literal form observes it with noise, so it is corrected.
         moment = contract(self.signs, corners.moment) + corners.outside * (1 - self.signs.reshape(-1)[-1])
         return value, np.clip(moment - value, corners.least, corners.most), corners
 
     def points(self, cells: Indices) -> Measured:
-        """Single cells, by row-major index; standard errors as they are kept."""
+        """Single cells, by row-major index, with the stored standard errors."""
         along = np.stack(np.unravel_index(cells, self.domain.shape), axis=1)
         value, stderr = self.estimate.reshape(-1)[cells], self.stderr.reshape(-1)[cells]
         return self.measured(value, stderr**2 * self.reports if self.reports else stderr, self.corners(along, along))
 
     def measured(self, value: Floats, variance: Floats, corners: "RangeCorners") -> Measured:
-        """From n Var as plugged in; of no reports nothing is known.
+        """The answers from estimates and n Var; without reports the intervals are infinite.
 
-        Whoever is in the range is inside it along any of the axes: with a share f, n Var is at least f of the way from
-        its least to its largest value.
+        A device in the range is inside it along all axes. So if the range has a share f, n Var is at least
+        `least` + f (`most` - `least`): this bound is the second spread of the score intervals.
         """
         if not self.reports:
             return widened(value, np.where(corners.most > 0, np.inf, 0.0), 0.0, self.z)
@@ -182,12 +187,12 @@ class SignEstimate(CellEstimate, Ranges, Averages):
         return between(value, np.sqrt(variance / self.reports), *ends, self.z)
 
     def _step(self, axis: int, low: Indices, high: Indices) -> Floats:
-        """1/c, or 1 where an anchored axis is not cut."""
+        """1/c, or 1 if the axis is anchored and the range does not restrict it."""
         trivial = (low == 0) & (high == self.signs.shape[axis] - 1) & (self.noise[axis].trivial == 0)
         return np.where(trivial, 1.0, 1 / self.noise[axis].correlation)
 
     def corners(self, low: Indices, high: Indices) -> "RangeCorners":
-        """What a range's value, its second moment and the limits of its variance are made of."""
+        """The corners of each range's value and second moment, and the limits of its variance."""
         corners = RangeCorners([], [], *(np.ones(len(low)) for _ in range(4)))
         everything = np.ones(len(low), dtype=bool)
         for axis, size in enumerate(self.signs.shape):
@@ -208,18 +213,18 @@ class SignEstimate(CellEstimate, Ranges, Averages):
 
 
 class RangeCorners(NamedTuple):
-    """For each axis the corners of the value and of the second moment; for each query, limits of n Var."""
+    """For each axis the corners of the value and of the second moment; for each query the limits of n Var."""
 
     value: list[Corners]
     moment: list[Corners]
     outside: Floats  # the product of v over all axes
     least: Floats
     most: Floats
-    step: Floats  # how far apart a report's scores lie
+    step: Floats  # the difference between the possible scores of a report
 
 
 def contract(signs: Floats, axes: list[Corners]) -> Floats:
-    """The sum over all combinations of corners of signs times coefficients, for each query."""
+    """For each query the sum, over all combinations of corners of the axes, of signs times coefficients."""
     queries = len(axes[0].position)
     flat, coefficient = np.zeros((queries, 1), dtype=np.int64), np.ones((queries, 1))
     for size, corners in zip(signs.shape, axes, strict=True):
@@ -243,5 +248,5 @@ def _last(array: Floats, axis: int) -> Floats:
 
 
 def _along(vector: Floats, axis: int, axes: int) -> Floats:
-    """A vector that varies along one of several axes."""
+    """A vector as an array of so many axes that varies along one of them."""
     return vector.reshape([-1 if position == axis else 1 for position in range(axes)])

@@ -1,8 +1,8 @@
-"""What devices report about their value: the rows of a strategy, as integers, and how cells are rebuilt from them.
+"""Strategies of the matrix mechanism: the numbers that devices report, and how cells are estimated from them.
 
-A strategy A has a row per reported number and a column per value; the device with value x reports column x plus noise.
-Rows of rational numbers are scaled to integers with no common factor, so that the noise lives on the integers too; a
-row that is equal for all values tells nothing about anybody: it is not reported, but fixes the total (Xiang et al.
+A strategy A has one row per reported number and one column per value; a device with value x reports column x plus
+noise. Rows of rational numbers are scaled to integers without a common factor, so that the noise can be on the integers
+too. A row with the same number for all values is public: it is not reported, but it determines the total (Xiang et al.
 3.3).
 """
 
@@ -30,7 +30,7 @@ _FULL_RANK = 1e-9  # relative to the largest singular value
 
 @dataclass(frozen=True)
 class Strategy:
-    """Integer rows; `factors` says by how much each was multiplied."""
+    """Integer rows, and the factor by which each row was multiplied."""
 
     rows: Integers
     factors: tuple[Fraction, ...]
@@ -47,12 +47,12 @@ class Strategy:
 
     @cached_property
     def noisy(self) -> NDArray[np.intp]:
-        """The rows that tell values apart, and so are reported with noise."""
+        """The indices of the rows that differ between values, which are reported with noise."""
         return np.flatnonzero((self.rows != self.rows[:, :1]).any(axis=1))
 
     @cached_property
     def knows_total(self) -> bool:
-        """Whether a constant row is part of the strategy."""
+        """Whether the strategy has a constant row, so that the shares sum to one exactly."""
         constant = np.setdiff1d(np.arange(len(self.rows)), self.noisy)
         return bool((self.rows[constant, 0] != 0).any())
 
@@ -61,9 +61,9 @@ class Strategy:
         return self.rows[self.noisy]
 
     def rebuild(self, variances: Floats) -> tuple[Floats, Floats]:
-        """X and offset such that shares = X reported + offset, by least squares with the given noise of the rows.
+        """X and offset such that shares = X reported + offset, by least squares weighted by the rows' noise variances.
 
-        Where the total is known, the last share is one minus the others.
+        If the total is known, the last share is one minus the others.
         """
         rows = self.reported.astype(np.float64)
         cells = rows.shape[1]
@@ -78,7 +78,7 @@ class Strategy:
 
     @cached_property
     def hidden(self) -> Floats | None:
-        """The projection onto what the rows leave open about the cells; None where they determine every cell."""
+        """The projection onto the null space of the rows; None if the rows determine every cell."""
         rows = self.reported.astype(np.float64)
         if self.knows_total:
             rows = np.vstack([rows, np.ones((1, rows.shape[1]))])
@@ -88,34 +88,37 @@ class Strategy:
         return np.eye(cells) - np.linalg.pinv(rows, rcond=_FULL_RANK) @ rows
 
     def check_spans(self, workload: Floats) -> None:
-        """Refuse a strategy from whose rows the workload's cannot be made."""
+        """Refuse a strategy whose row space does not contain every row of the workload."""
         if self.hidden is None:
             return
         known = spans(self.hidden, workload)
         if not known.all():
             cells = len(self.hidden)
             raise SpecificationError(
-                f"options.strategy must determine the workload: its row {int(np.argmin(known)) + 1} is not in the "
-                f"strategy's row space, which has dimension {cells - round(float(np.trace(self.hidden)))} of {cells}"
+                what="options.strategy",
+                must="determine the workload",
+                ending=f": its row {int(np.argmin(known)) + 1} is not in the strategy's row space, which has dimension "
+                f"{cells - round(float(np.trace(self.hidden)))} of {cells}",
             )
 
 
 def _integers(row: Any, number: int, cells: int) -> tuple[list[int], Fraction]:
-    """A row of rationals as integers without a common factor, and the factor it took."""
+    """A row of rationals as integers without a common factor, and the factor by which it was multiplied."""
     where = f"options.strategy[{number}]"
     if not isinstance(row, list | tuple) or len(row) != cells:
-        raise SpecificationError(f"{where} must be a list of {cells} numbers")
+        raise SpecificationError(what=where, expected=f"a list of {cells} numbers")
     try:
         exact = [Fraction(repr(entry)) if isinstance(entry, float) else Fraction(entry) for entry in row]
     except (TypeError, ValueError):
-        raise SpecificationError(f"{where} must hold finite numbers only") from None
+        raise SpecificationError(what=where, must="hold finite numbers only") from None
     denominator = lcm(*(entry.denominator for entry in exact))
     integers = [int(entry * denominator) for entry in exact]
     divisor = gcd(*integers) or 1
     if denominator > LARGEST_DENOMINATOR or max(map(abs, integers)) // divisor > LARGEST_ENTRY:
         raise SpecificationError(
-            f"{where} must be multiples of a common fraction: denominators up to {LARGEST_DENOMINATOR}, "
-            f"entries up to {LARGEST_ENTRY} of it"
+            what=where,
+            expected=f"multiples of a common fraction: denominators up to {LARGEST_DENOMINATOR}, "
+            f"entries up to {LARGEST_ENTRY} of it",
         )
     return [entry // divisor for entry in integers], Fraction(denominator, divisor)
 
@@ -125,19 +128,23 @@ def _check_strategy(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple) and 0 < len(value) <= MAXIMUM_ROWS:
         return [list(row) if isinstance(row, list | tuple) else row for row in value]
-    raise SpecificationError(f"options.strategy must be identity, prefix or a list of at most {MAXIMUM_ROWS} rows")
+    raise SpecificationError(
+        what="options.strategy", expected=f"identity, prefix or a list of at most {MAXIMUM_ROWS} rows"
+    )
 
 
 def _check_workload(value: Any) -> Any:
     if value in ("cells", "ranges"):
         return value
     if not isinstance(value, list | tuple) or not 0 < len(value) <= MAXIMUM_ROWS:
-        raise SpecificationError(f"options.workload must be cells, ranges or a list of at most {MAXIMUM_ROWS} rows")
+        raise SpecificationError(
+            what="options.workload", expected=f"cells, ranges or a list of at most {MAXIMUM_ROWS} rows"
+        )
     for number, row in enumerate(value, start=1):
         if not isinstance(row, list | tuple) or not all(map(_is_coefficient, row)) or not any(row):
             raise SpecificationError(
-                f"options.workload[{number}] must be a list of numbers from -{LARGEST_ENTRY} to {LARGEST_ENTRY}, "
-                "not all of them 0"
+                what=f"options.workload[{number}]",
+                expected=f"a list of numbers from -{LARGEST_ENTRY} to {LARGEST_ENTRY}, not all of them 0",
             )
     return [[float(entry) for entry in row] for row in value]
 
@@ -150,10 +157,14 @@ def _check_scales(value: Any) -> Any:
     if value is None:
         return None
     if not isinstance(value, list | tuple):
-        raise SpecificationError(f"options.scales must be a list of numbers, one per row, got {type(value).__name__}")
+        raise SpecificationError(
+            what="options.scales", expected="a list of numbers, one per row", got=type(value).__name__
+        )
     for number, scale in enumerate(value, start=1):
         if not isinstance(scale, int | float) or isinstance(scale, bool) or not isfinite(scale) or scale < 0:
-            raise SpecificationError(f"options.scales[{number}] must be a finite number of at least 0, got {scale!r}")
+            raise SpecificationError(
+                what=f"options.scales[{number}]", expected="a finite number of at least 0", got=repr(scale)
+            )
     return [float(scale) for scale in value]
 
 

@@ -1,18 +1,20 @@
 """Weighted ranges under metric privacy: the mean over all devices of weight x [value in range] (Xiang et al. 4.3.2).
 
-With `weights = "public"` or `"private"`, the last axis of the grid is a weight (integers, or the middle of a bin).
+With `weights = "public"` or `"private"`, the last axis of the grid is a weight w (integers, or the middle of a bin).
 
-Public    The weight is no secret: it is reported as it is, beside the signs of the other axes. Reports of one weight
-          are a group; a weighted range is the weighted sum of the groups' ranges (theorem 4, 1).
-Private   The device rounds its weight at random to one of the two ends of the axis, so that the mean is right, and
-          reports which one as another axis of two cells (theorem 4, 2). Two devices that differ in weight only are
-          hidden from each other by plain epsilon-LDP, however far their weights are apart.
-Variance  Let phi be a report's score of being in the range, with second moment as in `sign_estimate`. Public weights:
-          n Var = mean of w^2 (E phi^2 - [in]). Private ones, with ends l and l + D and noise v of their axis: n Var =
-          mean of (l^2 + (2 l D + D^2) b + D^2 v) E phi^2 - (w [in])^2, where b = (w - l)/D. The last term is not seen
-          by anybody; it is at least (mean of w [in])^2 / share in the range. Of this a lower limit is subtracted, the
-          mean a standard error nearer to 0 over the share a standard error up, and what is left is at least the
-          noise of the coins: where few are in the range, estimates would often explain more than there is.
+Public    The device reports the weight as it is, with the signs of the other axes. Reports of equal weight are a group;
+          a weighted range is the weighted sum of the groups' ranges (theorem 4, 1).
+Private   The device rounds its weight at random to one of the two ends of the axis, with w as expectation, and reports
+          the end as another axis of two cells (theorem 4, 2). Two values that differ only in their weights are
+          protected by plain epsilon-LDP, whatever the weights are.
+Variance  Let phi be a report's score for the range, the product of factors in `sign_estimate`, and [in] be 1 if the
+          device is in the range, otherwise 0. Public weights: n Var = mean of w^2 (E phi^2 - [in]). Private weights
+          with ends l and l + D, b = (w - l)/D, and v of the weight's axis:
+          n Var = mean of (l^2 + (2 l D + D^2) b + D^2 v) E phi^2 - (w [in])^2.
+          The mean of (w [in])^2 cannot be estimated. It is at least (mean of w [in])^2 / (share in the range), so a
+          lower bound of this is subtracted: the mean is moved one standard error towards 0, and the share is increased
+          by one standard error. The result is at least the noise of the coins; without these precautions the variance
+          would often be too small for ranges with few devices.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +43,11 @@ from hearsay.mechanisms.portable import Node
 
 @dataclass(frozen=True)
 class WeightedEstimate(SignEstimate, Weighted):
-    """Shares as ever, and weighted ranges: signs weighted for the mean, its second moment and, if seen, its square."""
+    """Shares, and weighted ranges.
+
+    `first`, `second` and `squares` are signs weighted for the mean, for its second moment and, if weights are public,
+    for the mean of w^2 [in].
+    """
 
     first: Floats
     second: Floats
@@ -49,7 +55,7 @@ class WeightedEstimate(SignEstimate, Weighted):
     scores: "WeightScores"
 
     def weighted(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Measured:
-        """The mean over all reports of weight x [in range]; times the number of reports it is the total weight."""
+        """The mean over all reports of weight x [in range]; the total weight is the number of reports times this."""
         return self._in_steps(low, high, self._weighted)
 
     def _weighted(self, low: Indices, high: Indices) -> Measured:
@@ -64,22 +70,22 @@ class WeightedEstimate(SignEstimate, Weighted):
             square = contract(self.squares, corners.value)
             stderr = np.sqrt(np.maximum(moment - square, scores.coins * outside) / self.reports)
             return widened(value, stderr, step / (2 * self.reports))
-        inside_them = self.measured(*self._plugged_in(low, high))
-        share = np.clip(inside_them.value + inside_them.stderr, 1 / self.reports, 1.0)
-        near = np.maximum(np.abs(value) - np.sqrt(moment / self.reports), 0.0)
-        variance = np.maximum(moment - near**2 / share, scores.coins * outside)
+        in_range = self.measured(*self._plugged_in(low, high))
+        largest_share = np.clip(in_range.value + in_range.stderr, 1 / self.reports, 1.0)
+        least_mean = np.maximum(np.abs(value) - np.sqrt(moment / self.reports), 0.0)
+        variance = np.maximum(moment - least_mean**2 / largest_share, scores.coins * outside)
         stderr, (least, most) = np.sqrt(variance / self.reports), scores.ends
         if least < 0:
             return widened(value, stderr, step / (2 * self.reports))
-        # Whoever has a weight w is rounded up to the largest with chance w over it: what the rounding alone can do.
-        rounding = Spread(scores.least * outside, most * inside, -1 / share)
+        # A weight w is rounded up to `most` with probability at most w / most: the variance by rounding alone.
+        rounding = Spread(scores.least * outside, most * inside, -1 / largest_share)
         spreads = Spread(variance, np.zeros(value.shape)), rounding
         return between(value, stderr, *score(value, spreads, self.reports, step, most))
 
 
 @dataclass(frozen=True)
 class ExactWeights(ExactCells, Weighted):
-    """The truth, and for every cell the mean over all devices of weight x [value in the cell]."""
+    """True shares, and for every cell the mean over all devices of weight x [value in the cell]."""
 
     weights: Floats
 
@@ -88,14 +94,13 @@ class ExactWeights(ExactCells, Weighted):
 
 
 class WeightScores(NamedTuple):
-    """A report's factor for its weight: the ends of the weights, its second moment's least and largest value over all
-    weights, the noise of its coins, and how far apart its values lie."""
+    """The factor of a report's score for its weight."""
 
-    ends: tuple[float, float]
-    least: float
+    ends: tuple[float, float]  # the limits of a mean weight
+    least: float  # of the second moment over all weights
     most: float
-    coins: float
-    step: float
+    coins: float  # variance by the coins of the device
+    step: float  # the difference between its possible values
 
     @classmethod
     def of(cls, ends: tuple[float, float], noise: float, step: float) -> "WeightScores":
@@ -106,7 +111,7 @@ class WeightScores(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightedGuarantee(Guarantee):
-    """A metric on the values; between two weights plain epsilon-LDP, or nothing where they are public."""
+    """A metric on the values, plus plain epsilon-LDP between different weights, or nothing if they are public."""
 
     values: MetricLp
     value_domain: Cells
@@ -133,7 +138,7 @@ class WeightedGuarantee(Guarantee):
 
 @dataclass(frozen=True)
 class WeightedSigns(MetricL1Signs):
-    """What both forms share: the last axis is the weight."""
+    """The common part of both forms: the last axis is the weight."""
 
     ESTIMATE: ClassVar[type[CellEstimate]] = WeightedEstimate
 
@@ -155,7 +160,7 @@ class WeightedSigns(MetricL1Signs):
 
     @cached_property
     def weights(self) -> Floats:
-        """Of each cell of the weight's axis: the integer, or the middle of the bin."""
+        """The weight of each cell of the last axis: the integer, or the middle of the bin."""
         middle = 0.0 if self.weight_axis.low is None else 0.5
         return np.array([self.weight_axis.units(index + middle) for index in range(self.weight_axis.size)])
 
@@ -182,7 +187,7 @@ class WeightedSigns(MetricL1Signs):
 
 @dataclass(frozen=True)
 class PrivateWeights(WeightedSigns):
-    """The weight rounded to one of its ends on the device, and hidden like everything else."""
+    """The device rounds the weight to one of the ends, and perturbs it like the other axes."""
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -194,7 +199,7 @@ class PrivateWeights(WeightedSigns):
 
     @cached_property
     def _chances(self) -> tuple[NDArray[np.uint64], int]:
-        """The chance of rounding each weight up, as numerators of one denominator."""
+        """The chance of rounding each weight up: numerators, and their common denominator."""
         size = self.weight_axis.size
         if self.weight_axis.low is None:
             return np.arange(size, dtype=np.uint64), size - 1
@@ -211,7 +216,7 @@ class PrivateWeights(WeightedSigns):
         n = self.reports(state)
         signs = self.rescale(state["observation"] / max(n, 1))
         whole = np.ascontiguousarray(signs[..., 1])
-        upper = (signs[..., 1] - signs[..., 0]) / 2  # only those who rounded up
+        upper = (signs[..., 1] - signs[..., 0]) / 2  # of the devices that rounded up
         least, largest = self.ends
         span, noise = largest - least, self.noise[-1].edge
         plain = SignEstimate.of(self.value_domain, n, whole, self.noise[:-1])
@@ -230,7 +235,7 @@ class PrivateWeights(WeightedSigns):
 
 @dataclass(frozen=True)
 class PublicWeights(WeightedSigns):
-    """The weight reported as it is; observations are kept by weight."""
+    """The device reports the weight as it is; the state has observations for each weight."""
 
     def check(self) -> None:
         super().check()

@@ -50,7 +50,7 @@ class CountMeanSketch(FlippedSign):
 
     def check(self) -> None:
         if self.width & (self.width - 1):
-            raise SpecificationError(f"options.width must be a power of two, got {self.width}")
+            raise SpecificationError(what="options.width", expected="a power of two", got=self.width)
 
     @property
     def hashes(self) -> int:

@@ -82,7 +82,9 @@ class CoveringOLH(OLH):
         super().check()
         t, named = self.options["t"], self.options["named"]
         if named is not None and (t is None or named > 1 << min(t, self.bits) - 1):
-            raise SpecificationError(f"options.named must be at most half of 2^t buckets and goes with t, got {named}")
+            raise SpecificationError(
+                what="options.named", expected="at most half of 2^t buckets and goes with t", got=named
+            )
         if self.options["variant"] == "coefficients" and ((t or 1) > MAXIMUM_T or (named or 1) > 1):
             raise SpecificationError(
                 f"options.variant coefficients needs t of at most {MAXIMUM_T} and one bucket named"

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import CellMechanism, State, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, refuse_more
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats, Measured
 from hearsay.mechanisms.estimates.intervals import widened
@@ -77,8 +77,7 @@ class RAPPOR(CellMechanism):
 
     def check(self) -> None:
         size = self.domain.size
-        if size > MAXIMUM_CANDIDATES:
-            raise SpecificationError(f"domain must have at most {MAXIMUM_CANDIDATES} cells for rappor, got {size}")
+        refuse_more(size, MAXIMUM_CANDIDATES, "cells for rappor")
         if np.linalg.matrix_rank(self._gram.mean(axis=0)) < size:
             raise SpecificationError(
                 f"options.bits and options.cohorts are too few to tell {size} values apart; raise them or the seed"

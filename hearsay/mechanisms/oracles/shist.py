@@ -20,7 +20,7 @@ from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.counting import count_into
-from hearsay.mechanisms.exact.public_hash import others_squared
+from hearsay.mechanisms.exact.public_hash import others_squared, split_mixed
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.exact.thresholds import probability
 from hearsay.mechanisms.layout import Layout, Reports, Scalar, by_parts
@@ -32,15 +32,10 @@ _ENTRIES_AT_ONCE = 1 << 20
 
 
 def sign_bits(seed: int, rows: NDArray[Any], cells: NDArray[Any]) -> NDArray[np.uint8]:
-    """The matrix's entries as bits (1 stands for -1), by broadcasting: the top bit of a mixed 64-bit counter.
-
-    The mixing is SplitMix64's (Steele, Lea and Flood 2014), with wrapping 64-bit arithmetic.
-    """
+    """The matrix's entries as bits (1 stands for -1), by broadcasting: the top bit of a mixed 64-bit counter."""
     mixed = (rows.astype(np.uint64) << np.uint64(32)) ^ cells.astype(np.uint64)
-    mixed = (mixed + np.uint64(seed) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(63)).astype(np.uint8)
+    mixed = split_mixed((mixed + np.uint64(seed) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+    return (mixed >> np.uint64(63)).astype(np.uint8)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import refuse_more
 from hearsay.mechanisms.exact.bit_counting import count_bits
 from hearsay.mechanisms.exact.randomness import WORD, Random
 from hearsay.mechanisms.exact.thresholds import flip_threshold, keep_threshold, log_ratio, probability
@@ -34,10 +34,7 @@ class BitOracle(HitOracle):
     """A report is one packed bit per cell, and a cell is hit when its bit is set."""
 
     def check(self) -> None:
-        if self.domain.size > MAXIMUM_BITS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_BITS} cells for {self.ID}, got {self.domain.size}; use olh or hrr"
-            )
+        refuse_more(self.domain.size, MAXIMUM_BITS, f"cells for {self.ID}", "; use olh or hrr")
 
     @cached_property
     def layout(self) -> Layout:

@@ -1,6 +1,6 @@
 """What is planned: a question on a domain, the mechanisms that could answer it, and who the users are guessed to be."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,14 +8,14 @@ from typing import Any
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
-from hearsay.mechanisms.domains.shapes import POINT
 from hearsay.mechanisms.errors import QueryError, SpecificationError, one_of
 from hearsay.mechanisms.planning.auto import first_candidate
 from hearsay.mechanisms.planning.widths import Guess, Played, Widths
 from hearsay.mechanisms.queries.query import Query
-from hearsay.mechanisms.questions import Question, parse_text, who_answers
+from hearsay.mechanisms.questions import Question, answer, parse_text, who_answers
 
 _LISTED = 12  # questions that a refusal names
+_EXAMPLE_PEOPLE = 1_000  # of whom it is asked whether a shape has an answer
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Asked:
     own: Mechanism | None = None  # what a survey already has: it gets a row, and its promise is the others'
     _built: dict[tuple[str, float, bool], Mechanism] = field(default_factory=dict, compare=False)
     _widths: dict[tuple[str, float, int, bool], Widths] = field(default_factory=dict, compare=False)
+    _answered: dict[str, bool] = field(default_factory=dict, compare=False)  # by shape: whether there is an answer
 
     @classmethod
     def of(
@@ -48,26 +49,28 @@ class Asked:
             raise SpecificationError("shape and values exclude each other; give one of them")
         if shape is not None and shape not in domain.shapes():
             raise SpecificationError(
-                f"shape must be one of {', '.join(domain.shapes())} on a domain of kind {domain.kind}, got {shape!r}"
+                what="shape",
+                expected=f"one of {', '.join(domain.shapes())} on a domain of kind {domain.kind}",
+                got=repr(shape),
             )
         for name in named:
             if name not in catalogue.MECHANISMS:
-                raise SpecificationError(f"mechanism must be one of {one_of(catalogue.names(), name)}, got {name!r}")
+                raise SpecificationError(
+                    what="mechanism", expected=f"one of {one_of(catalogue.names(), name)}", got=repr(name)
+                )
         asked = cls(domain, parse_text(query), tuple(named), options or {}, shape, values, own)
         asked.check()
         return asked
 
     def check(self) -> None:
         """Refuse a question that nobody can answer on this domain, and one that has no meaning there."""
-        able = [query for query in self._query_kinds if catalogue.able((query.NEEDS,), self.domain.kind)]
-        kinds = [query for query in able if query.unsuited(self.domain) is None]
-        if not kinds:
+        if not self._suited:
             raise QueryError(
                 f"query {self.question.verb} has no answer on a domain of kind {self.domain.kind}; "
                 f"ask one of {', '.join(_askable(self.domain))}"
             )
         problems = []
-        for query in kinds:
+        for query in self._suited:
             try:
                 query.check_words(self.question.arguments)
                 query.parse(self.question.arguments, self.domain)
@@ -79,6 +82,12 @@ class Asked:
     @cached_property
     def _query_kinds(self) -> tuple[type[Query], ...]:
         return catalogue.queries(self.question.verb)
+
+    @cached_property
+    def _suited(self) -> list[type[Query]]:
+        """The classes that answer the question on such a domain."""
+        able = [query for query in self._query_kinds if catalogue.able((query.NEEDS,), self.domain.kind)]
+        return [query for query in able if query.unsuited(self.domain) is None]
 
     def query_of(self, estimate: type) -> type[Query] | None:
         """The class that answers the question for a kind of estimate."""
@@ -173,7 +182,7 @@ class Asked:
     @property
     def is_share(self) -> bool:
         """Whether the answer is a share of the users, whoever gives it; then so is half its interval."""
-        return not any(query.OWN_UNIT for query in self._query_kinds)
+        return not any(query.OWN_UNIT for query in self._suited)
 
     @property
     def in_ranks(self) -> bool:
@@ -182,13 +191,23 @@ class Asked:
 
     @cached_property
     def ranked(self) -> bool:
-        """Whether the answer is a quantile, which has an error in ranks that no shape changes."""
-        return any(query.RANKED for query in self._query_kinds)
+        """Whether the answer is a quantile of cells, which has an error in ranks that no shape changes."""
+        return any(query.RANKED for query in self._suited)
 
-    def shapes(self) -> Iterator[str]:
-        """The shapes that are compared for the worst: those on which there is an answer."""
-        spread = any(query.NEEDS_SPREAD for query in self._query_kinds)
-        return (shape for shape in self.domain.shapes() if not (spread and shape == POINT))
+    def shapes(self, mechanism: Mechanism) -> list[str]:
+        """The shapes that are compared for the worst: those on which there is an answer. There is no correlation where
+        everybody holds the same value, and no mean of a key that nobody holds."""
+        every = list(self.domain.shapes())
+        return [shape for shape in every if self._has_answer(shape, mechanism)] or every
+
+    def _has_answer(self, shape: str, mechanism: Mechanism) -> bool:
+        if shape not in self._answered:
+            try:
+                answers = answer(self.question, mechanism.exact(self.simulated.people(shape, _EXAMPLE_PEOPLE)))
+            except QueryError:
+                answers = []
+            self._answered[shape] = any(each.value is not None for each in answers)
+        return self._answered[shape]
 
 
 def _askable(domain: Domain) -> list[str]:

@@ -3,7 +3,7 @@
 Where the domain has blocks or sensitive values, the survey has said what needs protection, and the mechanism made for
 that is taken. Otherwise every candidate that the families name for the kind of domain predicts its standard error, for
 ranges where values are ordered, for single values elsewhere; among those within 5% of the best the one with the
-smallest report is taken.
+smallest report is taken, and among equals the one that is listed first.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,6 +19,7 @@ from hearsay.mechanisms.planning.report_size import report_bits
 
 REFERENCE_REPORTS = 100_000
 _AS_GOOD = 1.05
+_ROUNDING = 1e-8  # variances are differences of numbers up to 1, right to 1e-16: smaller errors are all alike
 # The first of these that a candidate predicts; in a family with other questions, the one that it names first.
 _QUESTIONS = {"range": "ranges", "point": "single values", "marginal": "a cell of a table", "mean": "the mean"}
 
@@ -34,24 +35,44 @@ class Candidate:
     """A mechanism with what counts in the choice."""
 
     mechanism: Mechanism
+    question: str
     stderr: float
     report_bits: float
 
+    @property
+    def shown(self) -> str:
+        """The standard error with the digits that are written; candidates in which these are alike are equals."""
+        return f"{self.stderr:.3g}"
+
     def words(self) -> str:
         needed = max(1, ceil(self.report_bits))
-        return f"{self.mechanism.ID} {self.stderr:.3g} with {needed} {'bit' if needed == 1 else 'bits'}"
+        stderr = self.mechanism.domain.in_units(self.question, self.stderr)
+        return f"{self.mechanism.ID} {stderr:.3g} with {needed} {'bit' if needed == 1 else 'bits'}"
 
 
 def resolve(table: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The survey's table with a concrete mechanism and its options, and why it was chosen."""
-    options = table.get("options", {})
+    options, domain = table.get("options", {}), catalogue.parse_domain(table["domain"])
     if options != {}:
         got = ", ".join(options) if isinstance(options, Mapping) else type(options).__name__
-        raise SpecificationError(f'options must be empty where mechanism is "auto", got {got}')
-    domain = catalogue.parse_domain(table["domain"])
+        raise SpecificationError(
+            what="options", expected='empty where mechanism is "auto"', got=got, ending=_who_takes(options, domain)
+        )
     chosen, reason = choose(table["epsilon"], domain)
     resolved = {**table, "mechanism": chosen.ID, "epsilon": chosen.epsilon, "domain": domain.table()}
     return {**resolved, "options": chosen.canonical_options()}, reason
+
+
+def _who_takes(options: Any, domain: Domain) -> str:
+    """Which of the mechanisms that `auto` compares have these options."""
+    if not isinstance(options, Mapping):
+        return ""
+    names = [
+        f'"{name}"'
+        for name in catalogue.CANDIDATES.get(domain.kind, ())
+        if {*options} <= {option.name for option in catalogue.classes(name)[0].OPTIONS}
+    ]
+    return f"; to set it, write mechanism = {' or '.join(names)}" if names else ""
 
 
 def first_candidate(domain: Domain) -> str | None:
@@ -77,13 +98,13 @@ def choose(epsilon: Any, domain: Domain, asked: str | None = None, create: Creat
     known = dict.fromkeys((*(() if asked is None else (asked,)), *_QUESTIONS, *predicted[0][1]))
     question = next(name for name in known if any(name in errors for _, errors in predicted))
     candidates = [
-        Candidate(mechanism, errors[question], report_bits(mechanism.layout))
+        Candidate(mechanism, question, errors[question], report_bits(mechanism.layout))
         for mechanism, errors in predicted
         if question in errors
     ]
-    least = min(candidate.stderr for candidate in candidates)
+    least = max(min(candidate.stderr for candidate in candidates), _ROUNDING)
     good = [candidate for candidate in candidates if candidate.stderr <= _AS_GOOD * least]
-    best = min(good, key=lambda candidate: (candidate.report_bits, candidate.stderr))
+    best = min(good, key=lambda candidate: (candidate.report_bits, max(float(candidate.shown), _ROUNDING)))
     others = sorted((other for other in candidates if other is not best), key=lambda other: other.stderr)
     words = _QUESTIONS.get(question, question)
     return best.mechanism, (

@@ -93,10 +93,10 @@ def _symbols(mechanism: PckvUE, pairs: Pairs, generator: np.random.Generator) ->
     sampled = np.bincount(2 * key + plus, minlength=2 * mechanism.all_keys).reshape(-1, 2)
     a, b, p = mechanism.chances()
     true, false = a * p, a * (1 - p)
-    minus_told = generator.multinomial(sampled[:, 0], [true, false, 1 - a])
-    plus_told = generator.multinomial(sampled[:, 1], [false, true, 1 - a])
+    of_minus = generator.multinomial(sampled[:, 0], [true, false, 1 - a])
+    of_plus = generator.multinomial(sampled[:, 1], [false, true, 1 - a])
     noise = generator.multinomial(n - sampled.sum(axis=1), [b / 2, b / 2, 1 - b])
-    counts = (minus_told + plus_told + noise)[:, None, :2]
+    counts = (of_minus + of_plus + noise)[:, None, :2]
     return {"counts": counts.astype(np.int64), "reports": np.array([n], dtype=np.int64)}
 
 

@@ -15,7 +15,7 @@ from hearsay.mechanisms.planning.widths import Width
 
 # Two halves of the users differ visibly in four of five tries at 2.8 (1.96 + 0.84) standard errors of the difference.
 _VISIBLE = 2.8
-_REFERENCE_EPSILON, _REFERENCE_USERS = 1.0, 10_000
+_REFERENCE_EPSILON, REFERENCE_USERS = 1.0, 10_000
 _ALIKE = 1.01  # widths this near to each other are taken for equal where a shape is chosen
 _NEAR_EPSILON, _NEAR_USERS = 2.0, 10.0
 VALUES = "values"  # the name of a guess that is a file's values
@@ -33,13 +33,15 @@ class Target:
         given = [name for name in ("users", "epsilon", "within") if getattr(self, name) is not None]
         if len(given) != 2:
             got = ", ".join(given) or "none"
-            raise SpecificationError(f"two of users, epsilon and within must be given, got {got}")
+            raise SpecificationError(what="two of users, epsilon and within", expected="given", got=got)
         if self.users is not None and self.users < 1:
-            raise SpecificationError(f"users must be at least 1, got {self.users}")
+            raise SpecificationError(what="users", expected="at least 1", got=self.users)
         if self.epsilon is not None and not 0 < self.epsilon <= EPSILON_LIMIT:
-            raise SpecificationError(f"epsilon must be > 0 and at most {EPSILON_LIMIT:g}, got {self.epsilon:g}")
+            raise SpecificationError(
+                what="epsilon", expected=f"> 0 and at most {EPSILON_LIMIT:g}", got=f"{self.epsilon:g}"
+            )
         if self.within is not None and not (self.within > 0 and isfinite(self.within)):
-            raise SpecificationError(f"within must be finite and > 0, got {self.within:g}")
+            raise SpecificationError(what="within", expected="finite and > 0", got=f"{self.within:g}")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Prediction:
     in_ranks: bool
     verb: str
     built: Mechanism  # at this epsilon, or at the largest one where none is enough
+    refusal: MechanismError | None = None  # why there is no width
     recommended: bool = False
     reason: str = ""
 
@@ -92,6 +95,9 @@ def plan(asked: Asked, target: Target) -> list[Prediction]:
         nobody = f"mechanism: none can answer {asked.question.verb} here; {asked.who_answers()}"
         raise refusals[0] if refusals else SpecificationError(nobody)
     rows.sort(key=partial(_rank, target))
+    refused = [row.refusal for row in rows if row.refusal is not None]
+    if len(refused) == len(rows):
+        raise refused[0]
     return _recommended(asked, target, rows)
 
 
@@ -99,11 +105,13 @@ def _refuse_more_than_all(asked: Asked, within: float) -> None:
     """Half an interval of a share is below 1: whoever asks for more means another unit."""
     if asked.in_ranks:
         raise SpecificationError(
-            "within must be below 1: without a shape a quantile is planned in ranks, a share of the users; give shape "
-            f"or values to plan it in the domain's unit, got {within:g}"
+            what="within",
+            expected="below 1: without a shape a quantile is planned in ranks, a share of the users; give shape or "
+            "values to plan it in the domain's unit",
+            got=f"{within:g}",
         )
     if asked.is_share:
-        raise SpecificationError(f"within must be below 1, a share of the users: 1% is 0.01, got {within:g}")
+        raise SpecificationError(what="within", expected="below 1, a share of the users: 1% is 0.01", got=f"{within:g}")
 
 
 def _rank(target: Target, row: Prediction) -> tuple[bool, float, float]:
@@ -114,7 +122,7 @@ def _rank(target: Target, row: Prediction) -> tuple[bool, float, float]:
 
 def _row(asked: Asked, target: Target, name: str) -> Prediction:
     """Solved for one shape; where none is given, for the one that is worst at the solution."""
-    users, epsilon = target.users or _REFERENCE_USERS, target.epsilon or _REFERENCE_EPSILON
+    users, epsilon = target.users or REFERENCE_USERS, target.epsilon or _REFERENCE_EPSILON
     by_shape = _by_shape(asked, name, users, epsilon)
     shape = by_shape.planned
     for _ in range(3):
@@ -144,7 +152,7 @@ def _by_shape(asked: Asked, name: str, users: int, epsilon: float) -> _ByShape:
     given = VALUES if asked.values is not None else asked.shape
     if given is not None and widths.varies:
         return _ByShape(given, None, True)
-    by_shape = {shape: widths.expected(shape, users) for shape in asked.shapes()}
+    by_shape = {shape: widths.expected(shape, users) for shape in asked.shapes(widths.mechanism)}
     known = {shape: width for shape, width in by_shape.items() if isfinite(width)}
     largest = max(known, key=known.__getitem__) if known else next(iter(by_shape))
     unbounded = len(known) < len(by_shape) or widths.varies
@@ -187,12 +195,13 @@ def _solved(asked: Asked, target: Target, name: str, shape: str) -> Prediction:
         from_below = widths.varies or widths.in_ranks
         start = _REFERENCE_EPSILON if from_below else _start(rough, exact, target.within)
         epsilon = epsilon_for(exact, target.within, start)
-    at = users or _REFERENCE_USERS, epsilon or EPSILON_HIGH
+    at = users or REFERENCE_USERS, epsilon or EPSILON_HIGH
     predicted = width(*at)
-    built = asked.build(name, at[1])
+    built, widths = asked.build(name, at[1]), asked.widths(name, at[1])
     return Prediction(
         name, users, epsilon, _known(predicted.within), _known(predicted.within_90), None, shape,
-        asked.widths(name, at[1]).in_ranks, asked.question.verb, built,
+        widths.in_ranks, asked.question.verb, built,
+        widths.refusals[-1] if widths.refusals and not isfinite(predicted.within) else None,
     )  # fmt: skip
 
 

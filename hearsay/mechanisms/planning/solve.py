@@ -7,7 +7,7 @@ Both end at a number that was tried, when the next step would change it by less 
 """
 
 from collections.abc import Callable
-from math import asinh, ceil, exp, isfinite, log, sinh
+from math import asinh, ceil, exp, inf, isfinite, log, sinh
 
 EPSILON_LOW, EPSILON_HIGH = 0.01, 10.0
 USERS_HIGH = 10**12
@@ -16,22 +16,30 @@ _STEPS = 24
 
 
 def users_for(width: Callable[[int], float], within: float, start: int = 10_000) -> int | None:
-    """The least number of users, up to `CLOSE`, whose width is not above `within`; None: no number's is."""
-    low, high, users = 1, USERS_HIGH, start
+    """The least number of users, up to `CLOSE`, whose width is not above `within`; None: that of 10^12 is above it."""
+    low, high, users = 0, USERS_HIGH, start  # too few, and enough
+    reached = False  # that the upper end is enough was tried
     for _ in range(_STEPS):
         now = width(users)
-        low, high = (max(low, users), high) if now > within else (low, min(high, users))
-        if high - low <= max(1, CLOSE * low):
+        if now <= within:
+            high, reached = users, True
+        elif users == USERS_HIGH:
+            return None
+        else:
+            low = users
+        if reached and high - low <= max(1, CLOSE * low):
             break
-        wanted = users * (now / within) ** 2 if isfinite(now) and now > 0 else users * (16 if now > 0 else 1 / 16)
-        inside = low < wanted < high
-        following = ceil(wanted) if inside else ceil(exp((log(low) + log(high)) / 2))
-        if inside and abs(following - users) <= CLOSE * users:
-            return following
-        if following in (low, high):
-            break
-        users = following
-    return high if high < USERS_HIGH else None
+        wanted = ceil(users * (now / within) ** 2) if 0 < now < inf else 0
+        if abs(wanted - users) <= CLOSE * users:
+            return min(wanted, high)
+        otherwise = _between_users(low, high) if reached else USERS_HIGH
+        users = wanted if low < wanted < high else otherwise
+    return high if reached else None
+
+
+def _between_users(low: int, high: int) -> int:
+    middle = round(exp((log(max(low, 1)) + log(high)) / 2))
+    return min(max(middle, low + 1), high - 1)
 
 
 def epsilon_for(width: Callable[[float], float], within: float, start: float = 1.0) -> float | None:

@@ -9,15 +9,15 @@ Everything is drawn from fixed seeds: the same question has the same answer, and
 smooth enough to be inverted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, isfinite, isnan, sqrt
+from math import inf, isfinite, isnan, prod, sqrt
 from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms.base import Mechanism
+from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Floats
@@ -32,6 +32,7 @@ _MORE_SURVEYS = 160  # drawn where it is not: the widths have few sizes, and the
 _UNSURE = 0.4  # how wide the median's 95% interval may be, as a share of the median, before more are drawn
 _PLAYED_MOST = 400_000  # reports played for one state; beyond, the state is scaled
 _PLAYED_BITS = 1 << 27  # and so many bits of reports at most, for reports that are long vectors
+_GROWN_CELLS = 1 << 24  # of states that are kept to grow surveys from: 128 MiB
 _ROUGHLY = 8  # so many times fewer do where widths are only compared, or lead to where an exact one is asked for
 _SPREAD_SURVEYS, _SPREAD_USERS = 10, 4_000  # drawn for the spread of a smooth width
 _LARGE = 1 << 9  # cells from which fewer of them must do
@@ -97,6 +98,31 @@ class Played:
         reports = min(_PLAYED_MOST, int(_PLAYED_BITS / max(1.0, report_bits(self.mechanism.layout))))
         return max(1_000, reports // _ROUGHLY if self.rough else reports)
 
+    @property
+    def can_grow(self) -> bool:
+        """Whether states may be added and divided, and enough of them are small enough to be kept."""
+        cells = sum(prod(shape) for shape in self.mechanism.arrays.values())
+        return not self.mechanism.PLANNED_FROM_SURVEYS and SURVEYS * cells <= _GROWN_CELLS
+
+    def grown(self, shape: str, users: int) -> Iterator[Estimate]:
+        """What surveys of more users than are played say.
+
+        A state of n users is n times its mean, and noise that grows with the root of n. The mean is that of `SURVEYS`
+        surveys of m users, the noise is the difference of two of them, which is root 2 times as large as one's own.
+        So widths stop where the data stop them: at a quantile's cell, at the domain's ends, where nobody holds a key.
+        """
+        played = [self._state(shape, self.most, number) for number in range(SURVEYS)]
+        times = users / self.most
+        mean = {name: sum(state[name] for _, state in played) / SURVEYS for name in self.mechanism.arrays}
+        for number, (mechanism, state) in enumerate(played):
+            other = played[number - 1][1]
+            yield mechanism.estimate(
+                {
+                    name: np.rint(times * mean[name] + sqrt(times / 2) * (state[name] - other[name])).astype(np.int64)
+                    for name in mean
+                }
+            )
+
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], Estimate]) -> Estimate:
         if self.kept is None:
             return make()
@@ -112,9 +138,12 @@ class Played:
         return mechanism.estimate({name: np.rint(array * scale).astype(np.int64) for name, array in state.items()})
 
     def _whole(self, shape: str, users: int, number: int) -> Estimate:
-        people = self.guess.others(shape, users, number)
-        mechanism, state = play(self.mechanism, people, np.random.default_rng([_SEED, 2, number]))
+        mechanism, state = self._state(shape, users, number)
         return mechanism.estimate(state)
+
+    def _state(self, shape: str, users: int, number: int) -> tuple[Mechanism, State]:
+        people = self.guess.others(shape, users, number)
+        return play(self.mechanism, people, np.random.default_rng([_SEED, 2, number]))
 
 
 @dataclass(frozen=True)
@@ -125,6 +154,7 @@ class Widths:
     question: Question
     varies: bool  # the width differs much from survey to survey: whole surveys are drawn
     in_ranks: bool = False  # a quantile's error as a share of the users, which no shape changes
+    refusals: list[QueryError] = field(default_factory=list, compare=False)  # of surveys that could not answer
     _expected: dict[tuple[str, int], float] = field(default_factory=dict, compare=False)
 
     @property
@@ -153,18 +183,16 @@ class Widths:
         return self._expected[shape, users]
 
     def _drawn(self, shape: str, users: int) -> Width:
-        """Of whole surveys; more users than can be played shrink the widths by the root of their number."""
+        """Of whole surveys; of more users than can be played, of surveys that are grown, or by the root of users."""
+        if users > self.played.most and self.played.can_grow:
+            return _median(np.sort([self._asked(each) for each in self.played.grown(shape, users)]))
         played = min(users, self.played.most)
         shrunk = sqrt(played / users)
         widths = np.sort(self._surveys(shape, played, SURVEYS)) * shrunk
-        if not np.isfinite(widths[SURVEYS // 2]):
-            return Width(inf, inf)
         low, high = around_median(widths)
         if _UNSURE * float(np.median(widths)) < high - low < inf:
             widths = np.sort(self._surveys(shape, played, _MORE_SURVEYS)) * shrunk
-        with np.errstate(invalid="ignore"):  # between surveys without an interval there is no number
-            ninety = float(np.quantile(widths, 0.9, method="weibull"))
-        return Width(float(np.median(widths)), inf if isnan(ninety) else ninety)
+        return _median(widths)
 
     def _relative_spread(self, shape: str, users: int) -> float:
         """Standard deviation of the width over its mean; it falls with the root of users."""
@@ -182,8 +210,18 @@ class Widths:
     def _asked(self, estimate: Estimate) -> float:
         try:
             return half_width(answer(self.question, estimate), self.in_ranks)
-        except QueryError:  # nobody holds what is asked about, in this survey
+        except QueryError as error:  # nobody holds what is asked about, in this survey or in any
+            self.refusals.append(error)
             return inf
+
+
+def _median(widths: Floats) -> Width:
+    """Median and 90% point of sorted widths."""
+    if not np.isfinite(widths[widths.size // 2]):
+        return Width(inf, inf)
+    with np.errstate(invalid="ignore"):  # between surveys without an interval there is no number
+        ninety = float(np.quantile(widths, 0.9, method="weibull"))
+    return Width(float(np.median(widths)), inf if isnan(ninety) else ninety)
 
 
 def around_median(widths: Floats) -> tuple[float, float]:

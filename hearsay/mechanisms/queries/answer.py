@@ -114,6 +114,25 @@ def tables(answers: Iterable[Answer]) -> list[dict[str, Any]]:
     return [answer.table() for answer in answers]
 
 
+def in_whole_bins(answers: Iterable[Answer]) -> list[Answer]:
+    """Answers about bins that reach beyond what was asked for: each has a note of what it covers."""
+    return [replace(each, note="; ".join(filter(None, (each.note, _covered(each))))) for each in answers]
+
+
+def _covered(answer: Answer) -> str:
+    axes = {"": answer.item} if answer.cell is None else answer.cell
+    stretches = (f"{name} {_ends(part)}".strip() for name, part in axes.items())
+    return f"{answer.query} is answered for {', '.join(stretches)}: bins are taken whole"
+
+
+def _ends(part: Any) -> str:
+    """A cell's label or integer, or the ends of a stretch."""
+    if not isinstance(part, list | tuple):
+        return str(part)
+    low, high = (f"{end:,.10g}" if isinstance(end, int | float) else str(end) for end in part)
+    return low if low == high else f"{low} to {high}"
+
+
 def known(number: float) -> float | None:
     """A plain float, or None where the number is not finite."""
     plain = float(number)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Points
 from hearsay.mechanisms.estimates.postprocess import METHODS, process
-from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.answer import Answer, in_whole_bins
 from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import whole_number
@@ -46,7 +46,7 @@ class Point(Query):
     NAME, GRAMMAR = "point", "point V"
     HELP = "the share of one value; on a grid one value for each axis"
     NEEDS, WORDS, METHODS = Points, (1, None), _METHODS
-    EXAMPLES = (Example(LINE, ON_A_LINE, "point 1", [1 / 2]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "point 1", [1 / 2], [1]),)
     PREDICTED = "point"
 
     @classmethod
@@ -54,7 +54,9 @@ class Point(Query):
         return cls(domain.locate(words))
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
-        return show_cells(estimate, view, np.array([self.cell], dtype=np.int64))
+        answers = show_cells(estimate, view, np.array([self.cell], dtype=np.int64))
+        parts = (answers[0].item, *(answers[0].cell or {}).values())
+        return in_whole_bins(answers) if any(isinstance(part, list) for part in parts) else answers
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Frequencies(Query):
     NAME, GRAMMAR = "frequencies", "frequencies"
     HELP = "the share of every value, in domain order"
     NEEDS, MANY, METHODS = Points, True, _METHODS
-    EXAMPLES = (Example(LINE, ON_A_LINE, "frequencies", [1 / 6, 1 / 2, 0.0, 1 / 3]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "frequencies", [1 / 6, 1 / 2, 0.0, 1 / 3], [0, 1, 2, 3]),)
     PREDICTED = "point"
 
     @classmethod
@@ -87,7 +89,7 @@ class Top(Query):
     NAME, GRAMMAR = "top", "top K"
     HELP = "the K most frequent values, by their raw shares"
     NEEDS, WORDS, MANY, METHODS = Points, (1, 1), True, _METHODS
-    EXAMPLES = (Example(LINE, ON_A_LINE, "top 2", [1 / 2, 1 / 3]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "top 2", [1 / 2, 1 / 3], [1, 3]),)
     PREDICTED, VARIES = "point", True
 
     @classmethod

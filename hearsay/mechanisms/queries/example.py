@@ -9,14 +9,16 @@ from typing import Any
 class Example:
     """`answers` is what `question` must answer about exactly these values, in order.
 
-    None stands for an answer that nobody computes by hand. `survey` is a table as `hearsay.mechanisms.build` takes it,
-    `values` holds one value per device, as `Device.report` takes it.
+    None stands for an answer that nobody computes by hand. `about` is the item or the cell of each answer; empty: they
+    name none. `survey` is a table as `hearsay.mechanisms.build` takes it, `values` holds one value per device, as
+    `Device.report` takes it.
     """
 
     survey: Mapping[str, Any]
     values: Sequence[Any]
     question: str
     answers: Sequence[float | None]
+    about: Sequence[Any] = ()
 
 
 # A line of four values: the shares are 1/6, 1/2, 0 and 1/3.

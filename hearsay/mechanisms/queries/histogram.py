@@ -1,13 +1,17 @@
 """Shares of equal stretches of an ordered domain, as many as the noise allows.
 
-A stretch is answered as `range` answers it. Without N the largest power of two is taken, for each axis, whose tallest
-stretch is at least four median half widths: finer bars would show noise, coarser ones hide the shape. At most 256
-stretches of a line and 4,096 boxes of a grid are drawn, at least 4 along an axis.
+A stretch is answered as `range` answers it. Without N the largest number near a power of two is taken, for each axis,
+whose tallest stretch is at least four median half widths: finer bars would show noise, coarser ones hide the shape.
+Where stretches have fewer than six cells, a number is taken that makes them equally wide, if one is near: of bars
+that are two or three cells wide by turns every other one would stand out. At most 256 stretches of a line and 4,096
+boxes of a grid are drawn, at least 4 along an axis.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from math import log2
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +28,7 @@ from hearsay.mechanisms.queries.stretches import Ends, cut_points, whole_number
 from hearsay.mechanisms.queries.view import View
 
 LEAST, MOST, MOST_BOXES = 4, 256, 4096
+WIDE = 6  # cells of a stretch from which one more or less does not show
 VISIBLE = 4.0  # median half widths that the tallest stretch must reach
 
 
@@ -36,7 +41,7 @@ class Histogram(Query):
     NAME, GRAMMAR = "histogram", "histogram [N...]"
     HELP = "the shares of N equal stretches (on a grid N for each axis); without N as many as the noise allows"
     NEEDS, MANY, METHODS, WORDS = Ranges, True, frozenset({"clip", ISOTONIC}), (0, None)
-    EXAMPLES = (Example(LINE, ON_A_LINE, "histogram 2", [2 / 3, 1 / 3]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "histogram 2", [2 / 3, 1 / 3], [[0, 1], [2, 3]]),)
     PREDICTED, VARIES = "range", True  # without N the noise decides how many stretches there are
 
     @classmethod
@@ -55,7 +60,7 @@ class Histogram(Query):
 
     def answers(self, domain: Domain) -> int:
         assert isinstance(domain, Cells)
-        return int(np.prod(self.stretches or next(_choices(domain))))
+        return int(np.prod(self.stretches or next(choices(domain))))
 
     def together(self, domain: Domain) -> int:
         return self.answers(domain)
@@ -80,22 +85,40 @@ class Histogram(Query):
         return next(chosen for chosen in _measured_choices(estimate) if chosen is not None)
 
 
-def _choices(domain: Cells) -> Iterator[tuple[int, ...]]:
-    """Numbers of stretches to try, finest first: a power of two along every axis, or all cells of a shorter axis."""
+def choices(domain: Cells) -> Iterator[tuple[int, ...]]:
+    """Numbers of stretches to try, finest first: near a power of two along each axis, or all cells of a short one."""
     along = MOST if len(domain.axes) == 1 else int(MOST_BOXES ** (1 / len(domain.axes)) + 1e-9)
     stretches = 1 << (along.bit_length() - 1)
     longest = max(domain.shape)
     while stretches > LEAST and stretches // 2 >= longest:
         stretches //= 2
     while stretches >= min(LEAST, along):
-        yield tuple(min(stretches, size) for size in domain.shape)
+        yield tuple(_even(size, stretches, along) for size in domain.shape)
         stretches //= 2
+
+
+@lru_cache(maxsize=1 << 10)
+def _even(size: int, wanted: int, most: int) -> int:
+    """Less than twice or more than half as many stretches as wanted, equally wide but for the last if possible.
+
+    The last one may be a cell wider. Where no number near does that, `wanted` itself.
+
+    >>> [_even(82, wanted, 256) for wanted in (64, 32, 16, 8, 4)]
+    [82, 41, 27, 8, 4]
+    """
+    if size <= wanted:
+        return size
+    if size >= WIDE * wanted:
+        return wanted
+    near = range(max(LEAST, wanted // 2 + 1), min(2 * wanted - 1, most, size) + 1)
+    even = [number for number in near if size % number == 0 or (size % number == 1 and size // number > 1)]
+    return min(even, key=lambda number: (size % number, abs(log2(number / wanted))), default=wanted)
 
 
 def _measured_choices(estimate: Any) -> Iterator[tuple[tuple[int, ...], Measured] | None]:
     """The first choice whose tallest stretch is visible above the noise, else the coarsest."""
     chosen = None
-    for stretches in _choices(estimate.domain):
+    for stretches in choices(estimate.domain):
         raw = estimate.ranges(*_boxes(estimate.domain, stretches))
         chosen = stretches, raw
         low, high = raw.ends()

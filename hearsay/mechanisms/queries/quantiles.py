@@ -31,7 +31,7 @@ class Quantile(Query):
     NEEDS, WORDS, METHODS = Ranges, (1, None), frozenset({ISOTONIC, SMOOTH})
     PREDICTED, RANKED, VARIES = "range", True, True
     OWN_UNIT = "whose values are in the domain's units"
-    EXAMPLES = (Example(LINE, ON_A_LINE, "quantile 0.5 0.9", [1.0, 3.0]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "quantile 0.5 0.9", [1.0, 3.0], [1, 3]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -118,5 +118,5 @@ def _value(axis: Axis, cell: int) -> float:
 def _rank(text: str) -> float:
     rank = number(text)
     if not 0 < rank < 1:
-        raise QueryError(f"quantile must be a number above 0 and below 1, got {text}")
+        raise QueryError(what="quantile", expected="a number above 0 and below 1", got=text)
     return rank

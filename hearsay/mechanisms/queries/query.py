@@ -1,7 +1,7 @@
 """What every kind of question says of itself: parser, command line, HTTP, documentation and refusals read it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from hearsay.mechanisms.domains.domain import Domain
@@ -27,14 +27,16 @@ class Query(ABC):
     GRAMMAR: ClassVar[str]
     HELP: ClassVar[str]
     NEEDS: ClassVar[type]  # a capability, which says in WHAT what it is
+    SETTING: ClassVar[str] = ""  # what the survey's file must say so that its mechanism has the capability
     WORDS: ClassVar[tuple[int, int | None]] = (0, 0)  # how many arguments at least and at most
     OWN_UNIT: ClassVar[str] = ""  # why numbers of reports make no sense; empty: the values are shares
     MANY: ClassVar[bool] = False  # an answer per cell: intervals that hold together make sense
     METHODS: ClassVar[frozenset[str]] = frozenset()  # post-processing that is defined
     EXAMPLES: ClassVar[tuple[Example, ...]] = ()  # answers by hand: `hearsay.checks` runs every one of them
+    WITHOUT_INTERVAL: ClassVar[Mapping[str | None, str]] = {}  # items of answers that have no interval: why not
+    WIDER: ClassVar[str] = ""  # why its intervals and standard errors are larger than its errors
     PREDICTED: ClassVar[str] = ""  # which of a mechanism's predicted errors is about it; empty: none
     RANKED: ClassVar[bool] = False  # a quantile, whose error is also known as a share of the reports
-    NEEDS_SPREAD: ClassVar[bool] = False  # it has no answer where everybody holds the same value
     VARIES: ClassVar[bool] = False  # its interval's width differs much between surveys: planned from drawn ones
 
     @classmethod
@@ -58,6 +60,11 @@ class Query(ABC):
     @abstractmethod
     def answer(self, estimate: Any, view: View) -> list[Answer]:
         """The answers, in domain order unless the question asks for another one."""
+
+    @classmethod
+    def lacks_interval(cls, answer: Answer) -> bool:
+        """Whether it is stated why such an answer has no interval."""
+        return answer.cell is None and any(item == answer.item for item in cls.WITHOUT_INTERVAL)
 
     def settled(self, one: Any, other: Any) -> "Query":
         """The question that both estimates answer with the same cells, where each alone would choose its own."""

@@ -19,7 +19,7 @@ from hearsay.mechanisms.domains.cells import Cells, Ends
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.estimates.estimate import Floats, Measured, Ranges
 from hearsay.mechanisms.estimates.postprocess import ISOTONIC, SMOOTH, process
-from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.answer import Answer, in_whole_bins
 from hearsay.mechanisms.queries.example import LINE, ON_A_LINE, Example
 from hearsay.mechanisms.queries.query import Query
 from hearsay.mechanisms.queries.stretches import cut_points, whole_number
@@ -53,6 +53,7 @@ class Range(Query):
     """The share inside a range."""
 
     ends: Ends
+    widened: bool = False  # whether whole bins reach beyond what was asked for
 
     NAME, GRAMMAR = "range", "range A B"
     HELP = "the share of A..B, both included; on a grid `range A1:B1 A2:B2 ...`"
@@ -60,7 +61,7 @@ class Range(Query):
     PREDICTED: ClassVar[str] = "range"
     METHODS = _METHODS
     WORDS: ClassVar[tuple[int, int | None]] = (1, None)
-    EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(LINE, ON_A_LINE, "range 1 3", [5 / 6]),)
+    EXAMPLES: ClassVar[tuple[Example, ...]] = (Example(LINE, ON_A_LINE, "range 1 3", [5 / 6], [[1, 3]]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -68,9 +69,13 @@ class Range(Query):
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls(domain.locate_range(words, cls.NAME))
+        return cls(domain.locate_range(words, cls.NAME), domain.widens(words, cls.NAME))
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
+        answers = self._shares(estimate, view)
+        return in_whole_bins(answers) if self.widened else answers
+
+    def _shares(self, estimate: Any, view: View) -> list[Answer]:
         low, high = arrays(self.ends)
         raw = estimate.ranges(low, high)
         view = view.after_guard(estimate)
@@ -94,7 +99,7 @@ class Prefix(Range):
     NAME, GRAMMAR = "prefix", "prefix B"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
     HELP = "the share up to B, included"
-    EXAMPLES = (Example(LINE, ON_A_LINE, "prefix 1", [2 / 3]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "prefix 1", [2 / 3], [[0, 1]]),)
 
     @classmethod
     def unsuited(cls, domain: Domain) -> str | None:
@@ -102,7 +107,8 @@ class Prefix(Range):
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
-        return cls([domain.axes[0].locate_range(None, words[0])])
+        (axis,) = domain.axes
+        return cls([axis.locate_range(None, words[0])], axis.widens(None, words[0]))
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ class Cdf(Query):
     NAME, GRAMMAR = "cdf", "cdf [N]"
     HELP = "the share up to and including every value, or up to N evenly spaced ones"
     NEEDS, MANY, METHODS, WORDS = Ranges, True, _METHODS, (0, 1)
-    EXAMPLES = (Example(LINE, ON_A_LINE, "cdf", [1 / 6, 2 / 3, 2 / 3, 1.0]),)
+    EXAMPLES = (Example(LINE, ON_A_LINE, "cdf", [1 / 6, 2 / 3, 2 / 3, 1.0], [0, 1, 2, 3]),)
     PREDICTED = "range"
 
     @classmethod

@@ -13,7 +13,7 @@ def whole_number(text: str, query: str, most: int = MOST) -> int:
     """How many a question asks for; QueryError where it is no whole number in 1..most."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MOST)) else 0
     if not 1 <= number <= most:
-        raise QueryError(f"{query} must be a whole number in 1..{most}, got {text}")
+        raise QueryError(what=query, expected=f"a whole number in 1..{most}", got=text)
     return number
 
 

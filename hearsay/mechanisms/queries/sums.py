@@ -33,9 +33,9 @@ class WeightedRange(Range):
     HELP = "the mean over all reports of the weight, where the value is in A..B; takes what `range` takes"
     NEEDS = Weighted
     METHODS: ClassVar[frozenset[str]] = frozenset()
-    EXAMPLES = (Example(_WEIGHTS, [(0, 2), (1, 1), (2, 2), (3, 0)], "weighted 1 3", [3 / 4]),)
+    EXAMPLES = (Example(_WEIGHTS, [(0, 2), (1, 1), (2, 2), (3, 0)], "weighted 1 3", [3 / 4], [[1, 3]]),)
 
-    def answer(self, estimate: Any, view: View) -> list[Answer]:
+    def _shares(self, estimate: Any, view: View) -> list[Answer]:
         return view.show(estimate.weighted(*arrays(self.ends)), [estimate.domain.covered(self.ends)])
 
     def sampling(self, estimate: Any, answers: Sequence[Answer]) -> Sequence[float]:
@@ -107,5 +107,5 @@ class Auc(Query):
 def _coefficient(text: str) -> float:
     coefficient = number(text)
     if not abs(coefficient) <= LARGEST_COEFFICIENT:
-        raise QueryError(f"coefficient must be a number of at most {LARGEST_COEFFICIENT:g} in size, got {text}")
+        raise QueryError(what="coefficient", expected=f"a number of at most {LARGEST_COEFFICIENT:g} in size", got=text)
     return coefficient

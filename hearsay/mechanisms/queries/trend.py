@@ -14,7 +14,7 @@
 Windows must err independently. One test of each kind over all windows: each of 52 windows against the first, at 5%,
 would claim a change in 62% of years in which nothing changes.
 
->>> steps = [Point(f"w{i}", i, Answer("point tea", value, 0.01)) for i, value in enumerate([0.5, 0.5, 0.6, 0.6])]
+>>> steps = [TrendPoint(f"w{i}", i, Answer("point tea", value, 0.01)) for i, value in enumerate([0.5, 0.5, 0.6, 0.6])]
 >>> slope, any_change, largest = trend("trend point tea", steps)
 >>> largest.window, round(largest.value, 3)
 ('w2', 0.1)
@@ -41,7 +41,7 @@ SLOPE, ANY_CHANGE, LARGEST = "slope", "any-change", "largest-change"
 _AT_ONCE = 1 << 20  # numbers drawn at once
 
 
-class Point(NamedTuple):
+class TrendPoint(NamedTuple):
     """The answer of one window, with an error about the population."""
 
     window: str
@@ -49,7 +49,7 @@ class Point(NamedTuple):
     answer: Answer
 
 
-def trend(text: str, points: Sequence[Point]) -> list[Answer]:
+def trend(text: str, points: Sequence[TrendPoint]) -> list[Answer]:
     """Slope, any change and largest change; QueryError where fewer than two windows have an answer with an error."""
     known = [point for point in points if point.answer.value is not None and point.answer.stderr]
     if len(known) < 2:

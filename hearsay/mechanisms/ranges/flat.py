@@ -21,7 +21,7 @@ from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.inversion import Inversion
-from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, middle_half, sampled_ranges
+from hearsay.mechanisms.estimates.ranges import Ends, RangeEstimate, middle_half, sampled_ranges, standard_error
 from hearsay.mechanisms.exact.hadamard import power_of_two_at_least
 from hearsay.mechanisms.exact.randomness import Random
 from hearsay.mechanisms.guarantees.promises import Guarantee
@@ -43,7 +43,9 @@ def check_oracle(value: Any) -> Any:
     """One of the oracles, or olh with numbers; None leaves it to the mechanism."""
     if value is None or value in ORACLES or (isinstance(value, str) and NUMBERED_OLH.fullmatch(value)):
         return value
-    raise SpecificationError(f"options.oracle must be one of {', '.join(ORACLES)} or like olh-12, got {value!r}")
+    raise SpecificationError(
+        what="options.oracle", expected=f"one of {', '.join(ORACLES)} or like olh-12", got=repr(value)
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class FlatEstimate(RangeEstimate):
 
     @property
     def few_reports(self) -> bool:
-        return self.noise.is_few()
+        return self.noise.has_few_reports()
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         """Every cell counts with weight 1; a hash may show a range as a whole, or nothing of it."""
@@ -211,4 +213,5 @@ class Flat(CellMechanism, OnOracle):
         x, y = sampled_ranges(size)
         # Not from prefix sums: those of 2^28 cells take gigabytes, and most of the time that `auto` needs.
         variance = np.where(y - x == size, 0.0, even.variance(x, y, y / size - x / size))
-        return {**self.oracle.predicted_stderr(reports), "range": float(np.sqrt(variance.mean()))}
+        mean = np.maximum(variance, 0.0).mean(keepdims=True)  # near epsilon 50 rounding may leave less than nothing
+        return {**self.oracle.predicted_stderr(reports), "range": float(standard_error(mean, reports)[0])}

@@ -86,7 +86,7 @@ class LevelNoise(NamedTuple):
         """The same for the variance."""
         return self.scale * self.rise
 
-    def is_few(self) -> bool:
+    def has_few_reports(self) -> bool:
         """Whether the level's reports are so few that its variance changes with what one of them says."""
         return self.scale < UNKNOWN and MANY * self.slope * self.rise > self.a
 

@@ -1,11 +1,11 @@
-"""Texts as codes: a fixed number of bytes for every text, and for the one value *outside*.
+"""Texts as codes of a fixed number of bytes. All texts that the domain does not allow share one code, *outside*.
 
-Every symbol of a text takes w bits. 0 is the end and fills what is left, all ones is *outside*; the symbols of the
-alphabet are numbered from 1. So w = ceil(log2(A + 2)) bits for A symbols. With UTF-8 bytes as symbols w = 8: no text
-has the byte 0 (a NUL makes a text outside) or 255. The bits are cut into bytes, padded with zeros.
+A symbol takes w bits. The A symbols of the alphabet are numbered from 1, number 0 is the end of the text and pads the
+code, and the number of all ones is *outside*. So w = ceil(log2(A + 2)). If the symbols are UTF-8 bytes, w = 8: no text
+has the byte 255 or 0 (a text with a NUL is outside). The bits are cut into bytes and padded with zeros.
 
-A prefix of a code is searched byte by byte. `step` says which bytes may follow: from the state of a prefix, the state
-of each of its 256 extensions, or `IMPOSSIBLE` where no text's code begins so.
+The search extends prefixes of codes byte by byte. `step` says which bytes may follow a prefix: it maps the state of the
+prefix to the states of its 256 extensions, and to `IMPOSSIBLE` if no code of a text begins with the extension.
 """
 
 import re
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 Octets = NDArray[np.uint8]
 States = NDArray[np.int64]
 IMPOSSIBLE, ENDED = -1, -2
-_UNKNOWN = (1 << 32) - 1  # the number of what is no symbol
-_LONGEST_DECOMPOSITION = 4  # code points, at most, that NFC joins into one
-_ROWS_AT_ONCE = 1 << 14  # texts whose bits are laid out at once: bounds the memory
+_UNKNOWN = (1 << 32) - 1  # the number of a character that is no symbol
+_LONGEST_DECOMPOSITION = 4  # the most code points that NFC composes into one
+_ROWS_AT_ONCE = 1 << 14  # texts that are encoded at once, which bounds the memory
 
 
 @dataclass(frozen=True)
 class Code(ABC):
-    """The code of texts of at most `length` symbols; with `cut` longer ones lose their end, else they are outside."""
+    """The code of texts of at most `length` symbols. Longer texts are truncated with `cut`, otherwise outside."""
 
     length: int
     cut: bool
@@ -46,13 +46,13 @@ class Code(ABC):
 
     @cached_property
     def outside(self) -> Octets:
-        """The code of what is no text of the domain: the symbol of all ones, then padding."""
+        """The code of all texts that the domain does not allow: the symbol of all ones, then padding."""
         ones = np.zeros(8 * self.size, dtype=np.uint8)
         ones[: self.bits] = 1
         return np.packbits(ones)
 
     def encode(self, texts: Sequence[str]) -> Octets:
-        """One code for every text, len(texts) x G; the work for a text is bounded, however long it is."""
+        """One code for every text: len(texts) x G. The time for a text is bounded, however long the text is."""
         most = _LONGEST_DECOMPOSITION * (self.characters + 1)
         return self._encoded(
             [text if len(text) <= most and text.isascii() else _normalised(text[:most]) for text in texts]
@@ -61,14 +61,14 @@ class Code(ABC):
     @property
     @abstractmethod
     def characters(self) -> int:
-        """How many code points a text has at most."""
+        """The most code points that a text can have."""
 
     @abstractmethod
     def _encoded(self, texts: list[str]) -> Octets:
         """The codes of normalised texts."""
 
     def decode(self, code: Octets) -> str | None:
-        """The text whose code this is; None where it is no text's."""
+        """The text that has this code; None if no text has it."""
         text = self._decoded(code)
         if text is None or not np.array_equal(self.encode([text])[0], code):
             return None
@@ -76,7 +76,7 @@ class Code(ABC):
 
     @abstractmethod
     def _decoded(self, code: Octets) -> str | None:
-        """The text that the code spells, if any; it may have another code of its own."""
+        """The text that the code's symbols spell, if they are symbols; its own code may be another one."""
 
     @abstractmethod
     def start(self) -> int:
@@ -84,26 +84,29 @@ class Code(ABC):
 
     @abstractmethod
     def step(self, level: int, states: States) -> States:
-        """States of all extensions by byte number `level` (from 1): a row for each prefix, a column for each byte.
+        """The states of all extensions by byte number `level` (from 1): one row per prefix, one column per byte.
 
-        `states` are those of possible prefixes: `IMPOSSIBLE` only comes out, it may not go in.
+        `states` are the states of possible prefixes: `IMPOSSIBLE` is returned, but must not be passed.
         """
 
 
 def _normalised(beginning: str) -> str:
-    """NFC of the beginning of a text: what was cut off exceeds `Code.characters` in any form."""
+    """NFC of the beginning of a text. It is long enough: the rest is beyond `Code.characters` in any form."""
     return beginning if beginning.isascii() else unicodedata.normalize("NFC", beginning)
 
 
 def _utf8_table() -> NDArray[np.int8]:
-    """Next state by state and byte: 0 between characters, 1..3 bytes to come, 4..7 after E0, ED, F0, F4, 8 ended."""
+    """The next state by state and byte.
+
+    States: 0 between characters, 1..3 that many bytes are missing, 4..7 after E0, ED, F0 and F4, 8 the text has ended.
+    """
     table = np.full((9, 256), IMPOSSIBLE, dtype=np.int8)
     table[0, 0x01:0x80] = 0
     table[0, 0xC2:0xE0] = 1
     table[0, 0xE0:0xF0], table[0, 0xE0], table[0, 0xED] = 2, 4, 5
     table[0, 0xF0:0xF5], table[0, 0xF0], table[0, 0xF4] = 3, 6, 7
-    for state, after in ((1, 0), (2, 1), (3, 2)):
-        table[state, 0x80:0xC0] = after
+    for state, next_state in ((1, 0), (2, 1), (3, 2)):
+        table[state, 0x80:0xC0] = next_state
     table[4, 0xA0:0xC0], table[5, 0x80:0xA0] = 1, 1
     table[6, 0x90:0xC0], table[7, 0x80:0x90] = 2, 2
     table[0, 0] = table[_UTF8_ENDED, 0] = _UTF8_ENDED
@@ -164,7 +167,7 @@ class Utf8(Code):
 
 @dataclass(frozen=True)
 class Symbols(Code):
-    """The symbols are those of a declared alphabet, of one or several characters; the longest match comes first."""
+    """The symbols are those of a declared alphabet, of one or several characters. The longest match is taken."""
 
     alphabet: tuple[str, ...]
 
@@ -189,7 +192,7 @@ class Symbols(Code):
         return np.concatenate(parts) if parts else np.zeros((0, self.size), dtype=np.uint8)
 
     def _packed(self, texts: list[str]) -> Octets:
-        numbers, outside = self._by_character(texts) if self._of_one_character is not None else self._by_match(texts)
+        numbers, outside = self._by_character(texts) if self._of_code_point is not None else self._by_match(texts)
         shifts = np.arange(self.bits - 1, -1, -1, dtype=np.uint32)
         bits = (numbers[:, :, None] >> shifts & np.uint32(1)).astype(np.uint8).reshape(len(texts), -1)
         packed = np.packbits(bits, axis=1)
@@ -197,8 +200,8 @@ class Symbols(Code):
         return packed
 
     @cached_property
-    def _of_one_character(self) -> NDArray[np.uint32] | None:
-        """The number of every code point, where all symbols are single characters; unknown ones have the largest."""
+    def _of_code_point(self) -> NDArray[np.uint32] | None:
+        """The symbol number of every code point (`_UNKNOWN` if it is no symbol); None if a symbol has several."""
         if max(map(len, self.alphabet)) > 1:
             return None
         numbers = np.full(sys.maxunicode + 1, _UNKNOWN, dtype=np.uint32)
@@ -207,12 +210,12 @@ class Symbols(Code):
         return numbers
 
     def _by_character(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
-        """The numbers of the texts' symbols, and which texts are outside: all texts at once."""
-        assert self._of_one_character is not None
+        """The numbers of the texts' symbols, and which texts are outside; all texts at once."""
+        assert self._of_code_point is not None
         rows = np.array(texts, dtype=f"U{self.length + 1}").view(np.uint32).reshape(len(texts), self.length + 1)
-        numbers = self._of_one_character[rows]
+        numbers = self._of_code_point[rows]
         outside = np.zeros(len(texts), dtype=bool)
-        if "\0" in "".join(texts):  # numpy cannot tell it from a text's end
+        if "\0" in "".join(texts):  # numpy cannot distinguish it from the end of a text
             outside |= np.array(["\0" in text[: self.length] for text in texts])
         if not self.cut:
             outside |= numbers[:, self.length] != 0
@@ -221,7 +224,7 @@ class Symbols(Code):
         return numbers, outside
 
     def _by_match(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
-        """The same, text by text."""
+        """What `_by_character` returns, text by text: for symbols of several characters."""
         rows = [self._spelled(text) for text in texts]
         lengths = np.array([-1 if row is None else len(row) for row in rows])
         numbers = np.zeros((len(rows), self.length), dtype=np.uint32)
@@ -229,7 +232,7 @@ class Symbols(Code):
         return numbers, lengths < 0
 
     def _spelled(self, text: str) -> list[int] | None:
-        """The numbers of a text's symbols; None: it is outside."""
+        """The numbers of a text's symbols; None if the text is outside."""
         numbers: list[int] = []
         end = 0
         while end < len(text):
@@ -256,10 +259,11 @@ class Symbols(Code):
         return 0
 
     def step(self, level: int, states: States) -> States:
-        """A state is the number that the bits of the unfinished symbol make, or `ENDED` where only zeros may follow.
+        """A state is the number that the first bits of an incomplete symbol form, or `ENDED` if only zeros may follow.
 
-        The new byte finishes some symbols, each of which must be 0 (the end) or a number of the alphabet. What is left
-        begins another, and must be able to become such a number: filled up with zeros it is the least it can become.
+        The new byte completes some symbols, each of which must be 0 (the end) or a number of the alphabet. Its last
+        bits begin another symbol. It can become a number of the alphabet if it is one when padded with zeros, since
+        that is the least number that it can become.
         """
         w, most = self.bits, len(self.alphabet)
         symbol_number, bits = divmod(8 * (level - 1), w)

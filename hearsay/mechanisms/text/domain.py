@@ -1,6 +1,6 @@
-"""Texts: any text is a value, and what a survey's alphabet or length does not allow is the one value *outside*.
+"""Texts: every text is a value. All texts that the survey's alphabet or length does not allow are one value, *outside*.
 
-A device with such a text reports like any other: silence, or an error, would tell that its text is unusual.
+A device with such a text sends a report like any other: silence, or an error, would reveal that its text is unusual.
 """
 
 import unicodedata
@@ -17,14 +17,14 @@ from hearsay.mechanisms.text.code import Code, Octets, Symbols, Utf8
 from hearsay.mechanisms.text.words import simulated_words
 
 LONGEST = 256
-MOST_SYMBOLS = 65_534  # numbers of 16 bits, but for the end and *outside*
+MOST_SYMBOLS = 65_534  # numbers of 16 bits without those of the end and of *outside*
 _BYTES = "bytes"
 _OVERLONG = ("outside", "cut")
 
 
 @dataclass(frozen=True)
 class Text(Unlisted):
-    """Texts of at most `length` symbols; `alphabet` None stands for the bytes of UTF-8."""
+    """Texts of at most `length` symbols; without `alphabet` the symbols are the bytes of UTF-8."""
 
     length: int
     alphabet: tuple[str, ...] | None = None
@@ -40,9 +40,11 @@ class Text(Unlisted):
         only(table, {"kind", "length", "alphabet", "overlong"})
         length, overlong = table.get("length"), table.get("overlong", _OVERLONG[0])
         if type(length) is not int or not 1 <= length <= LONGEST:
-            raise SpecificationError(f"domain.length must be an integer in 1..{LONGEST}, got {length!r}")
+            raise SpecificationError(what="domain.length", expected=f"an integer in 1..{LONGEST}", got=repr(length))
         if overlong not in _OVERLONG:
-            raise SpecificationError(f"domain.overlong must be one of {', '.join(_OVERLONG)}, got {overlong!r}")
+            raise SpecificationError(
+                what="domain.overlong", expected=f"one of {', '.join(_OVERLONG)}", got=repr(overlong)
+            )
         return cls(length, _alphabet(table.get("alphabet", _BYTES)), overlong)
 
     def table(self) -> dict[str, Any]:
@@ -68,14 +70,14 @@ class Text(Unlisted):
             others = [position for position, text in enumerate(texts) if not isinstance(text, str)]
             if others:
                 got = type(texts[others[0]]).__name__
-                raise ValueOutsideDomain(f"value must be a text, got {got}", others, "value")
+                raise ValueOutsideDomain(what="value", expected="a text", got=got, positions=others, column="value")
         return self.code.encode(texts)
 
     def check(self, values: Any) -> Octets:
         """Codes, one row for each device, as `read` makes them."""
         codes = np.asarray(values)
         if codes.dtype != np.uint8 or codes.shape != (len(codes), self.code.size):
-            raise ValueOutsideDomain("values must be codes of texts, as domain.read gives them")
+            raise ValueOutsideDomain(what="values", expected="codes of texts, as domain.read gives them")
         return codes
 
     def people(self, draw: Callable[[int], Indices]) -> Octets:
@@ -83,7 +85,7 @@ class Text(Unlisted):
         return words[draw(len(words))]
 
     def some_words(self) -> list[str]:
-        """Different texts of the domain: all where there are few, else a thousand."""
+        """Different texts of the domain: all of them, or a thousand if there are more."""
         return simulated_words(self.length, self.alphabet)
 
     def locate(self, text: str) -> Octets:
@@ -99,12 +101,12 @@ def _alphabet(written: Any) -> tuple[str, ...] | None:
         return None
     listed: Sequence[Any] = written if isinstance(written, str) else as_list(written, "domain.alphabet")
     if not all(isinstance(symbol, str) and symbol for symbol in listed):
-        raise SpecificationError("domain.alphabet must be a text, or a list of texts that are not empty")
+        raise SpecificationError(what="domain.alphabet", expected="a text, or a list of texts that are not empty")
     symbols = tuple(unicodedata.normalize("NFC", symbol) for symbol in listed)
     if not 1 <= len(symbols) <= MOST_SYMBOLS:
-        raise SpecificationError(f"domain.alphabet must have 1..{MOST_SYMBOLS} symbols, got {len(symbols)}")
+        raise SpecificationError(what="domain.alphabet", must=f"have 1..{MOST_SYMBOLS} symbols", got=len(symbols))
     if len(set(symbols)) < len(symbols):
-        raise SpecificationError("domain.alphabet must have different symbols, got one twice")
+        raise SpecificationError(what="domain.alphabet", must="have different symbols", got="one twice")
     if any(unicodedata.category(letter) == "Cs" or letter == "\0" for symbol in symbols for letter in symbol):
-        raise SpecificationError("domain.alphabet must have no NUL and no lone surrogate")
+        raise SpecificationError(what="domain.alphabet", must="have no NUL and no lone surrogate")
     return symbols

@@ -1,4 +1,7 @@
-"""What is known of texts: a list of frequent ones, of which some are told, and the share of any."""
+"""Estimates of texts: a list of texts that may be frequent, which of them are detected, and the share of any text.
+
+The query and the array of a snapshot that show detected texts are called `told`.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,17 +21,17 @@ from hearsay.mechanisms.text.shares import WholeTexts
 
 @dataclass(frozen=True)
 class TextEstimate(Estimate, Texts):
-    """A text of the list is told where its interval, for all listed texts together, lies above 0."""
+    """A listed text is detected if its simultaneous interval, over all listed texts, is above 0."""
 
     domain: Text
     reports: int
     whole: WholeTexts
-    codes: Octets  # of the list, the most likely ones first
+    codes: Octets  # of the listed texts, the most likely ones first
 
     HEADLINE: ClassVar[tuple[str, ...]] = ("told", "outside")
 
     def charts(self) -> tuple[Chart, ...]:
-        """The texts that are told, and how many devices hold none that could be told."""
+        """The detected texts, and the share of devices whose text is outside."""
         return Chart("bars", "top 100", "Frequent texts"), Chart("table", "outside", "Texts outside the alphabet")
 
     @classmethod
@@ -41,38 +44,39 @@ class TextEstimate(Estimate, Texts):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         listed = self.shares(self.codes)
-        told = np.isin(np.arange(len(self.codes)), self._told).astype(np.int64)
-        return {"estimate": listed.value, "stderr": listed.stderr, "codes": self.codes.astype(np.int64), "told": told}
+        is_detected = np.isin(np.arange(len(self.codes)), self._detected).astype(np.int64)
+        codes = self.codes.astype(np.int64)
+        return {"estimate": listed.value, "stderr": listed.stderr, "codes": codes, "told": is_detected}
 
     def shares(self, codes: Octets) -> Measured:
         return self.whole.measured(codes, self._collisions(codes))
 
     def _collisions(self, codes: Octets) -> Floats:
-        """The variance of what other texts add to each bucket: of listed ones it is known where they are."""
+        """The variance that other texts in the same buckets add. The buckets of listed texts are known."""
         listed = np.concatenate([self.codes, self.domain.code.outside[None]])
         same = self.whole.hash(codes)[:, None] == self.whole.hash(listed)
         same &= (codes[:, None, :] != listed).any(axis=2)
-        known: Floats = same @ np.clip(self.whole.values(listed), 0.0, 1.0) ** 2
-        return known + self.whole.unlisted_variance
+        of_listed: Floats = same @ np.clip(self.whole.values(listed), 0.0, 1.0) ** 2
+        return of_listed + self.whole.unlisted_variance
 
     @cached_property
-    def _told(self) -> NDArray[np.intp]:
-        """Which of the list are told, by falling share; of those in one bucket only the most likely one may be."""
+    def _detected(self) -> NDArray[np.intp]:
+        """The indices of the detected texts, largest share first. Of each bucket only the most likely text can be."""
         _, first = np.unique(self.whole.hash(self.codes), return_index=True)
-        alone = self.codes[first]
-        collisions = np.full(len(alone), self.whole.unlisted_variance)
-        above = self.whole.above_zero(alone, collisions, critical_value(len(self.codes)))
-        chosen = first[above]
-        return chosen[np.argsort(-self.whole.values(self.codes[chosen]), kind="stable")]
+        candidates = self.codes[first]
+        collisions = np.full(len(candidates), self.whole.unlisted_variance)
+        above = self.whole.above_zero(candidates, collisions, critical_value(len(self.codes)))
+        detected = first[above]
+        return detected[np.argsort(-self.whole.values(self.codes[detected]), kind="stable")]
 
     @property
-    def told(self) -> Octets:
-        return self.codes[self._told]
+    def detected(self) -> Octets:
+        return self.codes[self._detected]
 
 
 @dataclass(frozen=True)
 class ExactTexts(Estimate, Texts):
-    """What devices really hold."""
+    """The true shares, from the texts of all devices."""
 
     domain: Text
     reports: int
@@ -97,14 +101,14 @@ class ExactTexts(Estimate, Texts):
 
     def shares(self, codes: Octets) -> Measured:
         known = {code.tobytes(): count for code, count in zip(self.codes, self.counts.tolist(), strict=True)}
-        held: Floats = np.array([known.get(code.tobytes(), 0) for code in codes], dtype=np.float64)
-        return Measured.plain(held / max(self.reports, 1), np.zeros(len(codes)))
+        counts: Floats = np.array([known.get(code.tobytes(), 0) for code in codes], dtype=np.float64)
+        return Measured.plain(counts / max(self.reports, 1), np.zeros(len(codes)))
 
     @property
-    def told(self) -> Octets:
+    def detected(self) -> Octets:
         return self.codes[(self.codes != self.domain.code.outside).any(axis=1)]
 
 
 def _as_one(codes: Octets) -> NDArray[np.void]:
-    """Every code as one item."""
+    """Every code as a single array element, so that numpy compares whole codes."""
     return np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1]))).reshape(-1)

@@ -1,4 +1,4 @@
-"""Questions to a survey of texts."""
+"""Queries of surveys of texts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -23,22 +23,22 @@ _DEVICES = ["ab"] * 4 + ["b"] * 3 + ["abba"]  # the last one is too long
 
 
 class Texts(ABC):
-    """Frequent texts, and the share of any."""
+    """The detected texts, and the share of any text."""
 
     WHAT: ClassVar[str] = "texts"
 
     @property
     @abstractmethod
-    def told(self) -> Octets:
-        """The codes of the texts that are told, the most frequent first."""
+    def detected(self) -> Octets:
+        """The codes of the detected texts, the most frequent first."""
 
     @abstractmethod
     def shares(self, codes: Octets) -> Measured:
-        """The shares of any texts, by their codes."""
+        """The shares of the texts with these codes, detected or not."""
 
 
 class TextQuery(Query):
-    """Asked of texts only."""
+    """A query that only surveys of texts answer."""
 
     NEEDS = Texts
 
@@ -61,7 +61,7 @@ class TextPoint(TextQuery):
     NAME, GRAMMAR = "point", "point TEXT"
     HELP = "on texts: the share of any text, whether it is frequent or not"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
-    EXAMPLES = (Example(_WORDS, _DEVICES, "point ab", [1 / 2]),)
+    EXAMPLES = (Example(_WORDS, _DEVICES, "point ab", [1 / 2], ["ab"]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -73,14 +73,14 @@ class TextPoint(TextQuery):
 
 @dataclass(frozen=True)
 class TopTexts(TextQuery):
-    """The most frequent texts that are told."""
+    """The most frequent detected texts."""
 
     wanted: int
 
     NAME, GRAMMAR = "top", "top K"
-    HELP = "on texts: the K most frequent ones, and never more than can be told from chance"
+    HELP = "on texts: the K most frequent ones, of those whose share is significantly above 0"
     WORDS: ClassVar[tuple[int, int | None]] = (1, 1)
-    EXAMPLES = (Example(_WORDS, _DEVICES, "top 2", [1 / 2, 3 / 8]),)
+    EXAMPLES = (Example(_WORDS, _DEVICES, "top 2", [1 / 2, 3 / 8], ["ab", "b"]),)
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
@@ -90,17 +90,17 @@ class TopTexts(TextQuery):
         return self.wanted
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
-        return _show(estimate, view, estimate.told[: self.wanted])
+        return _show(estimate, view, estimate.detected[: self.wanted])
 
     def settled(self, one: Any, other: Any) -> Query:
-        codes = np.unique(np.concatenate([one.told, other.told]), axis=0)
+        codes = np.unique(np.concatenate([one.detected, other.detected]), axis=0)
         both = one.shares(codes).value + other.shares(codes).value
         return ChosenTexts(tuple(code.tobytes() for code in codes[np.argsort(-both, kind="stable")[: self.wanted]]))
 
 
 @dataclass(frozen=True)
 class ChosenTexts(TextQuery):
-    """The shares of given texts; no verb asks for it."""
+    """The shares of given texts: what `top` becomes when two estimates are compared. It has no verb of its own."""
 
     codes: tuple[bytes, ...]
 
@@ -116,20 +116,21 @@ class ChosenTexts(TextQuery):
 
 @dataclass(frozen=True)
 class Told(TextQuery):
-    """How many texts are told."""
+    """How many texts are detected."""
 
     NAME, GRAMMAR = "told", "told"
-    HELP = "on texts: how many are frequent enough to be told from chance; `top` names them"
+    HELP = "on texts: how many are detected, with a share significantly above 0; `top` names them"
     OWN_UNIT = "which is a number of texts"
+    WITHOUT_INTERVAL = {None: "it counts what was found, and estimates nothing"}
     EXAMPLES = (Example(_WORDS, _DEVICES, "told", [2.0]),)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
-        return [Answer(view.text, float(len(estimate.told)), None)]
+        return [Answer(view.text, float(len(estimate.detected)), None)]
 
 
 @dataclass(frozen=True)
 class Outside(TextQuery):
-    """The share of what the domain does not allow."""
+    """The share of devices whose text the domain does not allow."""
 
     VARIES = True
     NAME, GRAMMAR = "outside", "outside"

@@ -1,4 +1,4 @@
-"""Words for simulated people: short invented ones where the alphabet has letters, else counted through its symbols."""
+"""Words for simulated devices: invented words if the alphabet has letters, otherwise sequences of its symbols."""
 
 from collections.abc import Sequence
 from itertools import chain, islice, product
@@ -10,8 +10,8 @@ _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "
 def simulated_words(length: int, alphabet: Sequence[str] | None) -> list[str]:
     """At most 1000 different texts of a domain, the same on every machine."""
     if length >= 4 and (alphabet is None or set("".join(_SYLLABLES)) <= set(alphabet)):
-        spoken = ["".join(pair) for pair in product(_SYLLABLES, repeat=2)]
-        return spoken[:: len(spoken) // WORDS][:WORDS]
+        words = ["".join(pair) for pair in product(_SYLLABLES, repeat=2)]
+        return words[:: len(words) // WORDS][:WORDS]
     symbols = "abcdefghijklmnopqrstuvwxyz" if alphabet is None else alphabet
-    counted = chain.from_iterable(product(symbols, repeat=symbols_used) for symbols_used in range(length + 1))
-    return list(dict.fromkeys("".join(word) for word in islice(counted, WORDS)))
+    sequences = chain.from_iterable(product(symbols, repeat=symbols_used) for symbols_used in range(length + 1))
+    return list(dict.fromkeys("".join(sequence) for sequence in islice(sequences, WORDS)))

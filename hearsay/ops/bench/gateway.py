@@ -118,7 +118,7 @@ def _wait_for(port: int) -> None:
 def _answered(port: int, reports: int, count: int) -> None:
     statuses = send(prepared(reports, count), "127.0.0.1", port, CONNECTIONS)
     if statuses != {"202": count}:
-        raise OperationError(f"every request must be answered with 202, got {statuses}")
+        raise OperationError(what="every request", expected="answered with 202", got=str(statuses))
 
 
 def _ids(registry: Registry, server: int) -> tuple[float, float]:
@@ -132,7 +132,7 @@ def _ids(registry: Registry, server: int) -> tuple[float, float]:
         for number, batch in enumerate(batches):
             answer = shard.publish("bench", number + 1, [(b"f", b"x")], 1, ids={hour: batch} if with_ids else {})
             if answer.status != "ok":
-                raise OperationError(f"PUBLISH must answer ok, got {answer.status}")
+                raise OperationError(what="PUBLISH", must="answer ok", got=answer.status)
         costs.append((processor_s(server) - processor, registry.node.memory()["used_memory"] - memory))
     (plain_s, plain), (with_s, with_bytes) = costs
     return (with_s - plain_s) / IDS * 1e6, (with_bytes - plain) / IDS

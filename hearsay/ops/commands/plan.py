@@ -17,7 +17,7 @@ from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.planning.plan import Target
 from hearsay.ops.config import Settings
-from hearsay.ops.errors import CheckFailed
+from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.terminal.options import CountRange, NumberRange, json_option, uses
 from hearsay.ops.terminal.present import notes, print_json, print_table, say
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
@@ -39,20 +39,21 @@ _COLUMNS = (
 @click.command()
 @click.argument("survey_files", metavar="[SURVEY.toml]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--kind", help="Instead of a file: the kind of domain.")
-@click.option("--size", type=click.IntRange(1), multiple=True,
-              help="With --kind: how many values there are; of several axes or attributes, once for each.")  # fmt: skip
+@click.option("--size", metavar="D", multiple=True,
+              help="With --kind: how many values there are, of several axes or attributes once for each; or the two "
+              "ends FIRST,LAST.")  # fmt: skip
 @click.option("--low", type=NumberRange(), help="With --kind: the domain's lower end.")
 @click.option("--high", type=NumberRange(), help="With --kind: the domain's upper end.")
 @click.option("--bins", type=click.IntRange(1), help="With --kind: how many bins a continuous axis has.")
-@click.option("--order", type=click.IntRange(1), help="With --kind attributes: how many stand in one table at most.")
+@click.option("--order", type=click.IntRange(1), help="With --kind attributes: the most attributes of one table.")
 @click.option("--domain", "more", metavar="KEY=VALUE", multiple=True,
               help="With --kind: another key of the [domain] table, such as ordered=true.")  # fmt: skip
 @click.option("--query", metavar="QUERY", help="What will be asked, as in `hearsay query`, in quotes.")
 @click.option("--users", type=CountRange(), help="How many users report.")
-@click.option("--epsilon", type=NumberRange(), help="What a report may show of a user's value.")
+@click.option("--epsilon", type=NumberRange(), help="How much a report may reveal of a user's value.")
 @click.option("--within", type=NumberRange(),
               help="Half the width of the 95% interval, in the answer's own unit.")  # fmt: skip
-@click.option("--shape", metavar="SHAPE", help="How the users' values lie, as `produce --distribution` has it.  "
+@click.option("--shape", metavar="SHAPE", help="The distribution of users' values, as in `produce --distribution`.  "
               "[default: the worst]")  # fmt: skip
 @values_option("Values of real people instead of a shape.")
 @click.option("--mechanism", "mechanisms", metavar="ID", multiple=True, help="Only this mechanism; may be repeated.")
@@ -63,14 +64,14 @@ _COLUMNS = (
 @click.option("--budget", type=NumberRange(0, min_open=True),
               help="With several survey files: what a user may spend on all of them together.")  # fmt: skip
 @click.option("--write", "target_file", metavar="FILE.toml", type=click.Path(path_type=Path),
-              help="Write the recommended survey as a commented file.")  # fmt: skip
+              help="Write the recommended survey as a commented file, which must not exist yet.")  # fmt: skip
 @json_option
 @uses("plugins")
 def command(
     settings: Settings,
     survey_files: tuple[Path, ...],
     kind: str | None,
-    size: tuple[int, ...],
+    size: tuple[str, ...],
     low: float | None,
     high: float | None,
     bins: int | None,
@@ -89,7 +90,7 @@ def command(
     target_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose mechanism, epsilon and number of users before there are any.
+    """Choose mechanism, epsilon and number of users before any report exists.
 
     Two of --users, --epsilon and --within give the third, a row for every mechanism that can answer the query with the
     same kind of promise, best first. `within` is the median half width of the 95% interval in the answer's own unit
@@ -110,6 +111,8 @@ def command(
     if (period is None) != (lifetime is None):
         raise click.UsageError("--every and --for go together")
     reports = None if period is None or lifetime is None else _reports(period, lifetime)
+    if target_file is not None and target_file.exists():
+        raise OperationError(f"{target_file} exists; choose another name, or remove it first")
     if query is None:
         raise click.UsageError('say what will be asked: --query "range 0 99" of numbers, "point LABEL" of labels')
     flags = {"low": low, "high": high, "bins": bins, "order": order}
@@ -120,7 +123,7 @@ def command(
     made = described(asked, Target(users, epsilon, within))
     best = made.recommended
     if target_file is not None and best is not None:
-        target_file.write_text(survey_text(_domain(source), best, made.query, _name(target_file)), encoding="utf-8")
+        target_file.write_text(survey_text(source, best, made.query, _name(target_file)), encoding="utf-8")
     if as_json:
         print_json([row.table() for row in made])
     else:
@@ -174,7 +177,7 @@ def _name(path: Path) -> str:
 
 
 def _source(
-    files: tuple[Path, ...], kind: str | None, size: tuple[int, ...], keys: Mapping[str, Any]
+    files: tuple[Path, ...], kind: str | None, size: tuple[str, ...], keys: Mapping[str, Any]
 ) -> Survey | Domain:
     if (kind is None) == (not files):
         raise click.UsageError("give a survey file or --kind, and not both")
@@ -182,7 +185,7 @@ def _source(
         if size or keys:
             raise click.UsageError("--size and the other keys of a domain go with --kind")
         return load(files[0])
-    return domain_from(kind, size, keys)
+    return domain_from(kind, ",".join(size), keys)
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -76,8 +76,8 @@ def _delete_keys(redis_url: str, prefix: str) -> None:
     """Delete the keys that are left of the demo, such as heartbeats: all that begin with its random prefix."""
     servers = open_servers(redis_url)
     for node in servers.nodes():
-        for key in node.client.scan_iter(match=f"{prefix}:*", count=1_000):
-            node.client.unlink(key)
+        for key in node.keys(f"{prefix}:*"):
+            node.do("UNLINK", key)
     servers.disconnect()
 
 

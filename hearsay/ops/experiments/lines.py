@@ -1,7 +1,7 @@
-"""How curves are drawn so that none hides another: the earlier ones wide and solid, the later ones narrow and dashed.
+"""Styles of curves, so that none hides another: the first ones are wide and solid, the later ones narrow and dashed.
 
-Two curves that coincide are then seen as one with a rim and a gap pattern; hollow markers of different shapes and
-sizes do the same for their points, and colour is not the only thing that tells curves apart.
+Two curves that coincide then look like one with a rim and gaps. Hollow markers of different shapes and sizes do the
+same for their points. So curves differ by more than their colour.
 """
 
 from typing import Any
@@ -9,6 +9,20 @@ from typing import Any
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)), (0, (1, 1.5)))
 _MARKERS = "osD^vXP*"
 _WIDEST, _NARROWEST = 3.4, 1.1  # points
+
+
+def log_scale(axes: Any, which: str) -> None:
+    """Make the axis `x` or `y` logarithmic, with numbers such as 0.6 instead of 6 x 10^-1."""
+    from matplotlib.ticker import LogFormatter
+
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:,.6g}" if super().__call__(x, pos) else ""
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.7)))
 
 
 def line_style(number: int, of: int) -> dict[str, Any]:

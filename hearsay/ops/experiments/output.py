@@ -1,4 +1,4 @@
-"""What experiments share: their options, and what each part leaves behind: a table, a CSV file, a figure, failures."""
+"""The common part of experiments: options, and the result of each part: a table, a CSV file, a figure, failures."""
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ _LETTERS_PER_INCH = 12  # of a picture's title, at 10 points
 
 @dataclass
 class Result:
-    """A table with expected values beside measured ones; `failures` says in words what should not be."""
+    """A table with expected values beside measured ones; `failures` are messages about values that disagree."""
 
     name: str
     title: str
@@ -30,6 +30,7 @@ class Result:
     failures: list[str] = field(default_factory=list)
     checks: int = 0  # values that were compared with what was expected
     draw: Draw | None = None  # onto a matplotlib figure
+    bars: str = ""  # what the error bars of the figure show
 
     def expect(self, holds: bool, otherwise: str) -> None:
         """Count a comparison, and note a disagreement."""
@@ -49,11 +50,11 @@ class Result:
             writer.writerow(self.columns)
             writer.writerows(self.rows)
         if self.draw is not None:
-            _save(self.draw, self.title, directory / f"{self.name}.png")
+            _save(self.draw, self.title, self.bars, directory / f"{self.name}.png")
 
 
-def _save(draw: Draw, title: str, path: Path) -> None:
-    """A picture under the title of its table, so that neither is taken for another."""
+def _save(draw: Draw, title: str, bars: str, path: Path) -> None:
+    """A picture with the title of its table, and what its error bars show."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -61,7 +62,8 @@ def _save(draw: Draw, title: str, path: Path) -> None:
 
     figure = pyplot.figure(figsize=(7, 4.5), layout="constrained")
     draw(figure)
-    figure.suptitle(fill(title, int(_LETTERS_PER_INCH * figure.get_figwidth())), fontsize=10)
+    lines = [fill(title, int(_LETTERS_PER_INCH * figure.get_figwidth())), *([f"bars: {bars}"] if bars else [])]
+    figure.suptitle("\n".join(lines), fontsize=10)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
 
@@ -84,11 +86,11 @@ def seed_option(default: int) -> Callable[[Callable[..., None]], Callable[..., N
 
 
 def publish_all(results: Iterable[Result], out: Path) -> None:
-    """Publish each result as soon as it is there; at the end, fail with all that disagrees."""
+    """Publish each result as soon as it is computed; at the end, fail with all disagreements."""
     if find_spec("matplotlib") is None:  # asked first: an experiment may run for minutes before its first figure
         raise OperationError("the figures need matplotlib: pip install 'hearsay-ldp[experiments]'")
     if out.absolute() == Path.cwd():
-        raise OperationError(f"--out must be a directory of its own, such as results, got {out}")
+        raise OperationError(what="--out", expected="a directory of its own, such as results", got=str(out))
     out.mkdir(parents=True, exist_ok=True)
     published: list[Result] = []
     for result in results:
@@ -96,7 +98,7 @@ def publish_all(results: Iterable[Result], out: Path) -> None:
             raise ValueError(f"two results are called {result.name} or {result.title!r}")
         result.publish(out)
         published.append(result)
-    say(f"tables and figures are in {out}/")
+    say(f"tables{' and figures' if any(result.draw for result in published) else ''} are in {out}/")
     for line in verdict(published):
         say(line)
     failures = [failure for result in published for failure in result.failures]
@@ -105,22 +107,24 @@ def publish_all(results: Iterable[Result], out: Path) -> None:
 
 
 def verdict(results: Sequence[Result]) -> list[str]:
-    """Lines that say what agreed with what was expected, what did not, and what nothing was expected of.
+    """Lines that say what agreed with what was expected, what did not, and what was not compared.
 
     >>> first, second, third = (Result(name, name, [], []) for name in ("table-1", "table-2", "figure-3"))
     >>> first.expect(True, ""); first.expect(True, ""); second.expect(False, "haar is 12% off")
     >>> for line in verdict([first, second, third]): print(line)
     agreed (2 checks): table-1
-    did not: table-2: haar is 12% off
+    did not agree: table-2: haar is 12% off
     shown, with nothing to compare: figure-3
     """
     agreed = [result for result in results if result.checks and not result.failures]
     failures = [failure for result in results for failure in result.failures]
     shown = [result.name for result in results if not result.checks and not result.failures]
     checks = counted(sum(result.checks for result in agreed), "check")
-    lines = {
-        f"agreed ({checks}): ": ", ".join(result.name for result in agreed),
-        "did not: ": "; ".join(failures),
-        "shown, with nothing to compare: ": ", ".join(shown),
-    }
-    return [beginning + names for beginning, names in lines.items() if names]
+    compared = [
+        f"agreed ({checks}): " + (", ".join(result.name for result in agreed) or "nothing"),
+        "did not agree: " + ("; ".join(failures) or "nothing"),
+    ]
+    return [
+        *(compared if agreed or failures else []),
+        *(["shown, with nothing to compare: " + ", ".join(shown)] if shown else []),
+    ]

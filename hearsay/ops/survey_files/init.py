@@ -9,23 +9,28 @@ from typing import Any, TypeVar
 import click
 
 from hearsay.collector.describe.describe import remarks_on
+from hearsay.collector.describe.plan_file import MINIMUM_REPORTS
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.survey.toml import dump
 from hearsay.errors import HearsayError, nearest
 from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.domains.cells import FIRST_LAST
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import OperationError
 from hearsay.ops.terminal.options import NumberRange, uses
 
-MINIMUM_REPORTS = 100  # what a survey should have before it answers; a file that names none answers from the first
 ENDS = ("number",)  # kinds whose size is two ends
 ALONE = ("binary", "text")  # kinds that need no size
 SIZED = ("attributes",)  # kinds whose names come with a number of values each: yes and no
-COUNTED = ("ordinal",)  # kinds whose values are whole numbers: from 0, or between two ends
+COUNTED = ("ordinal",)  # kinds whose values are labels or whole numbers: from 0, or between two ends
 T = TypeVar("T")
 _COUNTS = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")
-_ENDS_OF_NUMBERS = re.compile(r"\s*(-?\d+)\s*(?:-|to|,|\.\.)\s*(-?\d+)\s*")  # 18-99, 18 to 99, 18,99, 18..99
 LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
+QUESTIONS = {
+    "attributes": "Attributes with their values (city=Paris|Rome, smokes=yes|no)",
+    "key-value": "How many keys, or their names separated by commas",
+    "grid": "How many cells along each axis (8,4)",
+}
 
 
 @click.command()
@@ -34,9 +39,11 @@ LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "
 @click.option("--kind", metavar="KIND", help="What a value is: categorical, ordinal, number, ...")
 @click.option("--size", metavar="D", help="How many values there are; or their two ends LOW,HIGH.")
 @click.option(
-    "--categories", metavar="A,B", help="Instead of --size: the values' names; one with a comma in double quotes."
+    "--categories",
+    metavar="A,B",
+    help="Instead of --size: the values' names; one with a comma in double quotes. Of attributes: city=Paris|Rome,...",
 )
-@click.option("--epsilon", type=NumberRange(0, min_open=True), help="What a report may show of a value; 0.5 to 4.")
+@click.option("--epsilon", type=NumberRange(0, min_open=True), help="What a report may reveal of a value; 0.5 to 4.")
 @uses("plugins")
 def command(
     settings: Settings,
@@ -99,7 +106,8 @@ def survey_file(survey: Survey) -> str:
     lines = []
     for line in dump(survey.canonical()).splitlines():
         key = line.partition(" =")[0]
-        lines += [f"# {words[key]}"] if words.get(key) else []
+        comment = words.pop(key, "")  # of a survey's name, not of each attribute's
+        lines += [f"# {comment}"] if comment else []
         lines.append(line)
     return "\n".join(["# A hearsay survey: check it with `hearsay validate`.", *lines, ""])
 
@@ -118,7 +126,8 @@ def _kind(kind: str) -> str:
     if kind not in catalogue.DOMAINS:
         meant = nearest(kind, catalogue.DOMAINS, cutoff=0.6)
         hint = f"; the nearest: {meant[0]}" if meant else ""
-        raise OperationError(f"--kind must be one of {', '.join(catalogue.DOMAINS)}, got {kind!r}{hint}")
+        allowed = f"one of {', '.join(catalogue.DOMAINS)}"
+        raise OperationError(what="--kind", expected=allowed, got=repr(kind), ending=hint)
     return kind
 
 
@@ -131,8 +140,21 @@ def _labels(text: str) -> list[str]:
     try:
         (row,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        raise OperationError(f"names must be separated by commas, in double quotes or without, got {text!r}") from None
+        raise OperationError(
+            what="names", expected="separated by commas, in double quotes or without", got=repr(text)
+        ) from None
     return [label.strip() for label in row]
+
+
+def _attribute(text: str) -> dict[str, Any]:
+    """An attribute with its values; without them it has two.
+
+    >>> _attribute("city=Paris|Rome")
+    {'name': 'city', 'categories': ['Paris', 'Rome']}
+    """
+    name, _, values = text.partition("=")
+    listed = [value.strip() for value in values.split("|") if value.strip()]
+    return {"name": name.strip(), **({"categories": listed} if listed else {"size": 2})}
 
 
 def _asked(read: Callable[[str], T]) -> Callable[[str], T]:
@@ -148,16 +170,17 @@ def _asked(read: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def _ask_domain(kind: str) -> dict[str, Any]:
-    """Which values there are, asked until it is told."""
+    """Ask for the values until the answer is valid."""
     labelled = kind in LABELLED
 
     def read(given: str) -> dict[str, Any]:
-        if kind in COUNTED and _ENDS_OF_NUMBERS.fullmatch(given):
+        if kind in COUNTED and FIRST_LAST.fullmatch(given):
             return _domain(kind, given, None)
         counts = given.strip().isdecimal() if labelled and kind not in SIZED else _COUNTS.fullmatch(given)
         return _domain(kind, None, given) if labelled and not counts else _domain(kind, given, None)
 
-    question = "How many values, or their names separated by commas" if labelled else "How many values"
+    general = "How many values, or their names separated by commas" if labelled else "How many values"
+    question = QUESTIONS.get(kind, general)
     question += ", or the first and last number (18-99)" if kind in COUNTED else ""
     if kind in ENDS:
         return dict(click.prompt("Lowest and highest value", default="0,100", value_proc=_asked(read)))
@@ -170,26 +193,11 @@ def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, An
         if kind not in LABELLED:
             raise OperationError(f"--categories goes with {', '.join(LABELLED)}, got {kind}")
         labels = _labels(categories)
+        if kind in SIZED and any("=" in label for label in labels):
+            return {"attributes": [_attribute(label) for label in labels]}
         more = {"sizes": [2] * len(labels)} if kind in SIZED else {}
         return {LABELLED[kind]: labels, **more}
     if size is None:
         return {}
-    ends = _ENDS_OF_NUMBERS.fullmatch(size)
-    if kind in COUNTED and ends is not None:
-        return {"first": int(ends[1]), "last": int(ends[2])}
-    parts = size.split(",")
-    try:
-        if kind in ENDS:
-            low, high = map(float, parts)
-            return {"low": low, "high": high}
-        table: dict[str, Any] = catalogue.DOMAINS[kind].load().of_size([int(part) for part in parts])
-    except HearsayError:
-        raise
-    except ValueError:
-        wanted = "two numbers LOW,HIGH" if kind in ENDS else "a whole number, or one for each axis separated by commas"
-        if kind in COUNTED:
-            wanted = (
-                "a whole number, or the first and the last; numbers with decimals need low, high and bins in the file"
-            )
-        raise OperationError(f"--size must be {wanted}, got {size!r}") from None
+    table: dict[str, Any] = catalogue.DOMAINS[kind].load().sized(size)
     return table

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hearsay.collector.errors import SurveyClosed
-from hearsay.collector.survey.participation import SAMPLED
+from hearsay.collector.survey.participation import ALL_ROUNDS, SAMPLED
 from hearsay.collector.survey.windows import Window
 from hearsay.producer.budget.ledger import HANDED_OUT, STORED, Draw, Ledger
 from hearsay.producer.budget.link import Link, NotAnswered, NotReached
@@ -179,11 +179,11 @@ class Budget:
 
     def sampled(self, window: Window) -> int:
         """The number of the window that the device answers, of the group of `of` windows that this one belongs to."""
-        of, every_ms = self._survey.participation.of, self._survey.windows.every_ms
+        of, windows = self._survey.participation.of, self._survey.windows
         assert of is not None
-        group = window.number // every_ms // of
+        group = windows.position(window) // of
         drawn = shake_256(self._ledger.secret + f"window {self._survey.tag} {group}".encode()).digest(16)
-        return (group * of + int.from_bytes(drawn, "big") % of) * every_ms  # 2^128 is even enough for any `of`
+        return windows.at(group * of + int.from_bytes(drawn, "big") % of).number  # 2^128 is even enough for any `of`
 
     def stream(self, text: str) -> "Random":
         """Draws that are the same again for the same text, survey and ledger."""
@@ -213,7 +213,10 @@ class Budget:
             self._link.close()
         if described.tag != self._survey.tag:
             raise GatewayError(
-                f"the gateway's survey must have tag {self._survey.tag8}, got {described.tag8}: nothing is sent to it"
+                what="the gateway's survey",
+                must=f"have tag {self._survey.tag8}",
+                got=described.tag8,
+                ending=": nothing is sent to it",
             )
         self._same = True
         return True
@@ -227,8 +230,9 @@ class Budget:
         lines = []
         for account in self._ledger.accounts():
             states = ", ".join(f"{reports:,} {state}" for state, reports in sorted(account.reports.items()))
+            each = f" {ALL_ROUNDS}" if account.in_rounds else f", {account.epsilon:g} per report"
             lines.append(
-                f"{account.name} (tag {account.tag[:8]}): spent epsilon {account.spent:g}, {account.epsilon:g} per "
-                f"report; reports: {states or 'none'}"
+                f"{account.name} (tag {account.tag[:8]}): spent epsilon {account.spent:g}{each}; reports: "
+                f"{states or 'none'}"
             )
         return "\n".join(lines)

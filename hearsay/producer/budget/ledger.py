@@ -61,12 +61,13 @@ class Entry(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What was spent on one survey; `reports` counts them by state."""
+    """What was spent on one survey, in rounds or not; `reports` counts them by state."""
 
     name: str
     tag: str
     epsilon: float
     spent: float
+    in_rounds: bool
     reports: dict[str, int]
 
 
@@ -94,7 +95,9 @@ class Ledger:
                 known = (VERSION, secrets.token_bytes(32))
                 db.execute("INSERT INTO device VALUES (?, ?)", known)
             if known[0] != VERSION:
-                raise LedgerError(f"ledger {path} must have version {VERSION}, got {known[0]}; use a newer hearsay")
+                raise LedgerError(
+                    what=f"ledger {path}", must=f"have version {VERSION}", got=known[0], ending="; use a newer hearsay"
+                )
         self.secret: bytes = known[1]
 
     @contextmanager
@@ -285,14 +288,16 @@ class Ledger:
     def accounts(self) -> list[Account]:
         """What was spent where."""
         with self._transaction() as db:
-            surveys = db.execute("SELECT name, tag, epsilon, charges FROM surveys ORDER BY name, rowid").fetchall()
+            surveys = db.execute(
+                "SELECT name, tag, epsilon, charges * epsilon, answered > 0 FROM surveys ORDER BY name, rowid"
+            ).fetchall()
             counted = db.execute(
                 "SELECT tag, state, sum(reports) FROM (SELECT tag, state, count(*) AS reports FROM reports "
                 "GROUP BY tag, state UNION ALL SELECT tag, state, reports FROM counts) GROUP BY tag, state"
             ).fetchall()
         return [
-            Account(name, tag, epsilon, charges * epsilon, {state: n for each, state, n in counted if each == tag})
-            for name, tag, epsilon, charges in surveys
+            Account(name, tag, epsilon, spent, bool(in_rounds), {state: n for each, state, n in counted if each == tag})
+            for name, tag, epsilon, spent, in_rounds in surveys
         ]
 
 

@@ -73,11 +73,13 @@ class Link:
         except ValueError:
             host, port = None, None
         if host is None or parts.scheme not in ("http", "https") or parts.username is not None:
-            raise GatewayError(f"the survey's URL must be like {_EXAMPLE}")
+            raise GatewayError(what="the survey's URL", expected=f"like {_EXAMPLE}")
         if "/v1/surveys/" not in parts.path or parts.query or parts.fragment:
-            raise GatewayError(f"the survey's URL must be like {_EXAMPLE} and end with the survey's name")
+            raise GatewayError(what="the survey's URL", expected=f"like {_EXAMPLE} and end with the survey's name")
         if parts.scheme == "http" and not is_loopback(host):
-            raise GatewayError("the survey's URL must begin with https: plain http is for this machine only")
+            raise GatewayError(
+                what="the survey's URL", must="begin with https", ending=": plain http is for this machine only"
+            )
         self.url, self._path, self._key = url.rstrip("/"), parts.path.rstrip("/"), _plain_key(key)
         self._connection = (
             http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
@@ -140,7 +142,9 @@ def _plain_key(key: str | None) -> str | None:
     """The key without the spaces and line ends of the file it was read from; no message ever shows it."""
     plain = key if key is None else key.strip()
     if plain is not None and not re.fullmatch(r"[!-~]*", plain):
-        raise GatewayError("the key must be one word of letters, digits, _ and -, as `hearsay key add` prints it")
+        raise GatewayError(
+            what="the key", expected="one word of letters, digits, _ and -, as `hearsay key add` prints it"
+        )
     return plain or None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearsay.producer.budget.terms import Terms
+from hearsay.producer.errors import FormError
 
 if TYPE_CHECKING:
     from hearsay.collector.survey.survey import Survey
@@ -28,7 +29,12 @@ def _is_installed(name: str) -> bool:
 def read_survey(source: "Survey | Mapping[str, Any] | str | Path") -> Terms:
     """A survey, its table or its file; or what a gateway answered, which is read by its form where it must be."""
     is_answer = isinstance(source, Mapping) and ANSWER in source
-    if is_answer and not knows_mechanisms():
+    if not knows_mechanisms():
+        if not is_answer:
+            raise FormError(
+                "without numpy and pydantic a device needs the survey's address on a gateway, or what the gateway "
+                "answers there; or install them: pip install numpy pydantic"
+            )
         from hearsay.producer.portable.described import Described
 
         return Described.of(source)  # type: ignore[arg-type]

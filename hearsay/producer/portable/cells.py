@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, Protocol
 
-from hearsay.producer.errors import FormError, ValueRefused
+from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.producer.errors import FormError
 
 EDGE_SLACK = 1e-9  # in bins: what is so close to an edge counts as on it
 
@@ -109,7 +110,7 @@ class CellReader:
     @classmethod
     def of(cls, tables: Sequence[Mapping[str, Any]]) -> "CellReader":
         if not tables:
-            raise FormError("the form must have at least one axis")
+            raise FormError(what="the form", must="have at least one axis")
         return cls(tuple(map(read_axis, tables)))
 
     @property
@@ -128,11 +129,12 @@ class CellReader:
         else:
             parts = [value]
         if len(parts) != len(self.axes):
-            raise ValueRefused(f"value must have one entry for each of {', '.join(axis.name for axis in self.axes)}")
+            names = ", ".join(axis.name for axis in self.axes)
+            raise ValueOutsideDomain(what="value", must=f"have one entry for each of {names}")
         cell = 0
         for axis, own in zip(self.axes, parts, strict=True):
             index = axis.find(own)
             if index is None:
-                raise ValueRefused(f"{axis.name} must be {axis.allowed()}")
+                raise ValueOutsideDomain(what=axis.name, expected=axis.allowed(), column=axis.name)
             cell = cell * axis.size + index
         return cell

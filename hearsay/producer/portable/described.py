@@ -1,17 +1,15 @@
 """A survey as its gateway describes it: all that a device with a ledger needs that follows the form."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from hearsay.collector.survey.participation import Participation
-from hearsay.collector.survey.windows import Windows, by_time
+from hearsay.collector.survey.tags import tag_of
+from hearsay.collector.survey.windows import Windows, windows_of
 from hearsay.producer.errors import FormError
 from hearsay.producer.portable.form import Form
 
-WIRE_VERSION = 1
 PURE = "pure"
 
 
@@ -37,20 +35,19 @@ class Described:
         form = Form.of(answer["device"])
         try:
             definition, stated = answer["definition"], answer["participation"]
-            every = (definition.get("window") or {}).get("every")
             epsilon = float(definition["epsilon"])
             described = cls(
                 str(definition["name"]),
                 str(answer["tag"]),
                 max(epsilon, form.epsilon) if answer["guarantee"]["kind"] == PURE else epsilon,
-                by_time(every),
+                windows_of(definition.get("window") or {}),
                 Participation(*(stated.get(key) for key in ("repeat", "of", "lifetime_epsilon", "stated"))),
                 form,
                 {key: answer[key] for key in ("definition", "tag", "guarantee", "participation", "device")},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormError(f"the gateway's answer is damaged: {type(error).__name__}; ask it again") from None
-        if described.tag != _tag(definition):
+        if described.tag != tag_of(definition):
             raise FormError("the gateway's answer has a tag that is not its definition's; ask it again")
         described.participation.check(described.epsilon, described.windows)
         return described
@@ -67,10 +64,3 @@ class Described:
     def canonical(self) -> dict[str, Any]:
         """What the ledger keeps, to open it while the gateway is away."""
         return dict(self.answer)
-
-
-def _tag(definition: Mapping[str, Any]) -> str:
-    """As `Survey.tag`: the definition without `retain`, with the wire version."""
-    every = (definition.get("window") or {}).get("every")
-    hashed = {**definition, "window": {"every": every}, "wire": WIRE_VERSION}
-    return sha256(json.dumps(hashed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -28,7 +28,7 @@ def threshold(text: Any) -> int:
     """A chance out of 2^64, from its decimal digits."""
     number = int(text) if isinstance(text, str) and text.isdecimal() else -1
     if not 0 <= number <= WORD:
-        raise FormError(f"a threshold must be decimal digits of 0..2^64, got {text!r}")
+        raise FormError(what="a threshold", expected="decimal digits of 0..2^64", got=repr(text))
     return number
 
 
@@ -36,7 +36,7 @@ def ends(texts: Any) -> tuple[int, ...]:
     """Rising thresholds."""
     numbers = tuple(map(threshold, texts))
     if list(numbers) != sorted(numbers):
-        raise FormError("the ends of a choice must rise")
+        raise FormError(what="the ends of a choice", must="rise")
     return numbers
 
 
@@ -164,7 +164,7 @@ class Table:
         outputs = tuple(tuple(map(int, row)) for row in table["outputs"])
         rows = tuple(map(ends, table["ends"]))
         if [len(row) - 1 for row in outputs] != list(map(len, rows)):
-            raise FormError("a row of a table must have one output more than ends")
+            raise FormError(what="a row of a table", must="have one output more than ends")
         return cls(outputs, rows)
 
     def draw(self, cell: int, words: Words) -> int:

@@ -42,7 +42,7 @@ def read_bytes(table: Mapping[str, Any]) -> Integer | Bin:
     if table["as"] == "integer":
         return Integer(tuple(map(int, table["starts"])))
     if table["as"] != "bin":
-        raise FormError(f"bytes.as must be integer or bin, got {table['as']!r}")
+        raise FormError(what="bytes.as", expected="integer or bin", got=repr(table["as"]))
     rows = tuple((int(row["length"]), str(row["order"])) for row in table["rows"])
     return Bin(rows, bool(table["numbered"]))
 
@@ -67,7 +67,7 @@ class Form:
     def of(cls, table: Mapping[str, Any]) -> "Form":
         """From `device` of the gateway's answer; FormError where this version cannot follow it."""
         if not isinstance(table, Mapping) or table.get("version") != VERSION:
-            raise FormError(f"the form must be of version {VERSION}; update the device")
+            raise FormError(what="the form", expected=f"of version {VERSION}", ending="; update the device")
         try:
             top = table["draw"]
             chosen = top["node"] == "level"
@@ -78,7 +78,7 @@ class Form:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormError(f"the form is damaged: {type(error).__name__}; ask the gateway again") from None
         if len(form.ends) != len(form.parts) - 1:
-            raise FormError("a choice of level must have one part more than ends")
+            raise FormError(what="a choice of level", must="have one part more than ends")
         return form
 
     @property

@@ -36,21 +36,3 @@ class Words:
         while (word := self.take(1)[0]) >= end:
             pass
         return word % bound
-
-
-class GivenWords(Words):
-    """Words from a list, for tests of the bytes; they protect nobody."""
-
-    def __init__(self, words: Sequence[int]) -> None:
-        self._left = list(words)
-
-    def take(self, count: int) -> list[int]:
-        if count > len(self._left):
-            raise ValueError(f"words must be at least {count} more, got {len(self._left)}")
-        taken, self._left = self._left[:count], self._left[count:]
-        return taken
-
-    @property
-    def left(self) -> int:
-        """How many words were not drawn."""
-        return len(self._left)

@@ -41,7 +41,7 @@ def column_numbers(file: str, header: Sequence[str], domain: Domain, column: str
             words = f"{file} {_missing(names, wanted, all_wanted, domain)}"
             raise ValuesError(words, what="column", expected=wanted)
         if times > 1:
-            raise ValuesError(f"{file} must name column {wanted!r} once, got it {times} times in the header")
+            raise ValuesError(what=file, must=f"name column {wanted!r} once", got=f"it {times} times in the header")
         numbers.append(names.index(wanted))
     return numbers
 

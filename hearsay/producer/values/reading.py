@@ -56,7 +56,7 @@ def load(
     """The same, and what was met.
 
     `column` names the file's column, where the domain has one. `clamp` moves numbers outside to the nearest end,
-    `skip_bad` leaves bad rows out. `seen` gets every byte of the file.
+    `skip_bad` leaves bad rows out. `seen` gets the content, unpacked and with one kind of line end.
     """
     if clamp and not _clamped_columns(domain):
         raise ValuesError(f"values of kind {domain.kind} cannot be clamped: they are not ordered numbers")
@@ -85,7 +85,7 @@ def _load(source: Source, domain: Domain, column: str | None, clamp: bool, skip_
     try:
         joined = domain.join(parts)
     except ValueOutsideDomain as error:  # between rows that are far apart
-        raise ValuesError(f"{source.name}: {error}") from None
+        raise ValuesError(f"{source.name}: {error}", **error.fields) from None
     return Loaded(joined, rows, clamped, blank_lines, bad.count)
 
 
@@ -98,7 +98,7 @@ def _values(block: Block, domain: Domain, clamped: bool, bad: BadRows) -> tuple[
             if not error.positions or error.column is None:
                 raise
             words = f"{block.named[error.column]}: {error}"
-            cause = Cause(f", {words}", f"in {words}", _hint(domain, error.column, clamped))
+            cause = Cause(f", {words}", f"in {words}", _hint(domain, error.column, clamped), error.fields)
             bad.add(cause, [block.lines[row] for row in error.positions])
             block = block.without(error.positions)
 

@@ -33,7 +33,10 @@ class Source:
 
 @contextmanager
 def open_source(path: str | Path, seen: Seen | None = None) -> Iterator[Source]:
-    """The file at a path, or standard input; what cannot be read is a ValuesError. `seen` gets the bytes as stored."""
+    """The file at a path, or standard input; what cannot be read is a ValuesError.
+
+    `seen` gets the bytes of the content: unpacked, and with one kind of line end whichever the file has.
+    """
     name = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
         if str(path) == STANDARD_INPUT:
@@ -48,21 +51,22 @@ def open_source(path: str | Path, seen: Seen | None = None) -> Iterator[Source]:
 
 
 def _source(name: str, stream: BinaryIO, size: int | None, seen: Seen | None) -> Source:
-    file = _Counted(stream, seen)
+    file = _Counted(stream)
     if file.begins_with(_PARQUET):
-        return Source(name, file, size, file.count, is_parquet=True)
+        return Source(name, file if seen is None else _Watched(file, seen), size, file.count, is_parquet=True)
     for begin, what in _OTHERS.items():
         if file.begins_with(begin):
             raise ValuesError(f"{name} is {what}; CSV, gzip and Parquet can be read")
     content: io.BufferedIOBase = gzip.GzipFile(fileobj=cast(BinaryIO, file)) if file.begins_with(_GZIP) else file
-    return Source(name, content, size, file.count, is_parquet=False)
+    watched = content if seen is None else _Watched(content, _OneLineEnd(seen))
+    return Source(name, watched, size, file.count, is_parquet=False)
 
 
 class _Counted(io.BufferedIOBase):
     """A stream that looks at its first bytes without using them up, and counts what was read."""
 
-    def __init__(self, stream: BinaryIO, seen: Seen | None) -> None:
-        self._stream, self._read, self._seen = stream, 0, seen
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._read = stream, 0
         self._first = stream.read(4)
 
     def begins_with(self, octets: bytes) -> bool:
@@ -82,6 +86,34 @@ class _Counted(io.BufferedIOBase):
             octets, self._first = self._first[:size], self._first[size:]
             octets += self._stream.read(size - len(octets))
         self._read += len(octets)
-        if self._seen is not None:
-            self._seen(octets)
         return octets
+
+
+class _Watched(io.BufferedIOBase):
+    """A stream that shows what is read from it."""
+
+    def __init__(self, stream: io.BufferedIOBase, seen: Seen) -> None:
+        self._stream, self._seen = stream, seen
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        octets = self._stream.read(size)
+        self._seen(octets)
+        return octets
+
+
+class _OneLineEnd:
+    """Hands bytes on with every line end as one line feed."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen, self._is_after_return = seen, False
+
+    def __call__(self, octets: bytes) -> None:
+        if self._is_after_return and octets.startswith(b"\n"):
+            octets = octets[1:]  # the second half of a line end whose first half was handed on
+        self._is_after_return = octets.endswith(b"\r")
+        if b"\r" in octets:
+            octets = octets.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self._seen(octets)

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from hearsay.errors import Fields
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.producer.errors import ValuesError
 from hearsay.producer.values import plain
@@ -23,7 +24,12 @@ def blocks(source: Source, domain: Domain, column: str | None, bad: BadRows) -> 
     chunks = _chunks(source)
     first = next(chunks, b"")
     if not first.strip():
-        raise ValuesError(f"{source.name} is empty; its first line must name the columns {', '.join(domain.columns)}")
+        columns = ", ".join(domain.columns)
+        raise ValuesError(
+            f"{source.name} is empty; its first line must name the columns {columns}",
+            what="first line",
+            expected=f"name the columns {columns}",
+        )
     header, lines, rest = _header(source.name, first)
     rows = _Rows(source.name, domain, column_numbers(source.name, header, domain, column), len(header), lines, bad)
     remaining = chain([rest] if rest else [], chunks)
@@ -73,7 +79,9 @@ def _decoded(name: str, chunk: bytes, lines: int) -> str:
                 column = line[: error.start].count(b",") + 1
                 raise ValuesError(
                     f"{name}: line {number}, column {column}: must be UTF-8 text; convert the file, mostly with: "
-                    f"iconv -f {_encoding(chunk)} -t UTF-8 FILE.csv > NEW.csv"
+                    f"iconv -f {_encoding(chunk)} -t UTF-8 FILE.csv > NEW.csv",
+                    what=f"column {column}",
+                    expected="UTF-8 text",
                 ) from None
         raise
 
@@ -148,11 +156,15 @@ class _Rows:
             self._skipped += self._blank
         self._blank = 0
         if len(row) != self._cells:
-            alone = f" must have {self._cells} cells like the header, got {len(row)}"
+            refusal = ValuesError(must=f"have {self._cells} cells like the header", got=len(row))
             many = len(row) > self._cells
             words = f"with {'more' if many else 'fewer'} cells than the header, which has {self._cells}"
             hint = "; a number has a decimal point, no decimal comma" if many else ""
-            self._bad.add(Cause(alone, words, hint), [line])
+            fields: Fields = {
+                "what": "line",
+                "expected": refusal.expected,
+            }  # other lines may have other numbers of cells
+            self._bad.add(Cause(f" {refusal}", words, hint, fields), [line])
             return False
         return True
 

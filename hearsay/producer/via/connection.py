@@ -49,7 +49,7 @@ class Connections:
     def __init__(self, url: str, most: int) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise GatewayError(f"--via must be a URL such as http://127.0.0.1:8788, got {url!r}")
+            raise GatewayError(what="--via", expected="a URL such as http://127.0.0.1:8788", got=repr(url))
         self._host, self._tls = parts.hostname, ssl.create_default_context() if parts.scheme == "https" else None
         self._port = parts.port or (443 if self._tls else 80)
         self._path, self._free = parts.path.rstrip("/"), deque[_Line]()

@@ -79,13 +79,8 @@ class Request(NamedTuple):
     make: Callable[[], Awaitable[tuple[bytes, str] | None]]
 
 
-def fetch_survey(url: str, name: str) -> Survey:
-    """The survey as the gateway describes it."""
-    return fetch_with_birth(url, name)[0]
-
-
 def fetch_with_birth(url: str, name: str) -> tuple[Survey, str | None]:
-    """The same, and what tells it from a deleted one; None: the gateway does not say so."""
+    """The survey as the gateway describes it, and what tells it from a deleted one; None: an older gateway."""
 
     async def ask() -> Answer:
         connections = Connections(url, 1)

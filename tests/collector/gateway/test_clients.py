@@ -18,7 +18,7 @@ from hearsay.collector.http import server
 from hearsay.collector.store.registry import Registered
 from hearsay.ops.doctor import machine
 from hearsay.producer.errors import GatewayError
-from hearsay.producer.via.fleet import fetch_survey
+from hearsay.producer.via.fleet import fetch_with_birth
 from tests.collector.gateway.running import Sender, gateway, identity, reports_of
 from tests.pipeline import buckets
 
@@ -141,10 +141,10 @@ def test_tls_by_certificate_files(client: redis.Redis, prefix: str, asked: Regis
         with pytest.raises(
             GatewayError, match=r"cannot be trusted \(self-signed certificate\); SSL_CERT_FILE may name"
         ):
-            fetch_survey(address, asked.survey.name)
+            fetch_with_birth(address, asked.survey.name)
         with pytest.raises(
             GatewayError, match="its certificate cannot be trusted: self-signed certificate; SSL_CERT_FILE"
         ):
             Device(f"{address}/v1/surveys/{asked.survey.name}", ledger=tmp_path / "ledger")
     with gateway(client, prefix) as sender, pytest.raises(GatewayError, match="does not answer in TLS; is it a plain"):
-        fetch_survey(str(sender.base_url).replace("http:", "https:"), asked.survey.name)
+        fetch_with_birth(str(sender.base_url).replace("http:", "https:"), asked.survey.name)

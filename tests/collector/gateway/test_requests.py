@@ -1,9 +1,11 @@
 """Requests over HTTP: taken once, answered as the first was, or refused with one stable code."""
 
 import asyncio
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import msgpack
 import pytest
@@ -302,6 +304,8 @@ def test_the_page_names_every_code(sender: Sender) -> None:
     assert page.headers["content-type"].startswith("text/html")
     assert all(f"<code>{code}</code>" in page.text for code in STATUS)
     assert set(openapi.MEANING) == set(STATUS)
+    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "gateway.md").read_text(encoding="utf-8")
+    assert [code for code, status in STATUS.items() if not re.search(rf"^\| {status} \| .*`{code}`", guide, re.M)] == []
     assert sender.get("/v1/openapi.json").json() == openapi.document()
 
 

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import redis
 
 from hearsay.collector.errors import ServerError
 from hearsay.collector.store.connect import connect_queue, open_servers
-from hearsay.collector.store.node import NodeAway
+from hearsay.collector.store.node import Node, NodeAway
 from hearsay.collector.store.registry import Registered, Registry
+from hearsay.collector.store.servers.cluster import Cluster
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
 from hearsay.ops.server.embedded import EmbeddedServer
@@ -45,7 +47,7 @@ def test_a_shard_is_followed_while_its_slot_moves(cluster: EmbeddedCluster, regi
     """Writers and jobs go on; every value is counted once."""
     registered = registry.add(parse(survey_table("identity", 2_000)), 1)
     (shard,) = registered.shards
-    slot = next(slot for slot, place in registry.servers._places.items() if place is shard.place)  # type: ignore[attr-defined]
+    slot = next(number for number, slot in registry.servers._slots.items() if slot is shard.slot)  # type: ignore[attr-defined]
     source = next(node for node in cluster.masters if str(node.port) in shard.node.address)
     target = next(node for node in cluster.masters if node is not source)
     moved = threading.Event()
@@ -92,6 +94,42 @@ def test_a_frozen_node_is_asked_once_and_then_left_alone_until_it_answers(
         assert time.monotonic() - started < 1
     until(lambda: not first.away)
     registered.shards[0].look()
+
+
+class TestWatch:
+    """The thread that looks for nodes that are away."""
+
+    @staticmethod
+    def freeze_and_look(cluster: EmbeddedCluster, registry: Registry) -> None:
+        registered = registry.add(parse(survey_table("identity", 4)), SHARDS)
+        node = registered.shards[0].node
+        master = next(master for master in cluster.masters if node.address.endswith(f":{master.port}"))
+        with frozen(master), pytest.raises(redis.exceptions.TimeoutError):
+            registered.shards[0].look()
+        until(lambda: not node.away)
+        registered.shards[0].look()
+
+    def test_survives_a_node_that_was_replaced_before(self, cluster: EmbeddedCluster, registry: Registry) -> None:
+        known = registry.servers.nodes()[0]
+        Node(known.client, cast(Cluster, registry.servers), "127.0.0.1:1").give_up()
+        self.freeze_and_look(cluster, registry)
+
+    def test_has_connections_of_its_own(
+        self, cluster: EmbeddedCluster, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever disconnects closes the connections of every node while the thread runs."""
+        callers = set()
+        for node in registry.servers.nodes():
+            execute = node.client.execute_command
+
+            def noted(*words: Any, execute: Any = execute, **options: Any) -> Any:
+                callers.add(threading.current_thread().name)
+                return execute(*words, **options)
+
+            monkeypatch.setattr(node.client, "execute_command", noted)
+        self.freeze_and_look(cluster, registry)
+        assert callers
+        assert "hearsay-cluster" not in callers
 
 
 class TestRefusals:

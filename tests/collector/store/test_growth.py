@@ -17,7 +17,7 @@ from hearsay.collector.gateway import ids
 from hearsay.collector.growth import set_shards
 from hearsay.collector.store import keys
 from hearsay.collector.store.registry import Registered, Registry
-from hearsay.collector.survey.placement import SLOTS, place, slot
+from hearsay.collector.survey.placement import SLOTS, shard_numbers, slot
 from hearsay.collector.survey.registration import FORGET_MS, LATER_MS, Registration
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
@@ -38,7 +38,7 @@ def test_the_fullest_master_has_its_share(masters: int) -> None:
     """As clusters deal slots: to each master one stretch of them, all equal but for a slot."""
     for number in range(50):
         for shards in (masters, 2 * masters):
-            chosen = place("session-minutes", f"{number:08x}", shards)
+            chosen = shard_numbers("session-minutes", f"{number:08x}", shards)
             assert len(set(chosen)) == shards
             on = Counter(slot("session-minutes", f"{number:08x}", each) * masters // SLOTS for each in chosen)
             assert max(on.values()) <= 1.1 * shards / masters
@@ -50,14 +50,14 @@ def test_slots_are_those_of_the_server() -> None:
 
 
 def test_shards_that_are_known_are_kept() -> None:
-    two = place("x", "abcd1234", 2)
-    six = place("x", "abcd1234", 6, two)
+    two = shard_numbers("x", "abcd1234", 2)
+    six = shard_numbers("x", "abcd1234", 6, two)
     assert set(two) < set(six)
-    three = place("x", "abcd1234", 3, six)
+    three = shard_numbers("x", "abcd1234", 3, six)
     assert set(three) < set(six)
     assert {each[0] for each in (two, six, three)} == {two[0]}  # it holds what is not counted by shard
-    assert place("x", "abcd1234", 6, (*three, *(set(six) - set(three)))) == six  # those that were retired come back
-    assert place("x", "abcd1234", 1) == (0,)
+    assert shard_numbers("x", "abcd1234", 6, (*three, *(set(six) - set(three)))) == six  # retired ones come back
+    assert shard_numbers("x", "abcd1234", 1) == (0,)
 
 
 def registration(shards: int) -> Registration:

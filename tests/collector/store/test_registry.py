@@ -8,7 +8,7 @@ import redis
 from hearsay.collector.errors import SurveyConflict, UnknownSurvey
 from hearsay.collector.store import keys
 from hearsay.collector.store.registry import MAXIMUM_SHARDS, Registry
-from hearsay.collector.survey.placement import place
+from hearsay.collector.survey.placement import shard_numbers
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.writer import Writer
 from hearsay.mechanisms.counts.design import WM_PROPERTIES
@@ -35,7 +35,7 @@ def test_a_survey_is_found_by_another_process(registry: Registry, client: redis.
     found = Registry(client, registry.prefix).get("drinks")
     assert found.survey.canonical() == survey(window={"every": "1h", "retain": "2d"}).canonical()
     assert len(found.shards) == 3
-    numbers = place("drinks", found.survey.tag8, 3)
+    numbers = shard_numbers("drinks", found.survey.tag8, 3)
     assert tuple(shard.shard for shard in found.shards) == numbers
     assert found.shards[2].keys.stream == f"{registry.prefix}:{{drinks.{found.survey.tag8}.{numbers[2]}}}:stream"
     assert not found.look().closed

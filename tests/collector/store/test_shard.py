@@ -9,6 +9,7 @@ import redis
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import CollectorError, SurveyClosed, UnknownSurvey
+from hearsay.collector.queue import enqueue
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import surveys
 from hearsay.collector.store.ranges import Range
@@ -211,7 +212,7 @@ def test_a_range_that_waits_in_the_queue_is_not_overdue(client: redis.Redis, pre
     Writer(store).publish(singles(store, [0]), 1)
     (found,) = cut_all(store)
     dispatcher = Dispatcher(client, queue_of(client), CollectorSettings(prefix, queue=prefix, lease_s=0.0))
-    dispatcher.enqueue(store, found)
+    enqueue(dispatcher.queue, store, found)
     time.sleep(0.01)
     assert dispatcher.reconcile(store) == 0
     assert store.range(found.seq) == found

@@ -41,6 +41,12 @@ def test_a_device_answers_each_round_once_with_bytes_of_that_round() -> None:
         assert [name for name, array in state.items() if array.any()] == [here.mechanism.array(number)]
 
 
+def test_all_devices_share_an_offer_unless_something_was_drawn_for_one() -> None:
+    assert Offer.of(survey(), seeded(1)).shared, "the first round has no parameters"
+    assert not Offer.of(in_round(2), seeded(1)).shared, "signs are drawn for each device"
+    assert Offer.of(in_round(2, disclose="means"), seeded(1)).shared
+
+
 def test_without_an_offer_the_first_round_is_meant() -> None:
     device = Device(survey(), seeded(1))
     device.report(DRINKS)

@@ -56,6 +56,17 @@ def test_the_loss_per_report_per_day_and_over_a_life(survey: Survey, per_day: fl
     assert f"at most {per_day:,g} per day" in stated["words"]
 
 
+def test_epsilon_is_spent_once_for_all_rounds() -> None:
+    domain = {"kind": "key-value", "keys": 4, "pairs": 2}
+    survey = parse({**PLAIN, "mechanism": "privkvm", "domain": domain, "rounds": {"reports": 1000}})
+    shown = describe(survey)
+    assert shown["promise"][1] == "It holds for a device's answers in up to 3 rounds together."
+    assert shown["promise"][2] == shown["participation"]["words"]
+    assert shown["participation"]["words"] == (
+        "A device answers each round at most once. Epsilon spent: 0.5 for all rounds together."
+    )
+
+
 def test_a_survey_without_windows_is_answered_once_and_one_with_windows_in_each() -> None:
     assert parse(PLAIN).participation.repeat == "once"
     assert parse(HOURLY).participation.repeat == "every-window"

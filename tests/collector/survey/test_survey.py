@@ -94,7 +94,7 @@ def test_how_long_results_are_kept_does_not_change_the_tag(retain: Any) -> None:
 
 def test_the_wire_version_is_part_of_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
     before = parse(COMPLETE).tag
-    monkeypatch.setattr("hearsay.collector.survey.survey.WIRE_VERSION", 2)
+    monkeypatch.setattr("hearsay.collector.survey.tags.WIRE_VERSION", 2)
     assert parse(COMPLETE).tag != before
 
 

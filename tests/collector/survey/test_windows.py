@@ -157,6 +157,11 @@ def test_only_one_window_is_complete_by_itself() -> None:
     assert not any(windows.may_begin_another(open=False) for windows in KNOWN)
 
 
+def test_whoever_registers_rounds_is_told_that_time_ends_them() -> None:
+    assert Rounds(reports=5).opening() == Whole().opening() == ""
+    assert "ends after 600 s even without a report" in Rounds(within_s=600).opening()
+
+
 def test_a_round_is_due_by_reports_or_by_time() -> None:
     assert not Rounds().is_due(10**9, 10**9)
     assert [Rounds(reports=5).is_due(reports, 10**9) for reports in (4, 5)] == [False, True]
@@ -169,3 +174,12 @@ def test_windows_that_are_kept() -> None:
     assert [windows.kept(7_200) for windows in KNOWN] == [1, 3, 1]
     assert [windows.kept(None) for windows in KNOWN] == [1, 1, 1]
     assert [windows.in_rounds for windows in KNOWN] == [False, False, True]
+
+
+@pytest.mark.parametrize("windows", list(KNOWN), ids=lambda windows: type(windows).__name__)
+def test_positions_count_windows_one_by_one(windows: Windows) -> None:
+    window = windows.of(NOON, 3)
+    assert windows.at(windows.position(window)) == window
+    if windows.timed:
+        assert window.end_ms is not None
+        assert windows.position(windows.of(window.end_ms, None)) == windows.position(window) + 1

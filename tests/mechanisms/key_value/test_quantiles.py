@@ -57,6 +57,10 @@ def test_means_of_bins_are_within_half_a_bin() -> None:
 def test_a_key_without_holders_is_not_known() -> None:
     found = estimate(holders(20_000), 5).quantiles(np.array([0.5]), 1)
     assert found.high[0] - found.low[0] > 1.5
+    truth = PrivKV.create(3.0, domain(2), {"bins": 32}).exact(holders(20_000))
+    assert isinstance(truth, BinEstimate)
+    assert np.isnan(truth.quantiles(np.array([0.5]), 1).value).all()
+    assert np.isfinite(truth.quantiles(np.array([0.5]), 0).value).all()
 
 
 def test_ranks_outside_are_refused_and_item_sets_have_no_bins() -> None:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hearsay import Survey, simulate
+from hearsay.collector.errors import SurveyError
 from hearsay.mechanisms import build, merge
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
@@ -174,3 +176,12 @@ def test_folding_parts_equals_folding_all() -> None:
     assert mechanism.reports(whole) == 999
     for name, array in whole.items():
         np.testing.assert_array_equal(array, parts[name])
+
+
+def test_a_survey_of_the_mean_alone_says_how_to_get_the_standard_deviation() -> None:
+    table = {"name": "pay", "mechanism": "mean", "epsilon": 1.0, "domain": {"kind": "number", "low": 0, "high": 9}}
+    with pytest.raises(QueryError, match=r"use mean, with moments = 2 below \[options\] in the survey's file"):
+        simulate(table, [1, 2, 3], seed=1).ask("std")
+    asked = r'options must be empty where mechanism is "auto", got moments; to set it, write mechanism = "mean"'
+    with pytest.raises(SurveyError, match=asked):
+        Survey.of({**table, "mechanism": "auto", "options": {"moments": 2}})

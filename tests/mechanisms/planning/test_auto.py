@@ -37,6 +37,24 @@ def test_the_choice(domain: dict[str, Any], epsilon: float, expected: str) -> No
     assert reason.startswith(f"{expected}: ")
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 3.5, 4.0, 6.0, 10.0, 50.0])
+def test_among_equals_the_first_is_taken_at_every_epsilon(epsilon: float) -> None:
+    """On two values grr, olh and hrr have one error: its last digits must not decide, intervals of grr are narrower."""
+    assert auto({"kind": "binary"}, epsilon)[0]["mechanism"] == "grr"
+
+
+@pytest.mark.parametrize("epsilon", [36.5, 40.0, 45.0, 50.0])
+@pytest.mark.parametrize("size", [7, 13, 82, 100])
+def test_an_epsilon_that_leaves_no_noise_still_has_a_choice_and_an_error(size: int, epsilon: float) -> None:
+    """There all that is left of a variance is rounding, which may be below zero; tests turn warnings into errors."""
+    table, _ = auto({"kind": "ordinal", "size": size}, epsilon)
+    for mechanism in (table["mechanism"], "flat", "hierarchical"):
+        predicted = build({**table, "mechanism": mechanism, "options": {}}).predicted_stderr(1_000)
+        assert all(0 <= error <= 1e-3 for error in predicted.values()), (mechanism, predicted)
+    if size == 82:
+        assert table["mechanism"] == "hierarchical", "neither it nor flat has noise, and its report is the smaller one"
+
+
 @pytest.mark.parametrize("size", [3, 8, 20, 60, 500, 5000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_no_oracle_is_better_by_more_than_the_tolerance(size: int, epsilon: float) -> None:

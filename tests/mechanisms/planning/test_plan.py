@@ -204,3 +204,28 @@ def test_correlations_are_planned_where_they_have_an_answer() -> None:
     assert row.within < 0.2
     at_point = rows(TABLE, "correlations", Target(2_000, 1.0), shape="point", named=["inp-ht"])["inp-ht"]
     assert at_point.within_90 is None or at_point.within_90 >= (at_point.within or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("domain", "query", "name"),
+    [
+        ({"kind": "grid", "axes": [{"name": "label", "size": 2}, {"name": "score", "size": 8}]}, "auc", "haar"),
+        ({"kind": "key-value", "keys": 5}, "mean 1", "privkv"),
+    ],
+)
+def test_a_shape_without_an_answer_is_not_the_worst(domain: dict[str, Any], query: str, name: str) -> None:
+    """At one point all have the same label, and nobody holds key 1: its interval was the whole domain."""
+    (row,) = plan(asked(domain, query, named=[name]), Target(20_000, 2.0))
+    assert row.shape != "point"
+    assert row.within is not None
+    assert row.within < 0.4
+
+
+def test_a_quantile_of_a_key_is_planned_in_its_units() -> None:
+    """Its error in ranks is not known."""
+    pairs = {"kind": "key-value", "keys": 3, "low": 0, "high": 100}
+    made = asked(pairs, "quantile 0.5 1", options={"privkv": {"bins": 8}}, named=["privkv"])
+    (row,) = plan(made, Target(users=100_000, within=20.0))
+    assert not row.in_ranks
+    assert row.reached
+    assert row.worst is None  # it is entirely the data's

@@ -1,7 +1,7 @@
 """Epsilon from a width, in few tries."""
 
 from collections.abc import Callable
-from math import inf, sinh
+from math import inf, sinh, sqrt
 
 import pytest
 
@@ -9,7 +9,7 @@ from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.curves import EPSILONS, curve, sketch
 from hearsay.mechanisms.planning.plan import Target, plan
-from hearsay.mechanisms.planning.solve import EPSILON_HIGH, epsilon_for
+from hearsay.mechanisms.planning.solve import EPSILON_HIGH, USERS_HIGH, epsilon_for, users_for
 
 
 class Counted:
@@ -39,6 +39,27 @@ def test_no_epsilon_is_given_only_after_the_largest_was_tried() -> None:
     width = Counted(lambda at: 1 + 1 / sinh(at / 2))
     assert epsilon_for(width, 0.99) is None
     assert EPSILON_HIGH in width.tries
+
+
+@pytest.mark.parametrize("users", [1, 2, 50, 10_000, 123_456_789, USERS_HIGH])
+def test_the_users_of_a_width_are_found_in_few_tries(users: int) -> None:
+    width = Counted(lambda at: 3 / sqrt(at))
+    assert users_for(width, 3 / sqrt(users) * (1 + 1e-12)) == pytest.approx(users, rel=0.004)
+    assert len(width.tries) <= 3
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.3, inf])  # what however many users leave
+def test_that_no_number_of_users_is_enough_is_known_after_two_tries(floor: float) -> None:
+    """A try may play millions of reports."""
+    width = Counted(lambda at: floor + 3 / sqrt(at))
+    assert users_for(width, 1e-9) is None
+    assert width.tries == [10_000, USERS_HIGH]
+
+
+def test_users_of_steps_are_the_first_that_are_enough() -> None:
+    assert users_for(lambda at: 2.0 if at < 1_000 else 1.0, 1.5) == pytest.approx(1_000, rel=0.01)
+    assert users_for(lambda at: inf if at < 10**9 else 0.0, 1.5) == pytest.approx(10**9, rel=0.01)
+    assert users_for(lambda at: 0.0, 1.5) == 1
 
 
 def test_steps_and_epsilons_that_are_not_taken_do_no_harm() -> None:

@@ -5,14 +5,14 @@ from hearsay.mechanisms.changes import parse_trend
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries import trend as module
 from hearsay.mechanisms.queries.answer import Answer
-from hearsay.mechanisms.queries.trend import Point, trend
+from hearsay.mechanisms.queries.trend import TrendPoint, trend
 
 WINDOWS = 52
 
 
-def points(values: np.ndarray, stderr: np.ndarray) -> list[Point]:
+def points(values: np.ndarray, stderr: np.ndarray) -> list[TrendPoint]:
     columns = zip(values.tolist(), stderr.tolist(), strict=True)
-    return [Point(f"w{i}", float(i), Answer("point a", value, error)) for i, (value, error) in enumerate(columns)]
+    return [TrendPoint(f"w{i}", float(i), Answer("point a", value, error)) for i, (value, error) in enumerate(columns)]
 
 
 def quiet_p_values(runs: int, seed: int) -> np.ndarray:
@@ -45,7 +45,7 @@ def _fewer_draws(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 
 def test_a_line_is_recovered_and_gaps_count() -> None:
     answers = [Answer("point a", 0.1 + 0.02 * t, 0.01) for t in (0, 1, 5)]
-    known = [Point(f"w{t}", t, each) for t, each in zip((0, 1, 5), answers, strict=True)]
+    known = [TrendPoint(f"w{t}", t, each) for t, each in zip((0, 1, 5), answers, strict=True)]
     slope = trend("trend point a", known)[0]
     assert slope.value == pytest.approx(0.02)
     assert slope.stderr == pytest.approx(0.01 / np.sqrt(14.0))
@@ -53,7 +53,7 @@ def test_a_line_is_recovered_and_gaps_count() -> None:
 
 def test_windows_that_are_known_better_weigh_more() -> None:
     answers = [Answer("point a", 0.1, 0.001), Answer("point a", 0.9, 1.0), Answer("point a", 0.1, 0.001)]
-    _, any_change, _ = trend("trend point a", [Point(f"w{i}", i, each) for i, each in enumerate(answers)])
+    _, any_change, _ = trend("trend point a", [TrendPoint(f"w{i}", i, each) for i, each in enumerate(answers)])
     assert any_change.value == pytest.approx(0.64, rel=0.01)
 
 

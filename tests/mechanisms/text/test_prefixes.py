@@ -150,19 +150,19 @@ def test_the_truth_is_asked_in_the_same_way() -> None:
 def test_no_reports_and_few_reports_tell_nothing() -> None:
     """One report that names a text by chance is no evidence, however small its probability."""
     mechanism = survey(epsilon=8.0)
-    assert mechanism.estimate(mechanism.empty()).told.shape == (0, 6)
+    assert mechanism.estimate(mechanism.empty()).detected.shape == (0, 6)
     generator = np.random.default_rng(4)
     told = 0
     for seed in range(60):
         texts = [f"{number:06x}" for number in generator.integers(0, 1 << 24, 300)]
-        told += len(mechanism.estimate(folded(mechanism, texts, seed)).told)
+        told += len(mechanism.estimate(folded(mechanism, texts, seed)).detected)
     assert told <= 2
 
 
 def test_windows_add_up_to_texts_that_neither_tells() -> None:
     mechanism = survey(epsilon=2.0)
     devices = 30_000
-    common = round(mechanism.smallest_share_told(2 * devices) * devices)  # type: ignore[operator]
+    common = round(mechanism.smallest_detected_share(2 * devices) * devices)  # type: ignore[operator]
     windows = [
         folded(mechanism, ["tea"] * common + [f"{number % 7919:04d}" for number in range(devices - common)], seed)
         for seed in (0, 1)
@@ -183,12 +183,12 @@ def test_the_same_seed_is_the_same_hash_for_ever() -> None:
 HASHED = [235745, 29458, 9634]
 
 
-def test_the_smallest_share_told_is_the_planned_one() -> None:
+def test_the_smallest_detected_share_is_the_planned_one() -> None:
     """The figures of the page: five to six standard errors, falling with the root of the reports."""
     mechanism = survey(domain={"kind": "text", "length": 16})
-    share, of_more = (mechanism.smallest_share_told(reports) for reports in (1_000_000, 4_000_000))
+    share, of_more = (mechanism.smallest_detected_share(reports) for reports in (1_000_000, 4_000_000))
     assert share is not None
     assert of_more is not None
     assert 5.2 < share / mechanism.predicted_stderr(1_000_000)["point"] < 6.0
     assert share / of_more == pytest.approx(2, rel=0.03)
-    assert mechanism.smallest_share_told(10) is None
+    assert mechanism.smallest_detected_share(10) is None

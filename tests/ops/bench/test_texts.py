@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from hearsay.ops.bench import texts
-from hearsay.ops.bench.heavy_hitters import TIMES, Found, TextComparison, by_prefixes, compare_texts
+from hearsay.ops.bench.heavy_hitters import TIMES, Detected, TextComparison, by_prefixes, compare_texts
 from hearsay.ops.bench.texts import some_texts
 
-GOOD = TextComparison(1.0, Found(0.1, ["a", "b"]), Found(3.0, ["a", "c"]), ["a", "b"])
+GOOD = TextComparison(1.0, Detected(0.1, ["a", "b"]), Detected(3.0, ["a", "c"]), ["a", "b"])
 
 
 @pytest.mark.parametrize(
     ("changed", "holds"),
     [
         (GOOD, True),
-        (replace(GOOD, theirs=Found(0.1 * TIMES - 0.1, ["a"])), False),
-        (replace(GOOD, ours=Found(0.1, ["c", "d"])), False),
-        (replace(GOOD, ours=Found(0.1, [])), True),
+        (replace(GOOD, theirs=Detected(0.1 * TIMES - 0.1, ["a"])), False),
+        (replace(GOOD, ours=Detected(0.1, ["c", "d"])), False),
+        (replace(GOOD, ours=Detected(0.1, [])), True),
     ],
 )
 def test_what_holds(changed: TextComparison, holds: bool) -> None:
@@ -29,10 +29,10 @@ def test_what_holds(changed: TextComparison, holds: bool) -> None:
 def test_both_get_the_same_texts_and_ours_tells_no_false_one() -> None:
     taken: list[Sequence[str]] = []
 
-    def perfect(people: Sequence[str], epsilon: float) -> Found:
+    def perfect(people: Sequence[str], epsilon: float) -> Detected:
         taken.append(people)
         values, counts = np.unique(people, return_counts=True)
-        return Found(1e3, [str(text) for text in values[np.argsort(-counts)[:10]]])
+        return Detected(1e3, [str(text) for text in values[np.argsort(-counts)[:10]]])
 
     compared = compare_texts(30_000, 4.0, perfect)
     assert len(taken[0]) == 30_000

@@ -15,6 +15,7 @@ FIELDS = [
 ]
 LABELS = ("--kind", "categorical", "--size", "4")
 LINE = ("--kind", "ordinal", "--size", "16")
+KEYS = ("--kind", "key-value", "--size", "3")
 SURVEY = """
 name = "fruit"
 mechanism = "grr"
@@ -94,6 +95,14 @@ def test_out_of_reach_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None
     assert "no mechanism reaches what was asked for" in shown.err
 
 
+def test_more_users_than_there_are_people_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--kind", "binary", "--query", "top 1", "--epsilon", "1", "--within", "1e-9", "--mechanism", "grr")
+    assert run(*given, "--json") == 1
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["users"] is None
+    assert row["reason"].startswith("no number of users up to 1,000,000,000,000 reaches it: +-0.0")
+
+
 def test_a_plan_is_a_table_at_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     words = ("--kind", "ordinal", "--size", "100", "--query", "range 30 45", "--epsilon", "1")
@@ -164,6 +173,9 @@ size = 7
         ((*LINE, "--query", "quantile 0.5", "--users", "5", "--within", "1"), "give shape or values to plan it in the"),
         ((*LINE, "--query", "mean", "--users", "5", "--within", "1"), "a survey of kind count or key-value or number"),
         ((*LINE, "--query", "mean", "--users", "5", "--epsilon", "1", "--mechanism", "haar"), "haar cannot answer"),
+        (("--kind", "count", "--size", "5", "--query", "linear", "--users", "50", "--epsilon", "1"), "one coefficient"),
+        ((*KEYS, "--query", "quantile 0.5 1", "--users", "50", "--epsilon", "1"), "privkv with options.bins"),
+        ((*KEYS, "--query", "quantile 0.5 1", "--users", "50", "--within", "0.1"), "privkv with options.bins"),
         (("missing.toml", "--query", "point 1", "--users", "5", "--epsilon", "1"), "missing.toml"),
     ],
 )  # fmt: skip
@@ -188,6 +200,61 @@ def test_the_written_survey_is_what_was_planned(
     assert "# Planned for: point pear" in target.read_text()
     stderr = written.mechanism.predicted_stderr(2_000)["point"]  # what `survey show` says
     assert 1.96 * stderr == pytest.approx(best["within"], rel=0.05)
+
+
+def test_a_written_survey_keeps_what_the_given_one_settles(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given, target = tmp_path / "given.toml", tmp_path / "planned.toml"
+    given.write_text("""
+name = "given"
+mechanism = "hierarchical"
+epsilon = 1.0
+[domain]
+kind = "ordinal"
+size = 64
+[options]
+fanout = 8
+oracle = "oue"
+[window]
+every = "1h"
+retain = "2d"
+[answers]
+minimum_reports = 500
+postprocess = "clip"
+""")
+    words = ("--query", "range 3 9", "--users", "9000", "--epsilon", "2", "--shape", "uniform")
+    for mechanism in ("hierarchical", "haar"):
+        assert run(str(given), *words, "--mechanism", mechanism, "--write", str(target)) == 0
+        written = load(target).canonical()
+        assert written["window"] == {"every": "1h", "retain": "2d"}
+        assert written["answers"] == {"minimum_reports": 500, "postprocess": "clip"}
+        assert (written["epsilon"], written["mechanism"]) == (2.0, mechanism)
+        assert mechanism == "haar" or (written["options"]["fanout"], written["options"]["oracle"]) == (8, "oue")
+        target.unlink()
+
+
+def test_a_written_survey_of_flags_withholds_answers_from_few_reports(tmp_path: Path) -> None:
+    target = tmp_path / "planned.toml"
+    assert run(*LINE, "--query", "range 3 9", "--users", "900", "--epsilon", "1", "--write", str(target)) == 0
+    assert load(target).minimum_reports == 100
+
+
+def test_no_file_is_overwritten(capsys: pytest.CaptureFixture[str], survey: str) -> None:
+    before = Path(survey).read_bytes()
+    assert run(survey, "--query", "point pear", "--users", "500", "--epsilon", "1", "--write", survey) == 2
+    assert f"{survey} exists; choose another name" in capsys.readouterr().err
+    assert Path(survey).read_bytes() == before
+
+
+@pytest.mark.parametrize("size", ["18,99", "18-99", "18..99", "18 to 99"])
+def test_two_ends_of_whole_numbers_as_init_takes_them(capsys: pytest.CaptureFixture[str], size: str) -> None:
+    given = ("--query", "range 30 45", "--users", "9000", "--epsilon", "1", "--mechanism", "haar", "--shape", "uniform")
+    ends = ("--domain", "first=18", "--domain", "last=99")
+    by_size = rows(capsys, "--kind", "ordinal", "--size", size, *given)
+    assert _without_time(by_size) == _without_time(rows(capsys, "--kind", "ordinal", *ends, *given))
+
+
+def _without_time(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "device_us"} for row in listed]
 
 
 def test_the_lifetime_in_words(capsys: pytest.CaptureFixture[str], survey: str) -> None:

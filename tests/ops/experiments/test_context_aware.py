@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from hearsay.ops.cli import cli, run
+from hearsay.ops.experiments.context_aware import synthetic
 from hearsay.ops.experiments.context_aware.blocks import errors, in_blocks, plain, total_variation
 from hearsay.ops.experiments.context_aware.command import command
 from hearsay.ops.experiments.context_aware.map import BLOCKS, COLUMNS, ROWS, population_grid, rectangles
@@ -51,6 +52,21 @@ def test_blocks_lower_the_error_of_one_run() -> None:
     raw = [errors(mechanism, cells, truth, 5)[0] for mechanism in (plain(200), in_blocks(200, 20), in_blocks(200, 4))]
     assert raw == sorted(raw, reverse=True)
     assert total_variation(truth, truth) == 0.0
+
+
+def test_every_curve_of_the_synthetic_data_shows_its_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(synthetic, "SIZE", 100)
+    monkeypatch.setattr(synthetic, "BLOCKS", (10, 20))
+    result = synthetic.figure_2(True, np.random.default_rng(1))
+    assert result.columns == ["distribution", "reports", "privacy", "raw", "projected", "standard error"]
+    assert all(row[-1] > 0 for row in result.rows)
+    picture = Figure()
+    assert result.draw is not None
+    result.draw(picture)
+    assert [len(axes.containers) for axes in picture.axes] == [3] * 4
+    assert result.bars == "one standard error"
 
 
 def test_without_the_map_the_command_says_how_to_get_it(

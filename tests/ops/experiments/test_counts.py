@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops import cli
@@ -32,6 +33,12 @@ def test_histograms_of_errors() -> None:
     result = figure_13(True, seeded(2))
     assert result.failures == []
     assert all(sum(row[3:]) == pytest.approx(1, abs=1e-2) for row in result.rows)
+    picture = Figure()
+    assert result.draw is not None
+    result.draw(picture)
+    assert all(len(lines) == 3 for lines in [axes.containers for axes in picture.axes])
+    assert all(lines.has_yerr for axes in picture.axes for lines in axes.containers)
+    assert result.bars == "one standard error"
 
 
 def test_a_wrong_matrix_is_noticed() -> None:

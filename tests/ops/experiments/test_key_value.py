@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.cli import cli
 from hearsay.ops.experiments.key_value.command import LAST_TABLES, command
 from hearsay.ops.experiments.key_value.cost import figure_11, table_4
-from hearsay.ops.experiments.key_value.curves import Score, Spot
+from hearsay.ops.experiments.key_value.curves import Panel, Score, Spot, figure
+from hearsay.ops.experiments.key_value.figures import MEANS, SHARES
 from hearsay.ops.experiments.key_value.laws import draw_padded
 from hearsay.ops.experiments.key_value.methods import (
     Method,
@@ -64,6 +66,25 @@ def test_one_of_the_last_tables_alone(tmp_path: Path, table: str, rows: int) -> 
     assert "NaN" not in done.output
 
 
+def test_panels_of_different_measures_name_the_measure_of_each_row_and_show_their_noise() -> None:
+    settings = {float(count): Setting("gauss", 10, count, 1.0) for count in (2_000, 4_000)}
+    methods: dict[str, Method] = {"joint": privkv(), "pckv-grr": pckv_grr}
+    panels = [
+        Panel("frequencies", "devices", settings, methods, relative_error, SHARES),
+        Panel("means", "devices", settings, methods, mean_error, MEANS),
+    ]
+    result, _ = figure("figure-5", "by number of devices", panels, 3, np.random.default_rng(1))
+    assert result.columns == ["measure", "method", "devices", "error", "standard error"]
+    assert [row[0] for row in result.rows] == [SHARES] * 4 + [MEANS] * 4
+    (same, _), one = figure("figure-3", "one measure", panels[1:], 3, np.random.default_rng(1)), MEANS
+    assert same.columns == ["panel", "method", "devices", one, "standard error"]
+    picture = Figure()
+    assert result.draw is not None
+    result.draw(picture)
+    assert [len(axes.containers) for axes in picture.axes] == [2, 2], "every curve has error bars"
+    assert result.bars == "one standard error"
+
+
 def test_a_disagreement_is_beyond_the_noise_of_the_runs() -> None:
     steady, noisy, above = Spot(1.0, 0.01), Spot(1.2, 0.1), Spot(1.2, 0.01)
     assert above.surely_above(steady)
@@ -72,7 +93,12 @@ def test_a_disagreement_is_beyond_the_noise_of_the_runs() -> None:
 
 
 def test_rounds_that_stop_by_themselves_cost_less_where_rounds_are_dear() -> None:
-    assert figure_11(2, np.random.default_rng(5)).failures == []
+    result = figure_11(2, np.random.default_rng(5))
+    assert result.failures == []
+    picture = Figure()
+    assert result.draw is not None
+    result.draw(picture)
+    assert [len(axes.containers) for axes in picture.axes] == [5] * 4, "every curve has error bars"
 
 
 def test_padded_sets_drawn_from_their_law_are_those_of_real_devices() -> None:

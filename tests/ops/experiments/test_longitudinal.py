@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from hearsay.ops.cli import run
 from hearsay.ops.experiments.longitudinal.attack import attack, guessed
@@ -31,6 +32,20 @@ def test_the_exact_chances_of_the_averaging_attack() -> None:
     assert round(guessed(1), 4) == 0.4754
     assert round(guessed(10), 3) == 0.773
     assert guessed(100) > 0.9995
+
+
+def test_large_variances_are_written_without_powers_of_ten() -> None:
+    shown = {row[2] for row in variances(2, 22).rows if row[0] == AFRESH}
+    assert not any("e+" in cell for cell in shown)
+    assert any(cell.startswith("3,5") for cell in shown)
+
+
+def test_the_guesses_are_drawn_with_their_interval() -> None:
+    picture = Figure()
+    result = attack(500, 3)
+    assert result.draw is not None
+    result.draw(picture)
+    assert len(picture.axes[0].collections) == 2, "a band around each measured curve"
 
 
 def test_memoised_lives_are_guessed_as_after_one_window() -> None:

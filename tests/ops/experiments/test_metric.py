@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 
 from hearsay.mechanisms import build
 from hearsay.mechanisms.estimates.estimate import Measured
@@ -61,7 +62,12 @@ def test_no_range_is_less_certain_than_one_with_every_device_between_its_ends(an
 
 def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "EPSILONS_2", (1.0,))
-    assert figure_2(4, True, seeded(2)).failures == []
+    result = figure_2(4, True, seeded(2))
+    assert result.failures == []
+    picture = Figure()
+    assert result.draw is not None
+    result.draw(picture)
+    assert len(picture.axes[0].containers) == 4, "cells and ranges of both forms have error bars"
 
     class Noisier(KeptReports):
         def ranges(self, low: np.ndarray, high: np.ndarray) -> Measured:
@@ -74,6 +80,18 @@ def test_figure_2_notices_ranges_that_are_off(monkeypatch: pytest.MonkeyPatch) -
         "figure-2-4d: epsilon 1.0 anchored",
         "figure-2-4d: epsilon 1.0 literal",
     ]
+
+
+def test_figure_1_shows_the_noise_of_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "EXPECTED_1", {1: figures.EXPECTED_1[1]})
+    result = figures.figure_1(True, seeded(2))
+    row = dict(zip(result.columns, result.rows[0], strict=True))
+    assert 0 < row["standard error"] < 0.1 * row["measured lattice"]
+    picture = Figure()
+    assert result.draw is not None
+    result.draw(picture)
+    assert len(picture.axes[0].containers) == 1
+    assert result.bars == "one standard error"
 
 
 @pytest.mark.slow

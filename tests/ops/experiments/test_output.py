@@ -7,7 +7,7 @@ import pytest
 
 from hearsay.ops import cli
 from hearsay.ops.errors import CheckFailed, OperationError
-from hearsay.ops.experiments.lines import line_style
+from hearsay.ops.experiments.lines import line_style, log_scale
 from hearsay.ops.experiments.output import Result, publish_all
 
 
@@ -33,18 +33,22 @@ def results(rows: int, holds: bool = True) -> list[Result]:
 
 def test_an_experiment_ends_with_its_files_and_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     publish_all(results(3), tmp_path)
-    assert capsys.readouterr().out.splitlines()[-3:] == [
-        f"tables and figures are in {tmp_path}/",
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        f"tables are in {tmp_path}/",
         "agreed (1 check): second",
+        "did not agree: nothing",
         "shown, with nothing to compare: first",
     ]
     with pytest.raises(CheckFailed, match="1 is not 2"):
         publish_all(results(3, holds=False), tmp_path)
-    assert capsys.readouterr().out.splitlines()[-3:] == [
-        f"tables and figures are in {tmp_path}/",
-        "did not: second: 1 is not 2",
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        f"tables are in {tmp_path}/",
+        "agreed (0 checks): nothing",
+        "did not agree: second: 1 is not 2",
         "shown, with nothing to compare: first",
     ]
+    publish_all([Result("third", "the third", ["n"], [[1]], draw=lambda figure: figure.subplots())], tmp_path)
+    assert f"tables and figures are in {tmp_path}/" in capsys.readouterr().out
 
 
 def test_the_verdict_breaks_between_words_at_80_columns(
@@ -71,6 +75,24 @@ def test_a_picture_stands_under_the_title_of_its_table(tmp_path: Path) -> None:
     (figure,) = figures
     assert " ".join(figure.get_suptitle().split()) == title.strip()
     assert figure.get_suptitle().count("\n") == 1
+
+
+def test_a_picture_says_what_its_bars_show(tmp_path: Path) -> None:
+    figures: list[Any] = []
+    Result("table-1", "Table 1", ["n"], [[1]], draw=figures.append, bars="one standard error").publish(tmp_path)
+    assert figures[0].get_suptitle() == "Table 1\nbars: one standard error"
+
+
+def test_a_logarithmic_axis_of_less_than_a_decade_has_plain_numbers() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    axes.plot([1, 2], [0.31, 0.62])
+    log_scale(axes, "y")
+    axes.figure.draw_without_rendering()
+    texts = [tick.get_text() for minor in (False, True) for tick in axes.get_yticklabels(minor=minor)]
+    assert {"0.4", "0.6"} <= set(texts)
+    assert not any("10" in text for text in texts)
 
 
 def test_curves_that_coincide_are_all_seen() -> None:

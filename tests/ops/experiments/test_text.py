@@ -22,17 +22,17 @@ def test_drawn_answers_have_the_errors_of_played_ones(epsilon: float) -> None:
     assert of_drawn < 1.3 * stated
 
 
-def test_what_is_told_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detected_texts_and_intervals_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"DEVICES": 200_000, "OTHERS": 500, "DOMAINS": ((LETTERS, 8),), "EPSILONS": (4.0,)}.items():
         monkeypatch.setattr(thresholds, name, value)
     monkeypatch.setattr(thresholds, "SHARES", {(LETTERS, 8): (1.1,)})
-    told, held = thresholds.thresholds(3, False, 1)
-    assert not told.failures
-    assert [row[0] for row in told.rows] == ["26 letters", "all"]
-    assert [row[0] for row in held.rows] == ["told", "nobody", "over 5% at epsilon 4"]
+    detected, intervals = thresholds.thresholds(3, False, 1)
+    assert not detected.failures
+    assert [row[0] for row in detected.rows] == ["26 letters", "all"]
+    assert [row[0] for row in intervals.rows] == ["detected", "of no device", "over 5% at epsilon 4"]
     monkeypatch.setattr(thresholds, "SHARES", {(LETTERS, 8): (0.3,)})
-    told, _ = thresholds.thresholds(3, False, 1)
-    assert any("told on average" in failure for failure in told.failures)
+    detected, _ = thresholds.thresholds(3, False, 1)
+    assert any("detected on average" in failure for failure in detected.failures)
 
 
 def test_pieces_spell_the_texts_shorter() -> None:

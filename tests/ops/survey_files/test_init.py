@@ -1,5 +1,6 @@
 """`hearsay init` asks four questions at most and writes a file that `validate` takes."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -86,9 +87,9 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         (["--kind", "ordinall"], "key-value, number, text, got 'ordinall'; the nearest: ordinal"),
         (["--kind", "categorical", "--categories", 'a,"b'], "names must be separated by commas, in double quotes"),
-        (["--kind", "ordinal", "--size", "many"], "--size must be a whole number"),
+        (["--kind", "ordinal", "--size", "many"], "size must be a whole number"),
         (["--kind", "ordinal", "--size", "0.5,9.5"], "numbers with decimals need low, high and bins"),
-        (["--kind", "number", "--size", "3"], "--size must be two numbers"),
+        (["--kind", "number", "--size", "3"], "size must be two numbers"),
         (["--kind", "grid", "--categories", "a,b"], "--categories goes with"),
         (["--kind", "ordinal", "--size", "8", "--categories", "a,b"], "and not both"),
     ],
@@ -97,3 +98,11 @@ def test_refusals(words: list[str], says: str, tmp_path: Path, capsys: pytest.Ca
     assert run(["init", str(tmp_path / "a.toml"), "--name", "a", "--epsilon", "1", *words]) == 2
     assert says in capsys.readouterr().err
     assert not (tmp_path / "a.toml").exists()
+
+
+def test_a_matrix_is_written_out(tmp_path: Path) -> None:
+    """Devices that read the file must not solve it themselves: another solver might find another matrix."""
+    file = tmp_path / "pay.toml"
+    assert run(["init", str(file), "--name", "pay", "--kind", "number", "--size", "0,9", "--epsilon", "1"]) == 0
+    written = tomllib.loads(file.read_text())["options"]["table"]
+    assert written == load(file).canonical()["options"]["table"]

@@ -228,6 +228,7 @@ def test_rounds_are_remembered(tmp_path: Path) -> None:
             again.report(DRINKS, Offer.of(in_round(number), seeded(1)).table())
     again.report(DRINKS, Offer.of(in_round(3), seeded(1)).table())
     assert again.spent() == again.survey.epsilon, "epsilon covers all rounds"
+    assert f"spent epsilon {again.spent():g} for all rounds together; reports: 2 handed-out" in again.statement()
 
 
 def test_an_application_allows_one_tag_and_so_much_epsilon(tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.errors import NotPortable, ValueOutsideDomain
-from hearsay.producer.errors import FormError, ValueRefused
+from hearsay.producer.errors import FormError
 from hearsay.producer.portable.cells import CellReader
 from hearsay.producer.portable.form import Form
-from hearsay.producer.portable.words import WORD, GivenWords, Words
+from hearsay.producer.portable.words import WORD, Words
 from tests.producer.portable.enumerated import distribution
+from tests.producer.portable.given_words import GivenWords
 
 MOST_WAYS = 1 << 13  # ways in which the draws of a report can come out
 PORTABLE = {
@@ -119,7 +120,7 @@ def test_values_are_in_the_same_cells(domain: dict[str, Any]) -> None:
             cell = None
         try:
             assert reader.find(value) == cell
-        except ValueRefused:
+        except ValueOutsideDomain:
             outside += 1
             assert cell is None or isinstance(value, str | bool), value
     assert outside > 3
@@ -130,7 +131,7 @@ def test_rows_are_read_by_name_and_by_order() -> None:
     reader = CellReader.of(parse(table).mechanism.domain.portable())
     assert reader.find([1, 2]) == reader.find({"axis2": 2, "axis1": 1}) == 5
     for bad in ([1], {"axis1": 1}, 4, {"axis1": 1, "x": 2}):
-        with pytest.raises(ValueRefused):
+        with pytest.raises(ValueOutsideDomain):
             reader.find(bad)
 
 

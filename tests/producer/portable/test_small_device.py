@@ -24,7 +24,7 @@ SMALL = """
 import sys
 for name in ("numpy", "pydantic", "scipy", "redis", "rq", "click", "starlette"):
     sys.modules[name] = None
-from hearsay import BudgetSpent, Device
+from hearsay import BudgetSpent, Device, ValueOutsideDomain
 from hearsay.errors import HearsayError
 def tried(act):
     try:
@@ -39,6 +39,10 @@ url, ledger = sys.argv[1:]
 device = Device(url, ledger=ledger, max_epsilon=0.6)
 print(tried(lambda: device.submit("tea")), tried(lambda: device.submit("milk")), sep="\\n")
 print(device.spent(), tried(lambda: device.report("beer")), sep="\\n")
+try:
+    device.report("beer")
+except ValueOutsideDomain:  # which needs no numpy either
+    pass
 print(tried(lambda: Device(url, max_epsilon=0.1)))
 print(device.statement())
 """
@@ -78,12 +82,17 @@ def test_a_small_device_sends_keeps_count_and_waits(client: redis.Redis, prefix:
     assert sent == "sent"
     assert again.startswith("budget-spent: window")
     assert float(spent) == 0.5
-    assert refused == "value-refused: value must be one of the survey's labels"
+    assert refused == "value-outside-domain: value must be one of the survey's labels"
     assert too_much.startswith("survey: epsilon must be at most 0.1")
     assert "1 stored" in statement
     assert client.xlen(registered.shards[0].keys.stream) == 1
     away = run(SMALL + "print(tried(lambda: Device(*sys.argv[1:2], ledger=sys.argv[2]).flush()))", url, ledger)
     assert away == ["0"], "known from the ledger while the gateway is away"
+
+
+def test_a_file_needs_numpy_and_says_so() -> None:
+    (line,) = run(SMALL + "print(tried(lambda: Device('ops/surveys/session-minutes.toml')))")
+    assert line.startswith("form: without numpy and pydantic a device needs the survey's address on a gateway")
 
 
 def test_its_reports_are_those_of_the_survey(client: redis.Redis, prefix: str) -> None:

@@ -18,7 +18,8 @@ from hearsay.collector.describe.device_form import form
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.wire.codec import codec
 from hearsay.producer.portable.form import Form
-from hearsay.producer.portable.words import WORD, GivenWords, Words
+from hearsay.producer.portable.words import WORD, Words
+from tests.producer.portable.given_words import GivenWords
 
 VECTORS = Path(str(files("hearsay.producer.portable").joinpath("vectors.json")))
 DEVICE_JS = Path(hearsay.collector.gateway.__file__).parent / "device.js"

@@ -1,17 +1,16 @@
-"""A survey with its shards, and a look at many surveys: one call for each node, all nodes side by side."""
+"""A survey with its shards, and a look at many surveys: one call for each node, all nodes at the same time."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from typing import Self
+from functools import cached_property
+from typing import NamedTuple, Self
 
 from redis.exceptions import ConnectionError, RedisError, TimeoutError
 
 from hearsay.collector.errors import ShardsAway
-from hearsay.collector.store.look import Look
-from hearsay.collector.store.node import Node, NodeAway
+from hearsay.collector.store.look import Look, version_of
+from hearsay.collector.store.node import ask
 from hearsay.collector.store.rounds import StoredRounds
 from hearsay.collector.store.shard import Shard
 from hearsay.collector.survey.registration import Registration
@@ -19,16 +18,14 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL, Window
 
 AWAY = (ConnectionError, TimeoutError)
-PATIENCE_S = 2.0  # how much later than the first a node may answer: one that hangs must not hold up the others
-_NODES = 64
 Known = Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A survey and where it is collected. `shards` are all that count: the active ones, then those that are retired.
+    """A survey and its shards: `shards` has the active ones, then the retired ones, which still count.
 
-    `record` is the registration as it is stored; `again` reads the registry once more.
+    `record` is the stored registration; `again` reads the registry once more.
     """
 
     survey: Survey
@@ -40,32 +37,40 @@ class Registered:
 
     @property
     def active(self) -> tuple[Shard, ...]:
-        """The shards that writers go to."""
+        """The shards to which writers publish."""
         return self.shards[: len(self.registration.active)]
 
     def close(self) -> None:
-        """Take no more reports."""
+        """Accept no more reports."""
         for shard in self.shards:
             shard.close()
 
     def for_request(self, time_ms: int, random: int) -> Shard:
-        """The shard of a request, by what its id says."""
+        """The shard of a request, by the time and the random bits of its id."""
         return self.by_number[self.registration.for_request(time_ms, random)]
 
     def look(self, known: Collection[str] = ()) -> "SurveyLook":
-        """Ask all shards once for what may be needed; `known`: windows that are not looked into."""
+        """Look at all shards; the windows `known` are left out."""
         (seen,) = look_at([self], {self.survey.tag: known})
         return seen
+
+
+class Basis(NamedTuple):
+    """The windows that a window's estimate is computed from, whether all are final, and their version."""
+
+    windows: list[Window]
+    final: bool
+    version: int
 
 
 @dataclass(frozen=True)
 class SurveyLook:
     """A survey at one moment: one look for each shard. Nothing here asks the server.
 
-    `asked_at` is this process's monotonic clock before the servers were asked. `birth` tells this survey from a deleted
-    one of the same definition (None: it is being deleted), `run_ids` the runs of its servers: one that restarted may
-    have lost its last second. `rounds` are those of the first shard; the others follow it. `counted` has every window
-    that holds something in a shard, the oldest first, with its counters, shard by shard.
+    `asked_at` is this process's monotonic clock before the servers were asked. `birth` distinguishes this survey from a
+    deleted one of the same definition (None: it is being deleted). `run_ids` are the runs of its servers: a server that
+    restarted may have lost its last second. `rounds` are those of the first shard, which the others follow. `counted`
+    has every window with data in a shard, the oldest first, with its counters of each shard.
     """
 
     registered: Registered
@@ -80,11 +85,11 @@ class SurveyLook:
     windows: list[Window]
     counted: Mapping[Window, tuple[Mapping[str, int], ...]]
     published_reports: int
-    simulated_reports: int  # of the published ones those of simulated devices
+    simulated_reports: int  # the published ones of simulated devices
 
     @classmethod
     def of(cls, registered: Registered, shards: tuple[Look, ...], asked_at: float) -> Self:
-        """All that follows from the looks."""
+        """The look at a survey from the looks at its shards."""
         first, windows = shards[0], sorted({window for look in shards for window in look.windows})
         return cls(
             registered,
@@ -104,25 +109,31 @@ class SurveyLook:
 
     @cached_property
     def final(self) -> frozenset[Window]:
-        """Windows to which nothing can be added any more, in no shard."""
+        """The windows to which nothing can be added any more in any shard."""
         return frozenset(window for window in self.windows if self.is_final(window))
 
     def is_final(self, window: Window) -> bool:
-        """Whether nothing can be added to a window any more, in no shard; it need not hold anything."""
+        """Whether nothing can be added to a window any more in any shard; the window may be empty."""
         return all(look.is_final(window) for look in self.shards)
 
     def are_final(self, name: str, windows: Sequence[Window]) -> bool:
-        """Whether nothing can be added to these windows, asked for by `name`.
+        """Whether nothing can be added to these windows, which a query named `name`.
 
-        All windows together are final only when no other can begin.
+        `all` is final only if no further window can begin.
         """
         if name == ALL and self.survey.windows.may_begin_another(not self.closed):
             return False
         return bool(windows) and self.final.issuperset(windows)
 
+    def basis(self, window: Window) -> Basis:
+        """What the estimate of one of `windows` is computed from now."""
+        windows = self.survey.windows.up_to(window, self.windows)
+        final = self.final.issuperset(windows)
+        return Basis(windows, final, version_of((each for one in windows for each in self.counted[one]), final))
+
     @cached_property
     def waiting_reports(self) -> int:
-        """Reports that were published and are in no answer yet; 0 where nothing waits."""
+        """Reports that were published and are in no answer yet."""
         return sum(look.waiting_reports for look in self.shards)
 
 
@@ -131,12 +142,13 @@ def look_at(
 ) -> list[SurveyLook]:
     """Look at all shards of these surveys with one call for each node; `known` by the survey's tag.
 
-    With `failed`, a survey that cannot be read as a whole goes there by its name, and does not stop the others.
+    With `failed`, the error of a survey with a shard that cannot be read is put there, by the survey's name, instead of
+    being raised.
     """
     surveys, asked_at = list(surveys), time.monotonic()
     looks, seen = _ask(surveys, known or {}), []
     for registered in surveys:
-        answers = [looks[id(shard)] for shard in registered.shards]
+        answers = [looks[shard] for shard in registered.shards]
         whole = tuple(look for look in answers if isinstance(look, Look))
         if len(whole) == len(answers):
             seen.append(SurveyLook.of(registered, whole, asked_at))
@@ -149,14 +161,14 @@ def look_at(
 
 
 def look_at_parts(surveys: Iterable[Registered], failed: dict[str, Exception] | None = None) -> list[SurveyLook]:
-    """The same for tables and metrics: of a survey with shards that do not answer, a look at the others.
+    """`look_at` for tables and metrics: if some shards of a survey do not answer, a look at the others.
 
-    `failed` has why; a survey of which no shard answers is only there.
+    The reason is put into `failed`. A survey without any shard that answers is in `failed` only.
     """
     surveys, asked_at = list(surveys), time.monotonic()
     looks, seen = _ask(surveys, {}), []
     for registered in surveys:
-        answers = [looks[id(shard)] for shard in registered.shards]
+        answers = [looks[shard] for shard in registered.shards]
         answered = [shard for shard, look in zip(registered.shards, answers, strict=True) if isinstance(look, Look)]
         whole = tuple(look for look in answers if isinstance(look, Look))
         if len(whole) < len(answers) and failed is not None:
@@ -167,59 +179,23 @@ def look_at_parts(surveys: Iterable[Registered], failed: dict[str, Exception] | 
     return seen
 
 
-def by_node(shards: Iterable[Shard]) -> list[tuple[Node, list[Shard]]]:
-    """Shards with the node that each is on now."""
-    groups: dict[int, tuple[Node, list[Shard]]] = {}
-    for shard in shards:
-        node = shard.node
-        groups.setdefault(id(node), (node, []))[1].append(shard)
-    return list(groups.values())
-
-
-def _ask(surveys: Sequence[Registered], known: Known) -> dict[int, Look | Exception]:
-    groups = by_node(shard for registered in surveys for shard in registered.shards)
-    if len(groups) == 1:
-        return _looks(*groups[0], known)
-    asked: dict[Future[dict[int, Look | Exception]], tuple[Node, list[Shard]]] = {
-        _pool().submit(_looks, node, shards, known): (node, shards) for node, shards in groups
-    }
-    wait(asked, return_when="FIRST_COMPLETED")
-    wait(asked, PATIENCE_S)
-    looks: dict[int, Look | Exception] = {}
-    for future, (node, shards) in asked.items():
-        if future.done():
-            looks |= future.result()
-        else:
-            node.give_up()
-            looks |= dict.fromkeys(map(id, shards), NodeAway(f"node {node.address} does not answer"))
-    return looks
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_NODES, thread_name_prefix="hearsay-look")
-
-
-def _looks(node: Node, shards: Sequence[Shard], known: Known) -> dict[int, Look | Exception]:
-    """What one node says of its shards, each by its identity."""
-    calls = [shard.look_call(known.get(shard.survey.tag, ())) for shard in shards]
-    try:
-        replies = node.many(calls, raise_errors=False)
-    except RedisError as error:
-        if shards[0].servers.alone:
-            raise
-        return dict.fromkeys(map(id, shards), error)
-    looks: dict[int, Look | Exception] = {}
+def _ask(surveys: Sequence[Registered], known: Known) -> dict[Shard, Look | Exception]:
+    """A look at each shard, or the error instead."""
+    shards = [shard for registered in surveys for shard in registered.shards]
+    looks: dict[Shard, Look | Exception] = {}
+    replies = ask((shard.node, shard.look_call(known.get(shard.survey.tag, ()))) for shard in shards)
     for shard, reply in zip(shards, replies, strict=True):
+        if isinstance(reply, AWAY) and shard.servers.alone:
+            raise reply
         try:
-            looks[id(shard)] = shard.look_from(reply)
-        except (RedisError, ValueError, KeyError) as error:  # the server's answer, or a record of another program
-            looks[id(shard)] = error
+            looks[shard] = shard.look_from(reply)
+        except (RedisError, ValueError, KeyError) as error:  # an error of the server, or a record of another program
+            looks[shard] = error
     return looks
 
 
 def _why(registered: Registered, answers: Sequence[Look | Exception]) -> Exception:
-    """Why a survey cannot be read as a whole."""
+    """The error for a survey with a shard that cannot be read."""
     pairs = zip(registered.shards, answers, strict=True)
     errors = {shard: error for shard, error in pairs if isinstance(error, Exception)}
     other = next((error for error in errors.values() if not isinstance(error, AWAY)), None)

@@ -1,4 +1,4 @@
--- BIND: put a survey's registration in the place of the one that was read; a change by somebody else comes first.
+-- BIND: replace the registration of a survey, unless another process has changed it since it was read.
 local surveys = KEYS[1]
 local name, before, record = ARGV[1], ARGV[2], ARGV[3]
 

@@ -1,4 +1,4 @@
--- COMMIT: a range's delta, counters and dead letters, once: only while the range exists with that nonce.
+-- COMMIT: store the delta, counters and dead letters of a range once: only while the range exists with that nonce.
 local ranges, deltas, counters, meta, dead, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local FIRST_PART = 7 -- then: keys of the delta's parts
 local seq, nonce, window, delta, delta_bytes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -15,7 +15,7 @@ end
 for i = FIRST_PART, #KEYS do redis.call('PERSIST', KEYS[i]) end
 redis.call('HDEL', ranges, seq)
 if #delta > 0 then
-  -- The nonce tells this delta from one of the same number that a server lost.
+  -- The nonce distinguishes this delta from one of the same number that a server lost.
   redis.call('HSET', deltas, window .. ':' .. seq .. ':' .. nonce, delta)
   redis.call('HINCRBY', meta, 'delta_bytes', delta_bytes)
 end
@@ -23,7 +23,7 @@ redis.call('HINCRBY', meta, 'bytes_out', bytes)
 redis.call('HINCRBY', counters, 'commits', 1)
 redis.call('HINCRBY', counters, 'entries', entries)
 redis.call('SADD', windows, window)
--- By the time that the collector has watched go by: a clock that jumps must not make the window old.
+-- The observed time: a clock that jumps must not make the window old.
 local observed = redis.call('HGET', meta, 'observed_ms') or '0'
 redis.call('HSET', counters, 'observed_ms', observed)
 for _ = 1, number_of_counters do

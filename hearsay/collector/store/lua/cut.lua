@@ -1,7 +1,7 @@
 -- CUT: the next entries after the cursor become a range, within one window or round, when full or old enough.
 local stream, cursor, ranges, deltas, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local rounds, marks, published = KEYS[6], KEYS[7], KEYS[8]
-local nonce, every = ARGV[1], tonumber(ARGV[2]) -- every: a window's milliseconds; 0: time makes no windows
+local nonce, every = ARGV[1], tonumber(ARGV[2]) -- every: milliseconds of a window; 0: windows have no times
 local max_frames, max_singles, max_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local age_ms, max_deltas, max_delta_bytes = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 
@@ -9,7 +9,7 @@ if redis.call('HLEN', deltas) >= max_deltas
   or tonumber(redis.call('HGET', meta, 'delta_bytes') or '0') >= max_delta_bytes then
   return {'deltas'}
 end
--- A deleted survey: nothing of it may come back.
+-- The survey was deleted: nothing may be written.
 if redis.call('HEXISTS', meta, 'open') == 0 then return {'empty'} end
 -- Up to version 0.2.0 these totals were in meta.
 if redis.call('HEXISTS', meta, 'entries_in') == 1 then
@@ -30,7 +30,7 @@ local function parse(text)
   return {first = first, last = last, frames = tonumber(frames), singles = tonumber(singles),
     bytes = tonumber(bytes), time = tonumber(time)}
 end
--- A frame, or a single report? Other fields, such as the round, may stand beside it.
+-- The bytes of an entry, and whether it is a frame. It may have other fields, such as the round.
 local function weigh(fields)
   local size, frame = 0, false
   for i = 1, #fields, 2 do
@@ -44,19 +44,19 @@ local last = at_cursor[1] or '0-0'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- The oldest that waits: a batch, by its mark, or an entry that no mark covers and that somebody appended by hand.
+-- The oldest waiting entry: of a batch, by its mark, or an entry without a mark, which was appended by hand.
 local head = redis.call('LINDEX', marks, 0)
 head = head and parse(head)
 local stray = redis.call('XRANGE', stream, '(' .. last, head and '(' .. head.first or '+', 'COUNT', 1)[1]
 if not head and not stray then return {'empty'} end
 local oldest_id = stray and stray[1] or head.first
-local born = stray and milliseconds(stray[1]) or head.time
+local oldest_ms = stray and milliseconds(stray[1]) or head.time
 local framed = head and head.frames > 0
 if stray then
   local _
   _, framed = weigh(stray[2])
 end
--- The round of an entry is where it stands, not what it says: the first one that was not closed before it.
+-- The round of an entry depends on its id, not on its field k: the first round that was not closed before it.
 local round, until_id = 0, nil
 local newest_round = tonumber(redis.call('HGET', rounds, 'number') or '0')
 if newest_round > 0 then
@@ -68,13 +68,13 @@ if newest_round > 0 then
   end
 end
 local function window_at(ms) return every > 0 and math.floor(ms / every) or 0 end
--- Most calls find a few young entries: tell that from the totals. Where the clock went back, nothing is young.
-local young = now >= born and now - born < age_ms
-local came_in = redis.call('HMGET', published, 'entries_in', 'bytes_in')
-local waiting = tonumber(came_in[1] or '0') - tonumber(at_cursor[2] or '0')
-local waiting_bytes = tonumber(came_in[2] or '0') - tonumber(at_cursor[3] or '0')
+-- Most calls meet a few young entries, which the totals show. If the clock went back, no entry counts as young.
+local young = now >= oldest_ms and now - oldest_ms < age_ms
+local totals = redis.call('HMGET', published, 'entries_in', 'bytes_in')
+local waiting = tonumber(totals[1] or '0') - tonumber(at_cursor[2] or '0')
+local waiting_bytes = tonumber(totals[2] or '0') - tonumber(at_cursor[3] or '0')
 if young and waiting_bytes < max_bytes and waiting < (framed and max_frames or max_singles)
-  and not until_id and window_at(now) <= window_at(born) then
+  and not until_id and window_at(now) <= window_at(oldest_ms) then
   return {'young'}
 end
 
@@ -90,7 +90,7 @@ local function take(first_id, last_id, entry_window, more_frames, more_singles, 
   frames, singles, bytes = frames + more_frames, singles + more_singles, bytes + more_bytes
   full = frames / max_frames + singles / max_singles >= 1 or bytes >= max_bytes
 end
--- Entries one by one, up to and with `upper`: those without a mark, and a batch that is larger than a range.
+-- Take entries one by one up to `upper`: those without a mark, and those of a batch that is larger than a range.
 local CHUNK = 64
 local function read(upper, batch)
   repeat
@@ -118,7 +118,7 @@ while not full do
   local mark = page[at] and parse(page[at])
   if mark and until_id and is_after(mark.first, until_id) then mark = nil end
   local upper = mark and '(' .. mark.first or until_id or '+'
-  -- Nothing is between two batches but what somebody appended by hand: mostly this reads nothing.
+  -- Between two batches there are only entries that were appended by hand: this mostly reads nothing.
   if redis.call('XRANGE', stream, '(' .. last, upper, 'COUNT', 1)[1] then read(upper, nil) end
   if full or not mark then break end
   local mark_window = window_at(mark.time)
@@ -133,7 +133,7 @@ while not full do
           mark.time)
         break
       end
-      -- Entries that somebody deleted by hand: a range that cannot be folded shows it, and is quarantined.
+      -- All entries of the batch were deleted by hand: the range cannot be folded, and will be quarantined.
       if not first then take(mark.first, mark.last, mark_window, mark.frames, mark.singles, mark.bytes) end
     end
     taken, at = taken + 1, at + 1

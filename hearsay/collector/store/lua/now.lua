@@ -1,4 +1,4 @@
--- NOW: the server's clock in milliseconds, and how much time the collector has watched go by.
+-- NOW: the server's clock and the observed time, in milliseconds.
 local meta = KEYS[1]
 
 local time = redis.call('TIME')

@@ -1,16 +1,16 @@
--- PUBLISH: append a writer's batch once. The server assigns ids; the writer's last number makes a repeat harmless.
--- Requests whose ids are known already are named, and nothing is appended: a frame cannot lose single reports.
+-- PUBLISH: append a writer's batch once. The server assigns ids; the writer's last number detects a repeat. If some
+-- request ids are stored already, it returns them and appends nothing: single reports cannot be removed from a frame.
 local stream, writers, meta, rounds, marks, hours = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local published = KEYS[7] -- totals: a writer needs the right to write these, and none to write meta
+local published = KEYS[7] -- totals: a writer has the right to write these, but not meta
 local IDS = 7 -- KEYS after this one: the ids of an hour, one key for each hour named in ARGV
-local writer, number, reports = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]) -- number 0: only say hello
-local seen, round = tonumber(ARGV[4]), ARGV[5] -- seen: `observed` of the last answer; round: '' where there are none
+local writer, number, reports = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]) -- number 0: only ask for the last number
+local seen, round = tonumber(ARGV[4]), ARGV[5] -- seen: `observed` of the last reply; round: '' if there are none
 local named = tonumber(ARGV[6]) -- how many hours; then: hour ids ..., ids: 8 bytes of the id, 4 of the digest, ...
 local FIRST = 7 + 2 * (named or 0) -- then: field payload ...
 local ID, WIDTH, AT_ONCE = 8, 12, 2000 -- bytes, bytes, and ids in one command: Lua takes some thousand arguments
 local SIMULATED = 'simulated-' -- the name of a writer of simulated devices begins so
 
--- All that can be wrong is found before anything is appended.
+-- Everything is checked before anything is appended.
 local function is_count(value) return value and value >= 0 and value == math.floor(value) and value < 2 ^ 53 end
 if not (is_count(number) and is_count(reports) and is_count(seen)) or named ~= #KEYS - IDS
   or (#ARGV - FIRST + 1) % 2 ~= 0 then
@@ -21,18 +21,18 @@ for i = 1, named do
     return redis.error_reply('PUBLISH needs whole hours, and ids of 12 bytes')
   end
 end
-local held = redis.call('HMGET', meta, 'open', 'observed_ms', 'dedup_ms', 'bytes_out',
+local fields = redis.call('HMGET', meta, 'open', 'observed_ms', 'dedup_ms', 'bytes_out',
   'max_entries', 'max_bytes', 'memory_share', 'pressure', 'pressure_at', 'pressure_ttl_ms')
-local open, observed = held[1], tonumber(held[2] or '0')
-local dedup_ms, bytes_out = tonumber(held[3] or '0'), tonumber(held[4] or '0')
-local max_entries, max_bytes = tonumber(held[5]) or math.huge, tonumber(held[6]) or math.huge
-local memory_share = tonumber(held[7]) or 1
-local pressure, pressure_at, pressure_ttl_ms = held[8], tonumber(held[9]), tonumber(held[10])
+local open, observed = fields[1], tonumber(fields[2] or '0')
+local dedup_ms, bytes_out = tonumber(fields[3] or '0'), tonumber(fields[4] or '0')
+local max_entries, max_bytes = tonumber(fields[5]) or math.huge, tonumber(fields[6]) or math.huge
+local memory_share = tonumber(fields[7]) or 1
+local pressure, pressure_at, pressure_ttl_ms = fields[8], tonumber(fields[9]), tonumber(fields[10])
 local bytes_in = tonumber(redis.call('HGET', published, 'bytes_in') or '0')
 local last, known = 0, redis.call('HGET', writers, writer)
 if known then last = tonumber(string.match(known, '^(%d+)')) end
--- Whoever gets an answer is not silent: the server must remember it for as long as `observed` in the answer lets it
--- believe. One that waits, or only repeats, is remembered too.
+-- Every reply renews the writer's record, also one that asks it to wait or notes a repeat: from `observed` in the reply
+-- the writer concludes how long the record is kept.
 local function answer(status, cause, repeats)
   if known and open then redis.call('HSET', writers, writer, string.format('%.0f %.0f', last, observed)) end
   return {status, last, cause or '', observed, repeats or {}}
@@ -41,10 +41,10 @@ end
 if number == 0 then return answer(open and 'hello' or 'unknown') end
 if number <= last then return answer('duplicate') end
 if not open then return answer('unknown') end
--- A writer that was silent for so long may have been forgotten: whether its last batch is stored, nobody knows.
+-- The record of a writer that was silent for so long may be deleted: it is unknown whether its last batch is stored.
 if not known and observed - seen > dedup_ms then return answer('forgotten') end
 if number > last + 1 then return answer('gap') end
--- Before anything that may refuse the batch: a repeat is answered as the first was.
+-- Before anything else that may refuse the batch, so that a repeat gets the same reply as the first one.
 if named > 0 then
   local floor, repeats, before = tonumber(redis.call('HGET', hours, 'floor') or '-1'), {}, 0
   for i = 1, named do
@@ -68,19 +68,19 @@ if named > 0 then
 end
 if open == '0' then return answer('closed') end
 if round ~= '' then
-  local at = redis.call('HMGET', rounds, 'number', 'open')
-  if at[1] ~= round or at[2] ~= '1' then return answer('closed', 'round') end
+  local newest = redis.call('HMGET', rounds, 'number', 'open')
+  if newest[1] ~= round or newest[2] ~= '1' then return answer('closed', 'round') end
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local cause = nil
--- A mark from the future is void: the clock went back, and would keep writers waiting until it is there again.
+-- A mark from the future is ignored: the clock went back, and writers would wait until it catches up.
 if pressure and now >= pressure_at and now - pressure_at < pressure_ttl_ms then
   cause = pressure
 elseif redis.call('XLEN', stream) >= max_entries or bytes_in - bytes_out >= max_bytes then
   cause = 'backlog'
 else
-  -- Seen here too: with no collector to mark it, writers would fill the server, and a full one cannot drain.
+  -- Checked here too: without a collector that marks it, writers would fill the memory, and no work could go on.
   local memory = redis.pcall('INFO', 'memory')
   memory = type(memory) == 'string' and memory or memory.txt or ''
   local limit = tonumber(string.match(memory, '\nmaxmemory:(%d+)') or '0')
@@ -100,8 +100,8 @@ for i = FIRST, #ARGV, 2 do
   if field == 'f' then frames = frames + 1 else singles = singles + 1 end
   bytes = bytes + #payload
 end
--- What CUT needs to know of the batch, so that it reads none of it. The time is the server's, which ids may run ahead
--- of: they never go back.
+-- What CUT needs to know of the batch, so that it does not read the entries. The time is the server's clock; ids may be
+-- ahead of it, since they never decrease.
 if first_id then
   redis.call('RPUSH', marks, string.format('%s %s %d %d %.0f %.0f', first_id, last_id, frames, singles, bytes, now))
 end

@@ -1,18 +1,18 @@
--- PURGE: forget a window; its counters go into the totals, and the bytes of its deltas out of theirs, in one step.
+-- PURGE: delete a window, add its counters to the totals, and subtract the bytes of its deltas, in one step.
 local meta, deltas, acc, counters, snapshot, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local window, retain_ms = ARGV[1], tonumber(ARGV[2])
 
 if redis.call('HEXISTS', meta, 'open') == 0 then return 'gone' end -- the survey was deleted
--- By the time that the collector has watched go by: one jump of the clock must not delete what is kept for a month.
+-- By the observed time: a jump of the clock must not delete a window that is retained for a month.
 local last_commit = redis.call('HGET', counters, 'observed_ms')
 if last_commit and tonumber(redis.call('HGET', meta, 'observed_ms') or '0') - tonumber(last_commit) < retain_ms then
   return 'young'
 end
-local held = redis.call('HGETALL', counters)
-for i = 1, #held, 2 do
-  if held[i] ~= 'observed_ms' then redis.call('HINCRBY', meta, 'gone:' .. held[i], held[i + 1]) end
+local counted = redis.call('HGETALL', counters)
+for i = 1, #counted, 2 do
+  if counted[i] ~= 'observed_ms' then redis.call('HINCRBY', meta, 'gone:' .. counted[i], counted[i + 1]) end
 end
--- pcall: while a cluster moves this slot key by key, a part may be elsewhere already, and the step must be whole.
+-- pcall: while a cluster moves this slot key by key, a part may be on another node; the step must not fail.
 local start = window .. ':'
 for _, field in ipairs(redis.call('HKEYS', deltas)) do
   if string.sub(field, 1, #start) == start then

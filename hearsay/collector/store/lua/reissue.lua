@@ -1,4 +1,4 @@
--- REISSUE: take the next attempt at an overdue range, or put it aside when it had its share; `retry` starts afresh.
+-- REISSUE: begin the next attempt at an overdue range, or quarantine it after the last one; `retry` starts again.
 local ranges, meta = KEYS[1], KEYS[2]
 local seq, nonce, attempt_seen, attempts = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local overdue_ms, retry = tonumber(ARGV[5]), ARGV[6] == '1'
@@ -7,7 +7,7 @@ local range = redis.call('HGET', ranges, seq)
 if not range then return {'gone'} end
 local words = {}
 for word in string.gmatch(range, '%S+') do words[#words + 1] = word end
-local NONCE, ATTEMPT, TIME, STATE = 5, 6, 7, 9 -- places in a range's record
+local NONCE, ATTEMPT, TIME, STATE = 5, 6, 7, 9 -- positions in a range's record
 if words[NONCE] ~= nonce or words[ATTEMPT] ~= attempt_seen then return {'stale'} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -17,7 +17,7 @@ if retry then
 elseif words[STATE] == 'quarantined' then
   return {'quarantined'}
 elseif now >= tonumber(words[TIME]) and now - tonumber(words[TIME]) < overdue_ms then
-  return {'leased'} -- where the clock went back, nobody knows how long: then it is overdue
+  return {'leased'} -- if the clock went back, the age is unknown, and the range is overdue
 end
 local answer = 'reissued'
 if attempt >= attempts then

@@ -1,4 +1,4 @@
--- STAGE: store a chunk or a part until MERGE or COMMIT makes it stay. A script, since it must run at maxmemory too.
+-- STAGE: store a chunk or a part that expires unless MERGE or COMMIT keeps it. A script: it must run at maxmemory too.
 local name = KEYS[1]
 local content, ttl_s = ARGV[1], ARGV[2]
 

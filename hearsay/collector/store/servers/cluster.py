@@ -1,7 +1,7 @@
-"""A cluster: which node holds each slot, as its nodes tell it, and which of them do not answer.
+"""A cluster: which node has each slot, as its nodes report it, and which nodes do not reply.
 
-Slots move and nodes fail over at any time. A call that met the wrong node is put to the right one (`Node`); here is the
-map. While a node does not answer, a thread asks the others for the map and that node for a sign of life.
+Slots move and nodes fail over at any time. `Node` sends a call that reached the wrong node to the right one; this
+module has the map of slots. While a node does not reply, a thread reads the map from the others, and pings that node.
 """
 
 import logging
@@ -16,18 +16,19 @@ from redis.exceptions import AskError, RedisError
 from hearsay.collector.errors import ServerError
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.node import Node
-from hearsay.collector.store.servers.place import Place
+from hearsay.collector.store.servers.slot import Slot
 from hearsay.collector.store.servers.urls import Seed
 
 _LOG = logging.getLogger("hearsay.servers")
 SLOTS = 16_384
-WATCH_S = 0.25  # between two looks at nodes that are away
+WATCH_S = 0.25  # between two probes of nodes that do not reply
 COVERAGE = "cluster-require-full-coverage"
-PROBE_S = 1.0  # what a sign of life may take
+PROBE_S = 1.0  # time limit of a probe
+_MAP = ("CLUSTER", "SLOTS")
 
 
 class Cluster:
-    """Nodes and the slots that they hold. `connect(seed, timeout_s)` makes a plain client of one node."""
+    """The nodes and their slots. `connect(seed, timeout_s)` makes a plain client of one node."""
 
     alone = False
 
@@ -35,16 +36,16 @@ class Cluster:
         self.seeds, self._connect = tuple(seeds), connect
         self._lock = threading.Lock()
         self._nodes: dict[Seed, Node] = {}
-        self._slots: list[Node | None] = [None] * SLOTS
-        self._places: dict[int, Place] = {}  # those that somebody holds
-        self._holders: list[Node] | None = None  # those of all slots; None: to be found anew
+        self._node_by_slot: list[Node | None] = [None] * SLOTS
+        self._slots: dict[int, Slot] = {}  # those that were asked for
+        self._holders: list[Node] | None = None  # the nodes of all slots; None: not computed yet
         self._lost: set[Node] = set()
         self._watching = False
         error: Exception | None = None
         for seed in self.seeds:
             try:
-                self.teller = self._node(seed)  # one that answers
-                self._read_map(self.teller)
+                self.teller = self._node(seed)  # a node that replies
+                self._take_map(seed, self.teller.do(*_MAP))
                 return
             except RedisError as failed:
                 error = error or failed
@@ -53,26 +54,26 @@ class Cluster:
 
     @property
     def identity(self) -> str:
-        """The nodes that were named."""
+        """The nodes of the URL."""
         return ",".join(sorted(map(str, self.seeds)))
 
-    def place(self, slot: int) -> Place:
+    def slot(self, number: int) -> Slot:
         with self._lock:
-            if slot not in self._places:
-                # A slot that nobody serves: whoever is asked says so.
-                self._places[slot] = Place(self._slots[slot] or next(iter(self._nodes.values())))
-            return self._places[slot]
+            if number not in self._slots:
+                # For a slot that no node serves any node will do: it replies with an error.
+                self._slots[number] = Slot(self._node_by_slot[number] or next(iter(self._nodes.values())))
+            return self._slots[number]
 
     def nodes(self) -> Sequence[Node]:
-        """Every master that holds slots, by its address."""
+        """Every master that has slots, sorted by address."""
         with self._lock:
             if self._holders is None:
-                holders = {id(node): node for node in self._slots if node is not None}
+                holders = {id(node): node for node in self._node_by_slot if node is not None}
                 self._holders = sorted(holders.values(), key=lambda node: node.address)
             return self._holders
 
     def troubles(self) -> list[str]:
-        """Ask for slots that nobody serves, and for a setting by which one lost node stops all."""
+        """Ask whether all slots are served, and for the setting by which one lost node stops all; messages."""
         for node in self.nodes():
             if node.away:
                 continue
@@ -80,7 +81,7 @@ class Cluster:
                 listed, served = [], int(_fields(node.do("CLUSTER", "INFO")).get("cluster_slots_assigned", SLOTS))
                 if served < SLOTS:
                     listed.append(f"cluster: nobody serves {SLOTS - served} of {SLOTS} slots, whose shards wait")
-                with suppress(RedisError):  # not everybody may ask
+                with suppress(RedisError):  # some users may not ask
                     setting = _fields(node.do("CONFIG", "GET", COVERAGE)).get(COVERAGE)
                     if setting == "yes":
                         listed.append(f"cluster: {COVERAGE} is yes, so that one lost node stops all; set it to no")
@@ -95,7 +96,7 @@ class Cluster:
             node.disconnect()
 
     def follow(self, error: AskError) -> Node:
-        """The node that a redirection names; one that says `moved` stays in the map."""
+        """The node that a redirection names; MOVED also changes the map."""
         node = self._node(Seed(error.host, error.port))
         if type(error) is not AskError:
             with self._lock:
@@ -103,8 +104,10 @@ class Cluster:
         return node
 
     def lost(self, node: Node) -> None:
-        """A node does not answer: look for it, and for whoever takes its place."""
+        """Note that a node does not reply, and probe it until it replies or another node has its slots."""
         with self._lock:
+            if node not in self._nodes.values():  # it was replaced, and the caller still had the old one
+                return
             self._lost.add(node)
             if self._watching:
                 return
@@ -122,17 +125,17 @@ class Cluster:
             time.sleep(WATCH_S)
 
     def _look_for_lost(self) -> None:
-        """Read the map from a node that answers, and forget those of the lost that answer or hold nothing any more."""
+        """Read the map from a node that replies; remove lost nodes that reply again or have no slots any more."""
         with self._lock:
             lost, known = list(self._lost), list(self._nodes.values())
         for node in known:
-            if not node.away:
-                with suppress(RedisError, ServerError):
-                    self._read_map(node)
-                    break
-        holders = {id(node) for node in self._slots}
+            slots = None if node.away else self._probe(node, *_MAP)
+            if slots is not None:
+                self._take_map(self._seed(node), slots)
+                break
+        holders = {id(node) for node in self._node_by_slot}
         for node in lost:
-            answers = self._answers(node)
+            answers = self._probe(node, "PING") is not None
             if answers:
                 node.back()
                 _LOG.warning("node %s answers again", node.address)
@@ -140,35 +143,34 @@ class Cluster:
                 continue
             with self._lock:
                 self._lost.discard(node)
-                if not answers:  # another one has taken its place; if it comes back, it comes back as a new one
+                if not answers:  # it was replaced; if it replies again, it is a new node
                     self._nodes = {seed: each for seed, each in self._nodes.items() if each is not node}
 
-    def _answers(self, node: Node) -> bool:
+    def _probe(self, node: Node, *words: str) -> Any:
+        """The reply of a node, or None, over a separate connection: others may close those of the node."""
         client = self._connect(self._seed(node), PROBE_S)
         try:
-            client.ping()
-        except RedisError:  # loading, too
-            return False
+            return client.execute_command(*words)
+        except (RedisError, ServerError):  # also while it loads its data
+            return None
         finally:
             client.close()
-        return True
 
-    def _read_map(self, teller: Node) -> None:
-        """As one node tells it."""
-        asked = self._seed(teller)
-        found: list[Node | None] = [None] * SLOTS
-        for first, last, (host, port, *_), *_ in teller.do("CLUSTER", "SLOTS"):
+    def _take_map(self, asked: Seed, slots: Sequence[Any]) -> None:
+        """Replace the map by the reply of the node `asked`."""
+        holders: list[Node | None] = [None] * SLOTS
+        for first, last, (host, port, *_), *_ in slots:
             node = self._node(Seed(_text(host) or asked.host, int(port)))
-            found[int(first) : int(last) + 1] = [node] * (int(last) - int(first) + 1)
+            holders[int(first) : int(last) + 1] = [node] * (int(last) - int(first) + 1)
         with self._lock:
-            for slot, holder in enumerate(found):
+            for slot, holder in enumerate(holders):
                 self._put(slot, holder)
 
     def _put(self, slot: int, node: Node | None) -> None:
-        """One that nobody serves stays where it was."""
-        self._slots[slot], self._holders = node, None
-        if node is not None and slot in self._places:
-            self._places[slot].node = node
+        """Note the node of a slot. A slot that no node serves keeps its last node."""
+        self._node_by_slot[slot], self._holders = node, None
+        if node is not None and slot in self._slots:
+            self._slots[slot].node = node
 
     def _seed(self, node: Node) -> Seed:
         with self._lock:
@@ -183,7 +185,7 @@ class Cluster:
 
 
 def _fields(answer: Any) -> dict[str, str]:
-    """Fields of an answer, which redis-py may have read already."""
+    """The fields of a reply, which redis-py may have parsed already."""
     if isinstance(answer, dict):
         return {_text(name): _text(value) for name, value in answer.items()}
     if isinstance(answer, list):
@@ -193,6 +195,6 @@ def _fields(answer: Any) -> dict[str, str]:
 
 
 def _text(host: Any) -> str:
-    """An address as a node tells it; a node that does not know its own tells none."""
+    """The address in a reply; empty if a node does not know its own."""
     text = host.decode() if isinstance(host, bytes) else str(host or "")
     return "" if text == "?" else text

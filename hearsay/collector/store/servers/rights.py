@@ -1,28 +1,28 @@
-"""Which commands on which keys each role needs: the users that `hearsay redis acl` prints.
+"""The commands and keys that each role needs: the rights of the users that `hearsay redis acl` prints.
 
-A script runs with the rights of its caller: it needs EVALSHA on every key that it names, and every command inside it is
-checked for its own key. So a user has one selector for EVALSHA, and further ones that each allow some commands on some
-keys; a command is allowed where one selector allows all of it. Selectors came with version 7.0 of the servers.
+A script runs with the rights of its caller. The caller needs EVALSHA on every key of the script, and the server checks
+every command inside the script with its key. So a user has one selector for EVALSHA, and others that each allow some
+commands on some keys; a command is allowed if one selector allows all of it. Selectors need version 7.0 of the server.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# What a client asks before it does anything, what PUBLISH asks of the server's memory, and nothing on a key.
-CONNECTING = (
-    "hello ping select client|setinfo client|setname client|id info script|load time cluster|slots cluster|nodes "
-    "cluster|info asking"
-)
+# A category takes in what servers of 7.0 do not know by name (CLIENT SETINFO, WAITAOF), and all it allows is about the
+# user's own connection but CLIENT TRACKING, which would tell the names of keys that others change.
+CONNECTION = "+@connection -@dangerous -client|tracking"
+# Commands without a key: for connecting, for the scripts, and INFO, by which PUBLISH reads the server's memory.
+CONNECTING = "info script|load time cluster|slots cluster|nodes cluster|info"
 READING = (
     "hget hmget hgetall hkeys hvals hexists hlen hscan get mget exists pttl smembers xlen xrange xrevrange lindex "
     "lrange llen"
 )
-# RQ's own bookkeeping: any command on its keys, but none that reaches beyond the keys it names.
+# RQ may run any command on its own keys, but none that affects other keys.
 QUEUE = "+@read +@write +@transaction +@blocking +@pubsub -@dangerous -@scripting +evalsha +eval ~rq:* &rq:*"
 
 
 class Right(NamedTuple):
-    """Commands on keys of a shard, or with `whole` on keys of the deployment."""
+    """Commands on keys of shards, or with `whole` on keys of the deployment."""
 
     commands: str
     keys: str
@@ -122,14 +122,7 @@ ROLES: dict[str, tuple[Right, ...]] = {
     ),
     "reader": _SEEING_ALL,
 }
-ALONE = {  # commands without a key
-    "writer": "wait waitaof info",
-    "gateway": "scan waitaof wait info",
-    "collector": "scan",
-    "worker": "scan",
-    "estimator": "scan waitaof wait info",
-    "reader": "scan",
-}
+SCANNING = ("gateway", "collector", "worker", "estimator", "reader")
 ON_QUEUE = ("collector", "worker")
 FOR_ONE_SURVEY = ("writer",)
 
@@ -141,7 +134,8 @@ def users(prefix: str, survey: str | None = None) -> dict[str, list[str]]:
 
 def _rules(role: str, prefix: str, survey: str | None) -> Iterator[str]:
     yield from ("reset", "on", "resetchannels")
-    yield from _allowed(f"{CONNECTING} {ALONE.get(role, '')}")
+    yield from CONNECTION.split()
+    yield from _allowed(f"{CONNECTING} scan" if role in SCANNING else CONNECTING)
     shard = f"{prefix}:{{{'*' if survey is None else survey + '.*'}}}:"
     for right in ROLES[role]:
         start = f"{prefix}:" if right.whole else shard

@@ -1,6 +1,6 @@
-"""All servers of a deployment, as one process knows them: which node holds a key now.
+"""All servers of a deployment, as one process knows them: which node has a key now.
 
-Nothing else holds a client. A shard has its place, and asks the node that is there now.
+Only nodes have clients. A shard has its slot, and sends its calls to the node of the slot.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,31 +12,31 @@ from redis.crc import key_slot
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.servers.cluster import Cluster
-from hearsay.collector.store.servers.place import Place
 from hearsay.collector.store.servers.plain import PLAIN, timeouts
+from hearsay.collector.store.servers.slot import Slot
 from hearsay.collector.store.servers.urls import Seed
 
 
 class Servers(Protocol):
     """One server or many."""
 
-    alone: bool  # whether there is one node only: without it nothing goes on
+    alone: bool  # whether there is only one node
 
     @property
     def identity(self) -> str:
-        """What tells these servers from others."""
+        """A text that identifies these servers."""
 
-    def place(self, slot: int) -> Place:
-        """Where the keys of a slot are, now and later; asks nobody."""
+    def slot(self, number: int) -> Slot:
+        """The slot of this number, whose node stays up to date; asks no server."""
 
     def nodes(self) -> Sequence[Node]:
-        """Every node that takes writes, as known now."""
+        """Every master, as known now."""
 
     def troubles(self) -> list[str]:
-        """Ask what is wrong with all of them together, in words."""
+        """Ask what is wrong with the servers together; messages."""
 
     def disconnect(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
 
 
 class One:
@@ -45,47 +45,47 @@ class One:
     alone = True
 
     def __init__(self, node: Node) -> None:
-        self._place = Place(node)
+        self._slot = Slot(node)
 
     @property
     def identity(self) -> str:
-        return self._place.node.address
+        return self._slot.node.address
 
-    def place(self, slot: int) -> Place:
-        return self._place
+    def slot(self, number: int) -> Slot:
+        return self._slot
 
     def nodes(self) -> Sequence[Node]:
-        return (self._place.node,)
+        return (self._slot.node,)
 
     def troubles(self) -> list[str]:
         return []
 
     def disconnect(self) -> None:
-        self._place.node.disconnect()
+        self._slot.node.disconnect()
 
 
-def slot_of(key: str) -> int:
-    """The slot of a key, as a cluster counts it."""
+def slot_number(key: str) -> int:
+    """The number of a key's slot, as in a Redis Cluster."""
     return int(key_slot(key.encode()))
 
 
-def place_of(servers: Servers, key: str) -> Place:
-    """Where a key is."""
-    return servers.place(slot_of(key))
+def slot_of(servers: Servers, key: str) -> Slot:
+    """The slot of a key."""
+    return servers.slot(slot_number(key))
 
 
 def servers_of(given: "Servers | Client") -> Servers:
-    """Servers behind a client of redis-py; servers as they are."""
+    """The servers of a client of redis-py; servers are returned unchanged."""
     if isinstance(given, (One, Cluster)):
         return given
     if isinstance(given, redis.RedisCluster):
-        known: dict[str, Any] = given.nodes_manager.connection_kwargs
+        parameters: dict[str, Any] = given.nodes_manager.connection_kwargs
         seeds = [Seed(str(node.host), int(node.port)) for node in given.nodes_manager.nodes_cache.values()]
-        kept = {name: known[name] for name in ("username", "password") if known.get(name)}
-        return Cluster(seeds, lambda seed, timeout_s: plain_client(seed, timeout_s, kept))
+        user = {name: parameters[name] for name in ("username", "password") if parameters.get(name)}
+        return Cluster(seeds, lambda seed, timeout_s: plain_client(seed, timeout_s, user))
     return One(Node(cast(Client, given)))
 
 
-def plain_client(seed: Seed, timeout_s: float | None, how: Mapping[str, Any]) -> Client:
+def plain_client(seed: Seed, timeout_s: float | None, user: Mapping[str, Any]) -> Client:
     """A client of one server that never repeats a command by itself."""
-    return cast(Client, redis.Redis(host=seed.host, port=seed.port, **PLAIN, **timeouts(timeout_s), **how))
+    return cast(Client, redis.Redis(host=seed.host, port=seed.port, **PLAIN, **timeouts(timeout_s), **user))

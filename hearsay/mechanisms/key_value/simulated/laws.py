@@ -1,10 +1,11 @@
-"""Simulated holders of key-value pairs: every key held independently with its own share, values around its own mean.
+"""Simulated holders of key-value pairs: devices hold keys independently, each with its own share and mean value.
 
-The paper's synthetic data, with constants that meet its table III within 2%:
-GAUSS   f = .606 b, m = -.8107 + 1.6793 b with b = exp(-(k - 49.5)^2/800), 100 keys; for d keys the bell is stretched.
-LNR     f = .4003 + .07746 (x - .5005), m = -1 + 2 x, x = k/d, 1000 keys.
-PLAW    f = k^-0.6, m = -.9963 + 1.9737 k^-0.6, k from 1, 100 keys. (Its table prints an average mean of -0.0723; with a
-        variance of .0656 and such shares it is probably -0.723.)
+The synthetic data of the paper (Ye et al. 2019), with constants that agree with its table III within 2%. f is the share
+of holders of key k, m the mean of their values. GAUSS   f = .606 b, m = -.8107 + 1.6793 b with b = exp(-(k -
+49.5)^2/800), 100 keys; for d keys the bell is stretched. LNR     f = .4003 + .07746 (x - .5005), m = -1 + 2 x, x = k/d,
+1000 keys. PLAW    f = k^-0.6, m = -.9963 + 1.9737 k^-0.6, k from 1, 100 keys. (Table III has an average mean of
+-0.0723; with the
+        variance .0656 and these shares it is probably -0.723.)
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from hearsay.mechanisms.errors import SpecificationError, one_of
 from hearsay.mechanisms.key_value.pairs import Pairs
 
 Floats = NDArray[np.float64]
-_DEVICES_AT_ONCE = 1 << 16  # device numbers then fit 16 bits, which are sorted fastest
+_DEVICES_AT_ONCE = 1 << 16  # device numbers then have 16 bits, which are sorted fastest
 
 
 def _gauss(keys: int) -> tuple[Floats, Floats]:
@@ -51,17 +52,17 @@ class PairLaw:
 
     share: Floats
     mean: Floats
-    spread: float = 0.0  # values lie evenly within so much of the mean, as far as -1..1 allows
+    spread: float = 0.0  # values are uniform within this distance of the mean, or less if -1..1 ends before
 
     @classmethod
     def named(cls, name: str, keys: int, spread: float = 0.0) -> "PairLaw":
-        """One of the paper's."""
+        """One of the paper's laws."""
         if name not in _LAWS:
-            raise SpecificationError(f"distribution must be one of {one_of(LAWS, name)}, got {name!r}")
+            raise SpecificationError(what="distribution", expected=f"one of {one_of(LAWS, name)}", got=repr(name))
         return cls(*_LAWS[name](keys), spread)
 
     def draw(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
-        """The pairs of so many devices, at a cost that grows with the pairs, not with devices times keys."""
+        """The pairs of so many devices; the time is proportional to the pairs, not to devices times keys."""
         return Pairs.join(
             [
                 self._some(min(_DEVICES_AT_ONCE, devices - start), dimensions, generator)
@@ -70,7 +71,7 @@ class PairLaw:
         )
 
     def _some(self, devices: int, dimensions: int, generator: np.random.Generator) -> Pairs:
-        """Of `_DEVICES_AT_ONCE` devices at most."""
+        """The pairs of at most `_DEVICES_AT_ONCE` devices."""
         holders, counts = [], []
         for share in self.share.tolist():
             of_key = _holders(devices, share, generator)
@@ -78,7 +79,7 @@ class PairLaw:
             counts.append(of_key.size)
         device = np.concatenate(holders).astype(np.uint16)
         keys = np.repeat(np.arange(len(self.share)), counts)
-        order = np.argsort(device, kind="stable")  # keys rise within a device, since they rise before
+        order = np.argsort(device, kind="stable")  # stable, so the keys of a device stay in ascending order
         keys = keys[order]
         starts = np.zeros(devices + 1, dtype=np.int64)
         np.cumsum(np.bincount(device, minlength=devices), out=starts[1:])
@@ -90,7 +91,7 @@ class PairLaw:
 
 
 def _holders(devices: int, share: float, generator: np.random.Generator) -> NDArray[np.int64]:
-    """The numbers of the devices that hold a key, each independently: by the gaps between them."""
+    """The numbers of the devices that hold a key, each independently, from geometric gaps between them."""
     if share <= 0:
         return np.zeros(0, dtype=np.int64)
     parts: list[NDArray[np.int64]] = []
@@ -101,5 +102,5 @@ def _holders(devices: int, share: float, generator: np.random.Generator) -> NDAr
         part = last + np.cumsum(gaps)
         parts.append(part)
         last = int(part[-1])
-    every = np.concatenate(parts)
-    return every[every < devices]
+    numbers = np.concatenate(parts)
+    return numbers[numbers < devices]

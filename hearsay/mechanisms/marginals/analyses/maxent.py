@@ -97,7 +97,7 @@ def fit(estimate: HasCharacters, attributes: Attributes) -> Table:
     code = estimate.code
     cells = code.cells(attributes)
     if cells > MAXIMUM_CELLS:
-        raise QueryError(f"a model must have at most {MAXIMUM_CELLS} cells, got {cells}")
+        raise QueryError(what="a model", must=f"have at most {MAXIMUM_CELLS} cells", got=cells)
     known = joined(estimate.known(attributes))
     shares = most_even(_signs(code, attributes, known.masks), known.theta, known.variance)
     unknown = np.full((cells, cells) if cells <= _LARGE else (1, 1), np.nan)  # a model has no covariance

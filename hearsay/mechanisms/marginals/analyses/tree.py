@@ -95,7 +95,7 @@ class Tree:
                 needed.add(parent)
                 attribute = parent
         if len(needed) > 40:
-            raise QueryError(f"a tree's marginal must involve at most 40 attributes, got {len(needed)}")
+            raise QueryError(what="a tree's marginal", must="involve at most 40 attributes", got=len(needed))
         letters = {
             attribute: chr(ord("a") + number) if number < 26 else chr(ord("A") + number - 26)
             for number, attribute in enumerate(sorted(needed))

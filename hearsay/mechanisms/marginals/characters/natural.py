@@ -33,8 +33,10 @@ def natural(coefficients: Coefficients, t: int) -> Subspaces:
     expected = sum(code.codes(chosen) - 1 for chosen in sets)
     if expected > MAXIMUM_SUBSPACES:
         raise SpecificationError(
-            f'options.code must be "binary" for this domain: its sets of {coefficients.order} attributes have '
-            f"{expected} hashes, at most {MAXIMUM_SUBSPACES} can be listed"
+            what="options.code",
+            expected='"binary" for this domain',
+            ending=f": its sets of {coefficients.order} attributes have {expected} hashes, at most "
+            f"{MAXIMUM_SUBSPACES} can be listed",
         )
     generators = np.concatenate([_hashes(code, chosen, t) for chosen in sets])
     shares = rounded([code.cells(chosen) ** (2 / 3) for chosen in sets])

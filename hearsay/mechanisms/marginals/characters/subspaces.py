@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import refuse_more
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import Random, Words
@@ -41,11 +41,12 @@ class Subspaces:
     shares: tuple[Fraction, ...]  # of the groups
 
     def __post_init__(self) -> None:
-        if len(self.generators) > MAXIMUM_SUBSPACES:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_SUBSPACES} sets of characters to draw from, "
-                f"got {len(self.generators)}; ask for fewer attributes, a lower order or options.t = 1"
-            )
+        refuse_more(
+            len(self.generators),
+            MAXIMUM_SUBSPACES,
+            "sets of characters to draw from",
+            "; ask for fewer attributes, a lower order or options.t = 1",
+        )
 
     @property
     def t(self) -> int:

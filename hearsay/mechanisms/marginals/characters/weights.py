@@ -53,16 +53,18 @@ def three_characters(coefficients: Coefficients, weights: str) -> Subspaces:
     types = [kind for kind in possible_types(order) if sum(kind) <= len(code.sizes)]
     if not types:
         raise SpecificationError(
-            f"options.t must be 1 where the order or the number of attributes is 1, got order {order} and "
-            f"{len(code.sizes)} attributes"
+            what="options.t",
+            expected="1 where the order or the number of attributes is 1",
+            got=f"order {order} and {len(code.sizes)} attributes",
         )
     shares = type_shares(types, list(coefficients.sizes), importance(len(code.sizes), order, weights))
     kept = [(kind, share) for kind, share in zip(types, shares, strict=True) if share > _NEGLIGIBLE]
     expected = sum(subspaces_of(code, kind) for kind, _ in kept)
     if expected > MAXIMUM_SUBSPACES:
         raise SpecificationError(
-            f"options.t must be 1 for this domain: it has {expected} sets of three characters, at most "
-            f"{MAXIMUM_SUBSPACES} can be listed"
+            what="options.t",
+            expected="1 for this domain",
+            ending=f": it has {expected} sets of three characters, at most {MAXIMUM_SUBSPACES} can be listed",
         )
     groups = [_generators(coefficients, kind) for kind, _ in kept]
     sizes = tuple(len(group) for group in groups)

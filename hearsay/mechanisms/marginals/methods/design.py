@@ -16,7 +16,7 @@ def plane_order(attributes: int) -> int:
     for order in ORDERS:
         if order * order >= attributes:
             return order
-    raise SpecificationError(f"domain must have at most {ORDERS[-1] ** 2} attributes for calm, got {attributes}")
+    raise SpecificationError(what="domain", must=f"have at most {ORDERS[-1] ** 2} attributes for calm", got=attributes)
 
 
 def views(attributes: int) -> tuple[Attributes, ...]:

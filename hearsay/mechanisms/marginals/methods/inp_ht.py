@@ -74,7 +74,9 @@ class InpHT(AttributeMechanism, BucketCoin):
         super().check()
         self.refuse_more_characters(MAXIMUM_COEFFICIENTS)
         if self.form == "binary" and (self.options["t"] or 1) > 2:
-            raise SpecificationError(f'options.t must be 1 or 2 where the code is "binary", got {self.options["t"]}')
+            raise SpecificationError(
+                what="options.t", expected='1 or 2 where the code is "binary"', got=self.options["t"]
+            )
         self.subspaces  # noqa: B018 - too many of them are refused
 
     @cached_property

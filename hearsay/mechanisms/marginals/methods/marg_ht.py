@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import refuse_more
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.exact.hadamard import parity
 from hearsay.mechanisms.exact.randomness import Random
@@ -67,11 +67,7 @@ class MargHT(AttributeMechanism, SignCoin):
     def check(self) -> None:
         super().check()
         count = sum(self.code.codes(chosen) - 1 for chosen in self.sets())
-        if count > MAXIMUM_CHARACTERS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_CHARACTERS} characters in all sets together for {self.ID}, got "
-                f"{count}; use inp-ht"
-            )
+        refuse_more(count, MAXIMUM_CHARACTERS, f"characters in all sets together for {self.ID}", "; use inp-ht")
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

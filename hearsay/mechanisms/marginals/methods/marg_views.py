@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import ANSWER, PUBLIC, State, Streams, Values
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import refuse_more
 from hearsay.mechanisms.exact.bit_counting import count_bits
 from hearsay.mechanisms.exact.counting import count_into
 from hearsay.mechanisms.exact.randomness import WORD, Random
@@ -73,11 +73,7 @@ class MarginalViews(AttributeMechanism):
 
     def check(self) -> None:
         super().check()
-        if self.views.total > MAXIMUM_CELLS:
-            raise SpecificationError(
-                f"domain must have at most {MAXIMUM_CELLS} cells in all sets together for {self.ID}, got "
-                f"{self.views.total}; use inp-ht"
-            )
+        refuse_more(self.views.total, MAXIMUM_CELLS, f"cells in all sets together for {self.ID}", "; use inp-ht")
 
     @cached_property
     def views(self) -> Views:
@@ -140,11 +136,8 @@ class BitViews(MarginalViews):
 
     def check(self) -> None:
         super().check()
-        if int(self.views.cells.max()) > MAXIMUM_VIEW:
-            raise SpecificationError(
-                f"domain: a set of attributes must have at most {MAXIMUM_VIEW} cells for {self.ID}, got "
-                f"{int(self.views.cells.max())}; use inp-ht"
-            )
+        largest, what = int(self.views.cells.max()), "domain: a set of attributes"
+        refuse_more(largest, MAXIMUM_VIEW, f"cells for {self.ID}", "; use inp-ht", what=what)
 
     @cached_property
     def flip(self) -> int:

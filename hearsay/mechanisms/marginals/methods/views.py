@@ -112,7 +112,7 @@ class Pooled:
         for view, share in zip(useful, weight, strict=True):
             noise = self.covariance(cell_shares, self._each(view, cells), self.chances[view]) + sampling(cell_shares)
             covariance += share**2 / max(int(counts[view]), 1) * noise
-        bounds = self._few(weight, counts[useful], reports)
+        bounds = self._of_few_reports(weight, counts[useful], reports)
         score = self._score(cells, useful, weight, counts, reports)
         return Table(attributes, code.shape(attributes), reports, value, covariance, *bounds, score=score)
 
@@ -132,7 +132,7 @@ class Pooled:
             step = max(step, n * share / (max(int(counts[view]), 1) * chances.gap))
         return Score(step, Spread(constant, linear, square))
 
-    def _few(self, weight: Floats, counts: NDArray[np.int64], reports: int) -> tuple[float, float]:
+    def _of_few_reports(self, weight: Floats, counts: NDArray[np.int64], reports: int) -> tuple[float, float]:
         """Where a marginal has few reports: how far one of them can move it, times n, and a safe standard error."""
         seen = counts > 0
         share = float((weight[seen] ** 2 / counts[seen]).sum())  # one over the reports that the marginal counts as

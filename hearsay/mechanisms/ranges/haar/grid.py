@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from hearsay.mechanisms.base import State, Values
 from hearsay.mechanisms.domains.domain import Indices
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, refuse_more
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.grids import expected_errors
@@ -58,13 +58,10 @@ class HaarGrid(FlippedSign):
 
     def check(self) -> None:
         if len(self.domain.axes) < 2:
-            raise SpecificationError("domain must have at least two axes for haar on a grid, got 1")
-        for what, limit, got in (
-            ("tuples of levels", MAXIMUM_TUPLES, prod(axis.height + 1 for axis in self.axes) - 1),
-            ("cells, each axis padded to a power of two,", MAXIMUM_CELLS, 1 << sum(axis.height for axis in self.axes)),
-        ):
-            if got > limit:
-                raise SpecificationError(f"domain must have at most {limit} {what} for haar, got {got}")
+            raise SpecificationError(what="domain", must="have at least two axes for haar on a grid", got=1)
+        refuse_more(prod(axis.height + 1 for axis in self.axes) - 1, MAXIMUM_TUPLES, "tuples of levels for haar")
+        cells = 1 << sum(axis.height for axis in self.axes)
+        refuse_more(cells, MAXIMUM_CELLS, "cells, each axis padded to a power of two, for haar")
 
     @cached_property
     def axes(self) -> tuple[HaarAxis, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from hearsay.mechanisms.base import State
 from hearsay.mechanisms.domains.domain import Indices
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, refuse_more
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.grids import expected_errors
 from hearsay.mechanisms.options import Option
@@ -47,8 +47,9 @@ def _uniform_levels() -> Option:
         if value in (None, "uniform"):
             return value
         raise SpecificationError(
-            'options.levels must be "uniform" on a grid where fanout or oracle is given or consistency is false, '
-            f"got {value!r}"
+            what="options.levels",
+            expected='"uniform" on a grid where fanout or oracle is given or consistency is false',
+            got=repr(value),
         )
 
     return Option("levels", None, check, LEVELS_TEXT)
@@ -70,16 +71,14 @@ class HierarchicalGrid(LevelMechanism):
 
     def check(self) -> None:
         if len(self.domain.axes) < 2:
-            raise SpecificationError("domain must have at least two axes for hierarchical on a grid, got 1")
-        for what, limit, got in (
-            ("cells along an axis", MAXIMUM_AXIS, max(self.domain.shape)),
-            ("tuples of levels", MAXIMUM_TUPLES, prod(tree.height + 1 for tree in self.trees) - 1),
-            ("boxes on all tuples of levels", MAXIMUM_BOXES, prod(sum(tree.nodes) for tree in self.trees)),
-        ):
-            if got > limit:
-                raise SpecificationError(f"domain must have at most {limit} {what} for hierarchical, got {got}")
+            raise SpecificationError(what="domain", must="have at least two axes for hierarchical on a grid", got=1)
+        refuse_more(max(self.domain.shape), MAXIMUM_AXIS, "cells along an axis for hierarchical")
+        tuples = prod(tree.height + 1 for tree in self.trees) - 1
+        refuse_more(tuples, MAXIMUM_TUPLES, "tuples of levels for hierarchical")
+        boxes = prod(sum(tree.nodes) for tree in self.trees)
+        refuse_more(boxes, MAXIMUM_BOXES, "boxes on all tuples of levels for hierarchical")
         if not self.options["consistency"]:
-            raise SpecificationError("options.consistency must be true on a grid, got false")
+            raise SpecificationError(what="options.consistency", expected="true on a grid", got="false")
 
     def canonical_options(self) -> dict[str, Any]:
         oracle = self.options["oracle"] or "auto"

@@ -69,7 +69,7 @@ class GridEstimate(GridRanges):
 
     @property
     def few_reports(self) -> bool:
-        return any(joint.noise.is_few() for joint in self.joints)
+        return any(joint.noise.has_few_reports() for joint in self.joints)
 
     def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         weights = tuple(

@@ -44,12 +44,14 @@ class Hierarchy:
         """Refuse levels that do not fit the domain or each other."""
         if not self.tree.spans[1] < self.size <= self.tree.spans[0]:
             allowed = f"multiply to at least the domain's {self.size} cells, and less without the first"
-            raise SpecificationError(f"options.levels must have fan-outs that {allowed}, got {self.tree.fanouts}")
+            raise SpecificationError(
+                what="options.levels", must=f"have fan-outs that {allowed}", got=str(self.tree.fanouts)
+            )
         for number, level in enumerate(self.plan, start=1):
             if level.offsets > 1 and (number > self.depth or self._width(number) % level.offsets):
                 units = f"that divide a node's width into whole units, of which the domain has {self.units}"
                 raise SpecificationError(
-                    f"options.levels must have offsets {units}, got {level.offsets} at level {number}"
+                    what="options.levels", must=f"have offsets {units}", got=f"{level.offsets} at level {number}"
                 )
 
     @cached_property

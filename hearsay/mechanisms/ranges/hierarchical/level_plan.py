@@ -70,7 +70,7 @@ def levels_option() -> Option:
             return value
         if not isinstance(value, list | tuple) or not value:
             raise SpecificationError(
-                f'options.levels must be "uniform", "optimised" or a list of levels, got {value!r}'
+                what="options.levels", expected='"uniform", "optimised" or a list of levels', got=repr(value)
             )
         plan = tuple(PlannedLevel.parse(text) for text in value)
         return [str(level) for level in plan]

@@ -133,10 +133,10 @@ class Hierarchical(LevelMechanism):
         if self.options["workload"] != "all" and self._levels != "optimised":
             raise SpecificationError('options.workload goes with levels = "optimised", not with uniform levels')
         if self._levels == "optimised" and not self.options["consistency"]:
-            raise SpecificationError('options.consistency must be true with levels = "optimised", got false')
+            raise SpecificationError(what="options.consistency", expected='true with levels = "optimised"', got="false")
         self.hierarchy.check()
         if not self.options["consistency"] and len(self.hierarchy.shifted_levels) > len(self.plan):
-            raise SpecificationError("options.consistency must be true where levels have offsets, got false")
+            raise SpecificationError(what="options.consistency", expected="true where levels have offsets", got="false")
 
     @classmethod
     def rough_options(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -290,7 +290,10 @@ class Hierarchical(LevelMechanism):
         middle = np.array([size // 2], dtype=np.int64)
         point = uncertainty.ranges(middle, middle + 1)
         scale = many / max(reports, 1)
-        return {"point": float(np.sqrt(scale * point[0])), "range": float(np.sqrt(scale * variance.mean()))}
+        # Near epsilon 50 nearly all reports are true, and what is left of a variance may be rounding below 0.
+        mean = np.array([point[0], np.maximum(variance, 0.0).mean()])
+        at_point, at_range = standard_error(scale * mean, reports).tolist()
+        return {"point": at_point, "range": at_range}
 
 
 def _cumulative(leaves: Floats) -> Floats:

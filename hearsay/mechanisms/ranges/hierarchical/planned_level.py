@@ -34,8 +34,9 @@ class PlannedLevel(NamedTuple):
             if made.fanout >= 2 and 1 <= made.parts <= PARTS and 1 <= made.offsets <= MOST_OFFSETS:
                 return made
         raise SpecificationError(
-            'options.levels must hold texts like "4 olh 512" or "2 grr 200 at 4" (fan-out, oracle, parts of the '
-            f"devices, offsets), got {text!r}"
+            what="options.levels",
+            must='hold texts like "4 olh 512" or "2 grr 200 at 4" (fan-out, oracle, parts of the devices, offsets)',
+            got=repr(text),
         )
 
 

@@ -65,7 +65,7 @@ class PartsEstimate(RangeEstimate):
 
     @property
     def few_reports(self) -> bool:
-        return any(level.is_few() for level in self.noise)
+        return any(level.has_few_reports() for level in self.noise)
 
     def sensitivity(self, x: Ends, y: Ends) -> tuple[Floats | float, Floats | float]:
         """A node counts with weight 1 on whichever level it is."""

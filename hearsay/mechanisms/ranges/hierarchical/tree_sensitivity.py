@@ -23,7 +23,7 @@ from hearsay.mechanisms.ranges.hierarchical.tree import Inference
 from hearsay.mechanisms.ranges.level_noise import LevelNoise
 
 Nodes = NDArray[np.int64]
-_FEW = 8  # ranges whose four corners of the table are computed by themselves
+_ONE_BY_ONE = 8  # ranges whose four corners of the table are computed by themselves
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class TreeSensitivity:
         Whether the table is looked up or a few of its entries are computed depends on nothing but their number: the
         same question has the same answer, to the last digit, whatever was asked before.
         """
-        if left.shape[1] > _FEW:
+        if left.shape[1] > _ONE_BY_ONE:
             return self._norms[left, right]
         of_windows, windows, below = self._weights
         squares = ((of_windows[:, right] - of_windows[:, left]) ** 2)[windows].sum(axis=0)

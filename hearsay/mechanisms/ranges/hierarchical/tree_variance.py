@@ -127,7 +127,7 @@ class TreeVariance:
     @property
     def few_reports(self) -> bool:
         """Whether some level has few reports."""
-        return any(level.is_few() for level in (*self.top.noise, *self.noise))
+        return any(level.has_few_reports() for level in (*self.top.noise, *self.noise))
 
     @cached_property
     def slopes(self) -> TreeSensitivity:

@@ -38,7 +38,7 @@ class PlannedGridEstimate(GridRanges):
 
     @property
     def few_reports(self) -> bool:
-        return any(noise.is_few() for noise in self.uncertainty.inference.noise)
+        return any(noise.has_few_reports() for noise in self.uncertainty.inference.noise)
 
     def answer(self, low: Indices, after: Indices) -> tuple[Floats, Floats, Floats]:
         value = self.between(low, after)

@@ -21,7 +21,7 @@ import numpy as np
 
 from hearsay.mechanisms.base import Mechanism, State
 from hearsay.mechanisms.domains.domain import Indices
-from hearsay.mechanisms.errors import SpecificationError
+from hearsay.mechanisms.errors import SpecificationError, refuse_more
 from hearsay.mechanisms.estimates.cells import CellEstimate
 from hearsay.mechanisms.estimates.estimate import Floats
 from hearsay.mechanisms.estimates.grids import expected_errors
@@ -54,7 +54,7 @@ def tuples_option() -> Option:
             return value
         if not isinstance(value, list | tuple) or not value:
             raise SpecificationError(
-                f'options.levels must be "uniform", "optimised" or a list of tuples of levels, got {value!r}'
+                what="options.levels", expected='"uniform", "optimised" or a list of tuples of levels', got=repr(value)
             )
         return [str(PlannedTuple.parse(text)) for text in value]
 
@@ -80,13 +80,11 @@ class PlannedGrid(LevelMechanism):
 
     def check(self) -> None:
         if len(self.domain.axes) < 2:
-            raise SpecificationError("domain must have at least two axes for hierarchical on a grid, got 1")
-        for what, limit, got in (
-            ("tuples of binary levels", MAXIMUM_LEVELS, prod(axis.height + 1 for axis in self.axes)),
-            ("cells, each axis padded to a power of two,", MAXIMUM_BOXES, prod(axis.leaves for axis in self.axes)),
-        ):
-            if got > limit:
-                raise SpecificationError(f"domain must have at most {limit} {what} for hierarchical, got {got}")
+            raise SpecificationError(what="domain", must="have at least two axes for hierarchical on a grid", got=1)
+        levels = prod(axis.height + 1 for axis in self.axes)
+        refuse_more(levels, MAXIMUM_LEVELS, "tuples of binary levels for hierarchical")
+        cells = prod(axis.leaves for axis in self.axes)
+        refuse_more(cells, MAXIMUM_BOXES, "cells, each axis padded to a power of two, for hierarchical")
         if isinstance(self.options["levels"], list):
             self._check_tuples()
 
@@ -97,21 +95,18 @@ class PlannedGrid(LevelMechanism):
         for number, counts in enumerate(boxes, start=1):
             if len(counts) != len(finest) or any(count > most for count, most in zip(counts, finest, strict=False)):
                 raise SpecificationError(
-                    f"options.levels must have tuples of at most {_times(finest)} boxes, got {_times(counts)} "
-                    f"as number {number}"
+                    what="options.levels",
+                    must=f"have tuples of at most {_times(finest)} boxes",
+                    got=f"{_times(counts)} as number {number}",
                 )
         if finest not in boxes or len(set(boxes)) < len(boxes):
             raise SpecificationError(
-                f"options.levels must have every tuple once, and among them {_times(finest)}, the finest one"
+                what="options.levels", must=f"have every tuple once, and among them {_times(finest)}, the finest one"
             )
         if self.options["workload"] != "all":
             raise SpecificationError('options.workload goes with levels = "optimised", not with a list of them')
-        for what, limit, got in (
-            ("tuples of levels", MAXIMUM_TUPLES, len(boxes)),
-            ("boxes on all tuples of levels", MAXIMUM_BOXES, sum(map(prod, boxes))),
-        ):
-            if got > limit:
-                raise SpecificationError(f"options.levels must have at most {limit} {what}, got {got}")
+        refuse_more(len(boxes), MAXIMUM_TUPLES, "tuples of levels", what="options.levels")
+        refuse_more(sum(map(prod, boxes)), MAXIMUM_BOXES, "boxes on all tuples of levels", what="options.levels")
 
     def canonical_options(self) -> dict[str, Any]:
         return {"consistency": True, "levels": [str(each) for each in self.plan]}

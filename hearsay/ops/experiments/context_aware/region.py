@@ -1,4 +1,4 @@
-"""C figure 1: the errors that no test can avoid, and that the optimal binary mechanism reaches them."""
+"""Figure 1 of Acharya et al.: the least errors of any test, and those of the binary mechanism, which reaches them."""
 
 from math import inf
 from typing import Any
@@ -23,7 +23,7 @@ def figure_1() -> Result:
         rows.append([str(first), str(second), corner.false_alarm, corner.miss, reached.false_alarm, reached.miss])
     result = Result(
         "figure-1",
-        "Figure 1: least errors of telling value 1 from value 2",
+        "Figure 1: least errors of any test that distinguishes value 1 from value 2",
         ["epsilon 12", "epsilon 21", "false alarm", "miss", "false alarm reached", "miss reached"],
         rows,
         caption="reached: by the best test of the mechanism `binary`",
@@ -46,8 +46,8 @@ def _draw(figure: Any) -> None:
         line = np.array(boundary(first, second))
         label = f"epsilon 12 = {first:g}, epsilon 21 = {second:g}"
         axis.plot(line[:, 0], line[:, 1], label=label, **line_style(number, len(PAIRS)))
-    axis.set_xlabel("false alarms")
-    axis.set_ylabel("misses")
-    axis.set_title("Tests lie on or above their line", fontsize=9)
+    axis.set_xlabel("probability of a false alarm")
+    axis.set_ylabel("probability of a miss")
+    axis.set_title("every test is on or above its line", fontsize=9)
     axis.legend(fontsize=8)
     axis.set_aspect("equal")

@@ -23,6 +23,7 @@ from hearsay.ops.experiments.counts.groups import (
 from hearsay.ops.experiments.counts.pictures import curves
 from hearsay.ops.experiments.output import Result
 
+DEVIATION = "standard deviation over runs"
 Contenders = Callable[[int, float], list[Contender]]
 # Check values at n = 8, a = 0.91, p = 0.5: L0, L0,1 and RMSE.
 EXPECTED = {
@@ -58,7 +59,7 @@ def _by_share(
     def draw(figure: Any) -> None:
         curves(figure, panels, len(SIZES), "p", one.name)
 
-    result.draw = draw
+    result.draw, result.bars = draw, DEVIATION
     return result
 
 
@@ -85,7 +86,7 @@ def _by_distance(
     def draw(figure: Any) -> None:
         curves(figure, panels, 2, "d", f"L{power},d")
 
-    result.draw = draw
+    result.draw, result.bars = draw, DEVIATION
     return result
 
 
@@ -100,10 +101,10 @@ def figure_9(quick: bool, random: Random) -> Result:
     """How often a count of real flights is released wrong."""
     repetitions = 5 if quick else 50
     result = Result(
-        "figure-6-9", "Figure 6.9: released wrong, groups of flights, a = 0.9",
+        "figure-6-9", "Figure 6.9: share of counts released wrong (L0), groups of flights, a = 0.9",
         ["bit", "share of ones", "n", "mechanism", "L0", "standard deviation", "exact", "standard errors off"], [],
-        f"336,776 flights from New York in groups as the table has them, {repetitions} repetitions; Adult, which K "
-        "used, comes with no Python package",
+        f"336,776 flights from New York in the order of the table, {repetitions} repetitions; the data set Adult, "
+        "which Kulkarni used, is in no Python package",
     )  # fmt: skip
     panels: dict[str, Any] = {}
     for name, bits in flight_bits().items():
@@ -118,14 +119,14 @@ def figure_9(quick: bool, random: Random) -> Result:
     def draw(figure: Any) -> None:
         curves(figure, panels, 3, "n", "share released wrong")
 
-    result.draw = draw
+    result.draw, result.bars = draw, DEVIATION
     return result
 
 
 def figure_13(quick: bool, random: Random) -> Result:
     """How far off, and to which side."""
     result = Result(
-        "figure-6-13", "Figure 6.13: errors in groups of 8, share of the groups",
+        "figure-6-13", "Figure 6.13: share of the groups of 8 by the error of their count",
         ["p", "a", "mechanism", *(f"{error:+d}" for error in range(-8, 9))], [],
         f"10,000 people, {_runs(quick)} runs",
     )  # fmt: skip
@@ -143,13 +144,13 @@ def figure_13(quick: bool, random: Random) -> Result:
             result.rows.append([p, a, contender.name, *(round(float(share), 4) for share in measured)])
             result.expect(off < STANDARD_ERRORS, f"p = {p}, a = {a}, {contender.name}: {off:.1f} standard errors off")
             panels[f"p = {p}, a = {a}"][contender.name] = [
-                (at - 8, float(share), 0.0) for at, share in enumerate(measured)
+                (column - 8, float(share), float(noise[column])) for column, share in enumerate(measured)
             ]
 
     def draw(figure: Any) -> None:
         curves(figure, panels, 2, "released - true", "share of groups")
 
-    result.draw = draw
+    result.draw, result.bars = draw, "one standard error"
     return result
 
 
@@ -157,7 +158,7 @@ def check_values(random: Random) -> Result:
     """n = 8, a = 0.91, p = 0.5 to four digits, and the same measured."""
     measures = [power_beyond(0, 0), power_beyond(0, 1), RMSE]
     result = Result(
-        "check-values", "n = 8, a = 0.91, p = 0.5: exact, expected, measured",
+        "check-values", "Errors on binomial counts, n = 8, a = 0.91, p = 0.5: exact, expected and measured",
         ["mechanism", "measure", "exact", "expected", "measured", "standard errors off"], [],
         "10,000 people, 30 runs",
     )  # fmt: skip

@@ -21,10 +21,10 @@ def figure_1() -> Result:
     """Gaps and spikes of the best matrices without properties."""
     result = Result(
         "figure-6-1",
-        "Figure 6.1: the best matrices where no property is asked for",
+        "Figure 6.1: optimal mechanisms without required properties",
         ["a", "n", "objective", "score", "never reported", "inputs less likely than a wrong output", "properties"],
         [],
-        "every one of them has gaps: outputs that are never reported, whatever the count",
+        "each has gaps: outputs that are never reported, whatever the count",
     )
     matrices = []
     for ratio, largest, objective in UNCONSTRAINED:
@@ -50,7 +50,7 @@ def figure_6() -> Result:
     """gm, em and wm for groups of four."""
     result = Result(
         "figure-6-6",
-        "Figure 6.6: n = 4, a = 0.9",
+        "Figure 6.6: probabilities of four mechanisms, n = 4, a = 0.9",
         ["mechanism", "L0", "L1", "truth of 0", "truth of 2", "properties"],
         [],
     )

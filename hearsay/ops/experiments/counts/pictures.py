@@ -29,7 +29,7 @@ def heat_maps(figure: Any, matrices: Sequence[tuple[str, Floats]], columns: int)
                 dark = share > 0.6 * matrix.max()
                 axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=6,
                           color="white" if dark else "black")  # fmt: skip
-        figure.colorbar(shown, ax=axes, shrink=0.8)
+        figure.colorbar(shown, ax=axes, shrink=0.8, label="probability")
 
 
 def curves(

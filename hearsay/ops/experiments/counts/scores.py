@@ -35,7 +35,7 @@ def figure_7(quick: bool) -> Result:
     """Weak honesty with the nine combinations of row and column properties."""
     result = Result(
         "figure-6-7",
-        "Figure 6.7: least L0 with weak honesty and more",
+        "Figure 6.7: least L0 with weak honesty and further properties",
         ["n", "a", *NINE, "gm", "em"],
         [],
         "row properties cost nothing, column honesty as much as column monotonicity: two curves, not nine",
@@ -75,10 +75,10 @@ def figure_8(quick: bool) -> Result:
     """gm, wm, em and um, with weak honesty alone beside them, by the size of the group."""
     result = Result(
         "figure-6-8",
-        "Figure 6.8: L0 by group size",
+        "Figure 6.8: L0 of mechanisms by group size",
         ["a", "n", "gm", "WH", "wm", "em", "um"],
         [],
-        "weak honesty alone becomes gm at n = 2a/(1-a); wm does not where a > 1/2, unlike in K 6.7.1",
+        "weak honesty alone becomes gm at n = 2a/(1-a); wm does not where a > 1/2, unlike in Kulkarni 6.7.1",
     )
     panels: Points = {f"a = {ratio}": defaultdict(list) for ratio in RATIOS_8}
     for ratio in RATIOS_8:
@@ -107,7 +107,7 @@ def objectives() -> Result:
     """Every objective without properties, with weak honesty, with fairness, with all; and what guessing scores."""
     result = Result(
         "objectives",
-        f"Every objective: the least score by what is asked for, n = 8, a = {STRONG}",
+        f"Least score of every objective by required properties, n = 8, a = {STRONG}",
         ["objective", *SETS, "UM"],
         [],
         "UCM: nothing, WM: weak honesty, FM: fairness, AM: all seven, UM: guessing",

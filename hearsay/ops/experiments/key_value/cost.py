@@ -1,4 +1,4 @@
-"""P figure 11, total cost of fixed and of self-stopping rounds; and table IV, what a device sends and gets."""
+"""Figure 11 of Ye et al. 2019, total cost of fixed numbers of rounds and of PrivKVM+; table IV, bits per device."""
 
 import json
 from collections.abc import Callable
@@ -28,13 +28,15 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
     """Mean absolute error of means plus the cost of the rounds, A0 each (t = 2)."""
     result = Result(
         "figure-11",
-        f"P figure 11: total cost, mean absolute error + A0 x rounds; {runs} runs",
+        f"Ye et al., figure 11: total cost, mean absolute error of means + A0 x rounds; {runs} runs",
         ["data", "A0", "epsilon", *METHODS, "rounds of PrivKVM+"],
         [],
-        "P: PrivKVM+ always costs least. It does where rounds are dear (A0 = 0.2); where they are cheap and epsilon is "
-        "large it stops too early, by its noise rule (P's own rule stops only by chance). joint and pckv-grr pay for "
-        "one round",
+        "In the paper PrivKVM+ always costs least. Here it does if rounds are expensive (A0 = 0.2); if they are cheap "
+        "and epsilon is large, its noise rule stops it too early (the paper's own rule stops only by chance). joint "
+        "and pckv-grr have one round",
+        bars="one standard error",
     )
+    noise: list[list[float]] = []
     for data, cost in PANELS:
         for epsilon in BUDGETS:
             setting = Setting(data, 100, 10**5, epsilon)
@@ -45,6 +47,7 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
             }
             rounds = float(np.mean([one.rounds for one in made["PrivKVM+"]]))
             result.rows.append([data, cost, epsilon, *(spot.error for spot in costs.values()), rounds])
+            noise.append([spot.noise for spot in costs.values()])
             if cost == max(COSTS):
                 late = any(costs["PrivKVM+"].surely_above(costs[fixed]) for fixed in ("PrivKVM-3", "PrivKVM-6"))
                 result.expect(not late, f"{data} eps {epsilon:g}: PrivKVM+ costs more than fixed rounds")
@@ -54,10 +57,11 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
     def draw(picture: Any) -> None:
         picture.set_size_inches(11, 7)
         for axes, panel in zip(picture.subplots(2, 2).flat, PANELS, strict=True):
-            rows = [row for row in result.rows if tuple(row[:2]) == panel]
+            rows = [index for index, row in enumerate(result.rows) if tuple(row[:2]) == panel]
             for number, name in enumerate(METHODS):
-                costs = [row[3 + number] for row in rows]
-                axes.plot([row[2] for row in rows], costs, label=name, **line_style(number, len(METHODS)))
+                costs, bars = [result.rows[row][3 + number] for row in rows], [noise[row][number] for row in rows]
+                style = line_style(number, len(METHODS)) | {"elinewidth": 1}
+                axes.errorbar([result.rows[row][2] for row in rows], costs, bars, label=name, **style)
             own_ticks(axes, BUDGETS)
             axes.set(title=f"{panel[0]}, A0 = {panel[1]:g}", xlabel="epsilon", ylabel="total cost", ylim=(0, None))
         picture.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS), fontsize=8)
@@ -67,7 +71,7 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
 
 
 class Run(NamedTuple):
-    """The means that one run found, and how many rounds it took."""
+    """The estimated means of one run, and its number of rounds."""
 
     mean: Any
     rounds: int
@@ -101,15 +105,15 @@ def _error(run: Run, setting: Setting) -> float:
 
 
 def table_4() -> Result:
-    """Bits up and down a device, for the paper's 1134 keys, beside the bytes that are really sent."""
+    """Bits that a device sends and receives, for the paper's 1134 keys, and the bytes that are really sent."""
     result = Result(
         "table-iv",
-        f"P table IV: bits of one device, {APPS} keys",
-        ["method", "P's bits", "bits up", "bytes up, measured", "bytes down, measured"],
+        f"Ye et al., table IV: bits that one device sends and receives, {APPS} keys",
+        ["method", "paper's bits", "bits up", "bytes up, measured", "bytes down, measured"],
         [],
-        "down: what a device gets between rounds, all of them together; P counts one (key, bit) a round, which the "
-        "collector could choose only if it knew the key that the device samples. Comparators: an oracle over the keys "
-        "and absent, and the value's sign (Harmony) or a sign for every key (MeanEst) in bytes of its own",
+        "down: what a device receives between rounds, over all rounds. The paper counts one (key, bit) per round, "
+        "which the collector could choose only if it knew the key that the device samples. Comparators: an oracle over "
+        "the keys and absent, and the value's sign (Harmony) or a sign for every key (MeanEst) in separate bytes",
     )
     pairs = PairLaw.named("power-law", APPS).draw(64, 1, np.random.default_rng(1))
     paper: int | None
@@ -118,7 +122,8 @@ def table_4() -> Result:
         ("SHist & Harmony", 18, "SHist", 1),
         ("RAPPOR & MeanEst", 1166, "RAPPOR", APPS),
     ):
-        # RAPPOR's reports are as long for any number of keys, and P's filters are too small to tell so many apart.
+        # RAPPOR's reports have the same length for any number of keys, and the paper's filters are too small for so
+        # many.
         rival = over_keys(oracle, 100 if oracle == "RAPPOR" else APPS, 1.0)
         bits, size = _sent(rival, np.arange(64), seeded(1))
         result.rows.append([name, paper, bits + signs, size + ceil(signs / 8), 0])
@@ -134,12 +139,12 @@ def table_4() -> Result:
         bits = size = down = 0
         history: list[Any] = []
         for number in range(1, mechanism.rounds + 1):
-            here = mechanism.in_round(history)
-            more_bits, more_bytes = _sent(here, pairs, seeded(number))
+            in_round = mechanism.in_round(history)
+            more_bits, more_bytes = _sent(in_round, pairs, seeded(number))
             bits, size = bits + more_bits, size + more_bytes
             if number < mechanism.rounds:
                 history.append(published(setting.law.mean))
-                down += len(json.dumps(here.hand_out(history[-1], seeded(number)), separators=(",", ":")))
+                down += len(json.dumps(in_round.hand_out(history[-1], seeded(number)), separators=(",", ":")))
         result.rows.append([name, paper, bits, size, down])
         most = bits + 16 * mechanism.rounds
         result.expect(8 * size <= most, f"{name} sends more than its entropy and two bytes per report")
@@ -147,6 +152,6 @@ def table_4() -> Result:
 
 
 def _sent(mechanism: Any, values: Any, random: Random) -> tuple[int, int]:
-    """Bits that tell all reports apart, and bytes of the longest of some real ones."""
+    """The bits that distinguish all possible reports, and the bytes of the longest of some real ones."""
     singles = codec(mechanism).encode_singles(mechanism.perturb(values, random))
     return ceil(log2(mechanism.layout.outcomes)), max(map(len, singles))

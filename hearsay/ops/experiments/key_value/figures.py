@@ -1,4 +1,4 @@
-"""P's figures 3 to 10 and 12 as far as its text defines them, with lines for joint and pckv-grr beside its own."""
+"""Figures 3 to 10 and 12 of Ye et al. 2019, as far as the paper defines them, with curves for joint and pckv-grr."""
 
 from functools import partial
 
@@ -48,8 +48,10 @@ def figure_3(runs: int, generator: Generator) -> Result:
         Panel(f"{data}, n = 100,000", "epsilon", by_epsilon(data), methods, mean_error, MEANS, log_x=True)
         for data in ("gauss", "power-law")
     ]
-    caption = "five virtual rounds after the real one for all of the paper's, as there"
-    result, by_panel = figure("figure-3", "P figure 3: means by epsilon", panels, runs, generator, caption)
+    caption = "the paper's methods have five virtual rounds after the real one, as in the paper"
+    result, by_panel = figure(
+        "figure-3", "Ye et al., figure 3: error of means by epsilon", panels, runs, generator, caption
+    )
     for curves in by_panel:
         result.expect(curves["joint"][-1].error < curves[PRIVKVM][-1].error, "joint is not below PrivKVM")
         for rival in ("PrivKVM-Harmony", "PrivKVM-MeanEst"):
@@ -72,7 +74,9 @@ def figure_4(runs: int, generator: Generator) -> Result:
         for top in (0.1, 0.2, 0.3, 0.4, 0.5)
     ]
     caption = "power-law, n = 100,000; the comparators send absent keys too, which the paper's versions do not"
-    result, by_panel = figure("figure-4", "P figure 4: frequencies by epsilon", panels, runs, generator, caption)
+    result, by_panel = figure(
+        "figure-4", "Ye et al., figure 4: error of frequencies by epsilon", panels, runs, generator, caption
+    )
     for curves in by_panel:
         best = min(curves[name][-1].error for name in ("k-RR", "RAPPOR", "SHist"))
         result.expect(curves["joint"][-1].error < curves["PrivKVM"][-1].error, "joint is not below PrivKVM")
@@ -87,8 +91,8 @@ def figures_5_and_6(runs: int, generator: Generator) -> list[Result]:
     keys = {float(count): Setting("linear", count, 10**6, 1.0) for count in KEYS}
     results = []
     for name, title, along, settings in (
-        ("figure-5", "P figure 5: by number of devices (gauss, epsilon 1)", "devices", users),
-        ("figure-6", "P figure 6: by number of keys (linear, n = 1,000,000, epsilon 1)", "keys", keys),
+        ("figure-5", "Ye et al., figure 5: errors by number of devices (gauss, epsilon 1)", "devices", users),
+        ("figure-6", "Ye et al., figure 6: errors by number of keys (linear, n = 1,000,000, epsilon 1)", "keys", keys),
     ):
         panels = [
             Panel("frequencies", along, settings, frequencies, relative_error, SHARES, log_x=True),
@@ -104,9 +108,9 @@ def figures_5_and_6(runs: int, generator: Generator) -> list[Result]:
 
 
 def correlation(estimate: KeyEstimates, law: PairLaw) -> float:
-    """Pearson's coefficient over the keys, between a key's true share and the mean found for it.
+    """Pearson's coefficient over the keys, between the true share and the estimated mean of a key.
 
-    The paper does not define its own; on this data shares and means rise and fall together.
+    The paper does not define its own; in these data keys with larger shares have larger means.
     """
     assert estimate.mean is not None
     if estimate.mean.std() == 0:
@@ -127,9 +131,9 @@ def figure_7(runs: int, generator: Generator) -> Result:
         Panel("power-law", "epsilon", plaw, methods, correlation, "correlation", log_x=True),
         Panel("linear", "epsilon", linear, methods, correlation, "correlation", log_x=True),
     ]
-    caption = "Pearson's coefficient of a key's true share and the mean found for it (our definition; P has none)"
+    caption = "Pearson's coefficient of a key's true share and estimated mean (our definition; the paper has none)"
     result, by_panel = figure(
-        "figure-7", "P figure 7: correlation of keys and values", panels, runs, generator, caption
+        "figure-7", "Ye et al., figure 7: correlation of keys and values by epsilon", panels, runs, generator, caption
     )
     for curves in by_panel:
         last = {method: spots[-1].error for method, spots in curves.items()}
@@ -158,7 +162,10 @@ def figure_8(generator: Generator) -> Result:
         for (name, epsilon), mean in drawn.items()
     ]
     result = Result(
-        "figure-8", "P figure 8: means by key (gauss, n = 100,000), one run", ["method", "epsilon", "error"], rows
+        "figure-8",
+        "Ye et al., figure 8: estimated means of all keys (gauss, n = 100,000), one run",
+        ["method", "epsilon", "mean squared error"],
+        rows,
     )
 
     def draw(picture: object) -> None:
@@ -195,10 +202,10 @@ def figure_9(runs: int, generator: Generator) -> Result:
         for epsilon in (1.0, 4.0)
     ]
     caption = (
-        "P's figure falls with the rounds. With epsilon shared out, that trend is not to be had: information goes as "
-        "c tanh^2(eps/4c); only the bias of the paper's estimator shrinks"
+        "In the paper the error decreases with the rounds. It cannot if the rounds share epsilon: the information is "
+        "proportional to c tanh^2(eps/4c). Only the bias of the paper's estimator decreases"
     )
-    title = "P figure 9: means by rounds (n = 100,000 in each)"
+    title = "Ye et al., figure 9: error of means by rounds (n = 100,000 in each)"
     result, by_panel = figure("figure-9", title, panels, runs, generator, caption)
     for curves in by_panel:
         for method in ("PrivKVM, paper", "PrivKVM, unbiased, combined"):
@@ -215,10 +222,10 @@ def figure_10(runs: int, generator: Generator) -> Result:
     }
     panel = Panel("power-law, epsilon 2", "rounds", by_rounds("power-law", 2.0), methods, mean_error, MEANS, once=ONCE)
     caption = (
-        "P's lines fall or stay flat. That is not to be had: from the third round on all rise, as in figure 9; MeanEst "
-        "answers for all keys at once, in d bits per report"
+        "In the paper no curve increases. Here all increase from the third round on, as in figure 9. MeanEst reports "
+        "on all keys at once, in d bits"
     )
-    title = "P figure 10: other noise for values, by rounds (n = 100,000 in each)"
+    title = "Ye et al., figure 10: error of means with other noise for values, by rounds (n = 100,000 in each)"
     return figure("figure-10", title, [panel], runs, generator, caption)[0]
 
 
@@ -234,14 +241,17 @@ def figure_12(runs: int, generator: Generator) -> Result:
         for data in ("gauss", "power-law")
     ]
     caption = (
-        "P: virtual rounds lose where epsilon is very small and win soon. Here they lose on power-law only; started "
-        "from 0, not from 1, they lose nowhere"
+        "In the paper virtual rounds have the larger error only if epsilon is very small. Here they have it on "
+        "power-law only; with initial mean 0 instead of 1 nowhere"
     )
-    title = "P figure 12: with and without virtual iterations"
+    title = "Ye et al., figure 12: error of means with and without virtual rounds"
     result, by_panel = figure("figure-12", title, panels, runs, generator, caption)
     for curves in by_panel:
         real, own = curves["PrivKVM-noVI (6 real)"], curves["virtual from 0 instead of 1"]
-        result.expect(curves[PRIVKVM][-1].error < real[-1].error, "virtual rounds do not win at last")
+        result.expect(
+            curves[PRIVKVM][-1].error < real[-1].error,
+            "virtual rounds do not have the smaller error at the largest epsilon",
+        )
         lost = any(one.surely_above(other) for one, other in zip(own, real, strict=True))
-        result.expect(not lost, "virtual rounds from 0 lose to real ones")
+        result.expect(not lost, "virtual rounds from 0 have a larger error than real ones")
     return result

@@ -1,4 +1,4 @@
-"""`mean` with `moments = 2`: errors of mean and standard deviation as stated, beside those of many surveys."""
+"""`mean` with `moments = 2`: stated errors of mean and standard deviation, compared with those of many surveys."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -27,7 +27,7 @@ def _at(shares: dict[float, float]) -> Counts:
 
 
 class People(NamedTuple):
-    """How many devices hold each number; `judged`: the interval of std hardly ever begins at 0."""
+    """How many devices have each number; `judged`: the interval of std hardly ever begins at 0."""
 
     counts: Counts
     judged: bool = True
@@ -54,7 +54,7 @@ PEOPLE = {
 
 
 class Judged(NamedTuple):
-    """Of one answer over many surveys: the median stated error over the true one, and how many intervals hold."""
+    """Of one answer over many surveys: the median stated error over the true one, and the coverage."""
 
     error: float
     holds: float
@@ -65,15 +65,15 @@ class Judged(NamedTuple):
 
 
 def moments(runs: int, generator: np.random.Generator) -> Result:
-    """A row for each channel and population."""
+    """One row for each channel and population."""
     result = Result(
         "moments",
-        f"mean and standard deviation of one number, moments = 2, {DEVICES:,} devices on -1..1",
-        ["epsilon", "channel", "numbers", "mean: stated/true", "holds", "std: stated/true", "holds"],
+        f"Errors and intervals of mean and standard deviation, moments = 2, {DEVICES:,} devices on -1..1",
+        ["epsilon", "channel", "numbers", "mean: stated/true", "mean: holds", "std: stated/true", "std: holds"],
         [],
-        f"{runs:,} surveys a row; the median stated standard error over that of the surveys' answers. Where s is no "
-        "larger than its error (the last two populations of each channel) the interval begins at 0 and misses on one "
-        "side only.",
+        f"{runs:,} surveys per row; stated/true: the median stated standard error over the standard deviation of the "
+        "answers; holds: the interval contains the truth. If the standard deviation is no larger than its error (the "
+        "last two populations of each channel), its interval begins at 0 and can miss on one side only",
     )
     for epsilon, channel in SETTINGS:
         options = {"moments": 2, "channel": channel}
@@ -93,7 +93,9 @@ def moments(runs: int, generator: np.random.Generator) -> Result:
                 for kind, each in (("mean", mean), ("std", std))[: 1 + people.judged]:
                     where = f"epsilon {epsilon:g}, {channel}, {name}: {kind}"
                     result.expect(abs(each.error - 1) <= 0.05, f"{where}: stated over true error {each.error:.3f}")
-                    result.expect(abs(each.holds - 0.95) <= 0.015, f"{where}: {each.holds:.1%} of intervals hold")
+                    result.expect(
+                        abs(each.holds - 0.95) <= 0.015, f"{where}: {each.holds:.1%} of intervals contain the truth"
+                    )
     return result
 
 
@@ -101,7 +103,7 @@ def survey_errors(
     mechanism: TwoMoments, people: People, runs: int, generator: np.random.Generator
 ) -> tuple[Judged, Judged]:
     """Mean and standard deviation in so many surveys of the same devices."""
-    chances = [_told(mechanism, numbers) for numbers in (NUMBERS, 2 * NUMBERS**2 - 1)]
+    chances = [_chances(mechanism, numbers) for numbers in (NUMBERS, 2 * NUMBERS**2 - 1)]
     estimates = []
     for _ in range(runs):
         asked = generator.binomial(people.counts, 0.5)
@@ -114,8 +116,8 @@ def survey_errors(
     )
 
 
-def _told(mechanism: TwoMoments, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How likely each output is for each number."""
+def _chances(mechanism: TwoMoments, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(output | number), one row for each number."""
     rows = np.stack([np.interp(numbers, mechanism.table.numbers, column) for column in mechanism.table.chances.T])
     return (rows / rows.sum(axis=0)).T
 

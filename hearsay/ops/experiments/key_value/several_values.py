@@ -17,6 +17,7 @@ from hearsay.ops.experiments.key_value.laws import draw_padded, draw_sampled
 from hearsay.ops.experiments.key_value.methods import Setting
 from hearsay.ops.experiments.key_value.rivals import MeanEst
 from hearsay.ops.experiments.output import Result
+from hearsay.ops.terminal.present import counted
 
 Floats = NDArray[np.float64]
 DIMENSIONS = (1, 2, 3)
@@ -24,13 +25,14 @@ DIMENSIONS = (1, 2, 3)
 
 def several_values(runs: int, generator: np.random.Generator) -> Result:
     """Mean squared error of means by the number of value dimensions, all with the same means."""
+    counted_values = [counted(count, "value") for count in DIMENSIONS]
     result = Result(
         "several-values",
-        f"Means of several numbers per pair (gauss, n = 100,000, epsilon 2); {runs} runs",
-        ["method", *(f"{count} values" for count in DIMENSIONS)],
+        f"Mean squared error of means with several numbers per pair (gauss, n = 100,000, epsilon 2); {runs} runs",
+        ["method", *counted_values],
         [],
-        "joint, split and pckv-grr tell about one number, chosen at random; MeanEst about all of them at once, with "
-        "the split's coin for presence. Answers cut to -1..1",
+        "joint, split and pckv-grr report on one number, chosen at random; MeanEst on all of them at once, with "
+        "presence as in split. Means are clipped to -1..1",
     )
     setting = Setting("gauss", 100, 10**5, 2.0)
     methods: dict[str, Callable[[Setting, int, np.random.Generator], Floats]] = {
@@ -53,9 +55,9 @@ def several_values(runs: int, generator: np.random.Generator) -> Result:
 
 
 def _error(setting: Setting, means: Floats) -> float:
-    """Of means by key and dimension."""
-    cut = np.clip(np.nan_to_num(means), -1.0, 1.0)
-    return float(((cut - setting.law.mean[:, None]) ** 2).mean())
+    """The mean squared error of means by key and dimension."""
+    clipped = np.clip(np.nan_to_num(means), -1.0, 1.0)
+    return float(((clipped - setting.law.mean[:, None]) ** 2).mean())
 
 
 def _built(setting: Setting, mechanism: str, count: int, **options: object) -> Any:
@@ -64,19 +66,19 @@ def _built(setting: Setting, mechanism: str, count: int, **options: object) -> A
     return build({"mechanism": mechanism, "epsilon": setting.epsilon, "domain": domain, "options": options})
 
 
-def _found(estimate: Any) -> Floats:
+def _means(estimate: Any) -> Floats:
     means: Floats = np.where(estimate.share[:, None] > 0, estimate.means.value, 0.0)
     return means
 
 
 def _sampled(setting: Setting, count: int, generator: np.random.Generator, **options: str) -> Floats:
     mechanism = _built(setting, "privkv", count, **options)
-    return _found(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
+    return _means(mechanism.estimate(draw_sampled(mechanism, setting.law, setting.reports, generator)))
 
 
 def _padded(setting: Setting, count: int, generator: np.random.Generator) -> Floats:
     mechanism = _built(setting, "pckv-grr", count, padding=setting.padding)
-    return _found(mechanism.estimate(draw_padded(mechanism, setting.law, setting.reports, generator)))
+    return _means(mechanism.estimate(draw_padded(mechanism, setting.law, setting.reports, generator)))
 
 
 def _mean_est(setting: Setting, count: int, generator: np.random.Generator) -> Floats:

@@ -41,7 +41,7 @@ MOST_ROUNDS, SHOWN = 10, (1, 2, 3, 6, 10)
 
 
 def tolerance(expected: float) -> float:
-    """10%, and what rounding of the expected value hides: half a unit of its last place, four decimals at most."""
+    """10%, and the rounding of the expected value: half a unit of its last digit, four decimals at most."""
     return WITHIN * expected + 0.5 * 10 ** -(4 if expected < 0.02 else 3)
 
 
@@ -49,11 +49,11 @@ def acceptance(runs: int, generator: np.random.Generator) -> Result:
     """Every cell of the table, over so many runs."""
     result = Result(
         "acceptance",
-        f"Mean squared error of means, median relative error of frequencies; {runs} runs, {4 * runs} of single rounds",
+        f"Errors of means (mean squared) and frequencies (median relative); {runs} runs, {4 * runs} of single rounds",
         ["data", "reports", "epsilon", "method", "means", "expected", "frequencies", "expected "],
         [],
-        "answers cut to -1..1, 0 where no share was found; counts drawn from their exact law; virtual with its initial "
-        "mean 1 as published",
+        "means are clipped to -1..1, and 0 if the estimated share is not positive; counts are drawn from their exact "
+        "distribution; virtual has initial mean 1, as published",
     )
     for data, reports, epsilon, means, shares in EXPECTED:
         setting = Setting(data, 100, reports, epsilon)
@@ -90,8 +90,8 @@ def against_rounds(runs: int, generator: np.random.Generator) -> Result:
         f"Mean squared error of means at n = 1,000,000 (privkvm: in every round); {runs} runs",
         ["data", "epsilon", "joint", "pckv-grr", *(f"privkvm {rounds}" for rounds in SHOWN), "best", "best, paper"],
         [],
-        f"privkvm unbiased with all rounds combined, at its best for 1 to {MOST_ROUNDS} rounds, and the best of its "
-        "paper's estimator",
+        f"privkvm N: unbiased, all N rounds combined; best: the least error for 1 to {MOST_ROUNDS} rounds; best, "
+        "paper: the same with the paper's estimator",
     )
     for data in ("gauss", "power-law"):
         for epsilon in (0.5, 1.0, 2.0, 4.0):

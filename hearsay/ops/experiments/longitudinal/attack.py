@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hearsay.mechanisms import build
+from hearsay.mechanisms.estimates.estimate import Z95
 from hearsay.mechanisms.exact.randomness import Random, seeded
+from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.longitudinal.lives import Lives
 from hearsay.ops.experiments.longitudinal.variances import hashing
 from hearsay.ops.experiments.output import Result
@@ -43,10 +45,10 @@ def attack(lives: int, seed: int) -> Result:
     """Shares of values guessed after so many windows."""
     result = Result(
         "attack",
-        f"Values guessed by averaging, {VALUES} values, epsilon {EPSILON:g}",
+        f"Share of values that the averaging attack guesses, {VALUES} values, epsilon {EPSILON:g}",
         ["windows", "afresh, grr", "exact", "stated", "memoised, olh of 4 buckets"],
         [],
-        f"{lives:,} lives in which the value stays",
+        f"{lives:,} devices whose value does not change",
     )
     random = seeded(seed)
     cells = random.below(VALUES, lives).astype(np.int64)
@@ -64,7 +66,7 @@ def attack(lives: int, seed: int) -> Result:
         result.expect(abs(exact - stated) <= 6e-4, f"{windows} windows: exact {exact:.4f}, stated {stated}")
         result.expect(abs(share - exact) <= error, f"{windows} windows: {share:.3f} guessed, exact {exact:.3f}")
         result.expect(abs(memoised - STATED[1]) <= error, f"memoised: {memoised:.3f} guessed, stated {STATED[1]}")
-    result.draw = lambda figure: _draw(figure, curve, memoised)
+    result.draw = lambda figure: _draw(figure, curve, memoised, lives)
     return result
 
 
@@ -93,10 +95,18 @@ def _share(votes: NDArray[Any], cells: NDArray[np.int64], random: Random) -> flo
     return float(((votes + ties).argmax(axis=1) == cells).mean())
 
 
-def _draw(figure: Any, curve: list[float], memoised: float) -> None:
+def _draw(figure: Any, curve: list[float], memoised: float, lives: int) -> None:
     axes = figure.subplots()
-    axes.semilogx(range(1, len(curve) + 1), curve, label="afresh in every window (grr)")
-    axes.axhline(memoised, color="tab:orange", label="memoised (olh, 4 buckets)")
+    windows = np.arange(1, len(curve) + 1)
+    measured = {
+        "afresh in every window (grr)": np.array(curve),
+        "memoised (olh, 4 buckets)": np.full(len(curve), memoised),
+    }
+    for number, (label, share) in enumerate(measured.items()):
+        style = line_style(number, len(measured)) | {"marker": ""}
+        axes.semilogx(windows, share, label=f"{label}, with 95% interval", **style)
+        half = Z95 * np.sqrt(share * (1 - share) / lives)
+        axes.fill_between(windows, share - half, share + half, alpha=0.3, linewidth=0, color=style["color"])
     axes.axhline(1 / VALUES, color="grey", linestyle=":", label="guessed without a report")
     axes.set_xticks(WINDOWS, [str(windows) for windows in WINDOWS])
     axes.set_ylim(0, 1.02)

@@ -34,7 +34,7 @@ def coverage(runs: int, seed: int) -> Result:
     random = seeded(seed)
     for windows in WINDOWS:
         for moved in MOVED if windows > 1 else MOVED[:1]:
-            usual, stated = _held(windows, moved, runs, random)
+            usual, stated = _covered(windows, moved, runs, random)
             result.rows.append([windows, f"{moved:.0%}", f"{usual:.1%}", f"{stated:.1%}"])
             slack = 4 * sqrt(0.05 * 0.95 / (runs * SIZE)) + 0.005
             result.expect(stated >= 0.95 - slack, f"{windows} windows, {moved:.0%} move: {stated:.1%} hold")
@@ -43,7 +43,7 @@ def coverage(runs: int, seed: int) -> Result:
     return result
 
 
-def _held(windows: int, moved: float, runs: int, random: SeededRandom) -> tuple[float, float]:
+def _covered(windows: int, moved: float, runs: int, random: SeededRandom) -> tuple[float, float]:
     """Of all cells and runs, the share that the usual and the stated interval contain."""
     mechanism, question = hashing(EPSILON, SIZE, 1), parse_text("frequencies")
     shares = 1 / np.arange(1.0, SIZE + 1)

@@ -19,7 +19,7 @@ from hearsay.ops.experiments.output import Result
 
 LIFETIMES = (1.0, 2.0, 4.0, 8.0)
 WINDOWS = 30
-CELLS, HELD = 1 << 14, 1 << 13  # devices hold the first ones, evenly; the others are rare values
+CELLS, FREQUENT = 1 << 14, 1 << 13  # devices have the first ones, uniformly; the others are rare values
 DEVICES = 30_000
 AFRESH, SAMPLED, BEST, MEMOISED = "afresh, hrr", "sampled, olh of 2^t <= 256", "sampled, olh", "memoised, t = 1 or 2"
 # What the page states; `sampled, olh` has no such row, since it names several buckets where one costs too much.
@@ -61,9 +61,10 @@ def variances(runs: int, seed: int) -> Result:
     result = Result(
         "variances",
         f"n Var of a rare value in one of {WINDOWS} windows, by the epsilon of all of them together",
-        ["devices report", "epsilon of a life", "measured", "formula", "stated"],
+        ["devices report", "lifetime epsilon", "measured", "formula", "stated"],
         [],
-        f"{DEVICES:,} devices, {CELLS - HELD:,} rare values, {runs} windows each",
+        f"{DEVICES:,} devices, {CELLS - FREQUENT:,} rare values, {runs} windows each; relative standard error of a "
+        f"measured value: {sqrt(2 / (runs * (CELLS - FREQUENT))):.1%}",
     )
     curves: dict[str, list[tuple[float, float, float]]] = {}
     for row, how in enumerate((AFRESH, SAMPLED, BEST, MEMOISED)):
@@ -73,15 +74,20 @@ def variances(runs: int, seed: int) -> Result:
             stated = STATED[how][column] if how in STATED else None
             curves.setdefault(how, []).append((lifetime, measured, formula))
             result.rows.append(
-                [how, f"{lifetime:g}", f"{measured:.3g}", f"{formula:.3g}", "" if stated is None else f"{stated:g}"]
+                [how, f"{lifetime:g}", _three(measured), _three(formula), "" if stated is None else f"{stated:,g}"]
             )
-            allowed = OFF + 4 * sqrt(2 / (runs * (CELLS - HELD)))
+            allowed = OFF + 4 * sqrt(2 / (runs * (CELLS - FREQUENT)))
             result.expect(
                 how == BEST or abs(measured / (stated or formula) - 1) <= allowed,
                 f"{how} at {lifetime:g}: {measured:.3g}, stated {stated}",
             )
     result.draw = lambda figure: _draw(figure, curves)
     return result
+
+
+def _three(number: float) -> str:
+    """Three digits, without a power of ten."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _formula(how: str, lifetime: float) -> float:
@@ -100,8 +106,8 @@ def _measure(how: str, lifetime: float, runs: int, random: SeededRandom) -> floa
     mechanism = _mechanism(how, lifetime)
     total = 0.0
     for _ in range(runs):
-        cells = random.below(HELD, DEVICES).astype(np.int64)
-        total += float((_estimated(mechanism, how, cells, random)[HELD:] ** 2).mean())
+        cells = random.below(FREQUENT, DEVICES).astype(np.int64)
+        total += float((_estimated(mechanism, how, cells, random)[FREQUENT:] ** 2).mean())
     return DEVICES * total / runs
 
 

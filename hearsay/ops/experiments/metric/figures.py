@@ -43,7 +43,17 @@ def figure_1(quick: bool, random: Random) -> Result:
     result = Result(
         "figure-1",
         f"Figure 1: total squared error / n, {VALUES} values, epsilon 1, |S| sensitive ones",
-        ["|S|", "continuous", "expected", "lattice", "expected lattice", "measured lattice", "LDP", "LDP lattice"],
+        [
+            "|S|",
+            "continuous",
+            "expected",
+            "lattice",
+            "expected lattice",
+            "measured lattice",
+            "standard error",
+            "LDP",
+            "LDP lattice",
+        ],
         [],
         f"measured: laplace-histogram, {DEVICES_1} devices, averaged over runs; expected: the paper's algebra",
     )
@@ -51,8 +61,10 @@ def figure_1(quick: bool, random: Random) -> Result:
         sensitive = {"sensitive": [*range(count)]}
         totals = [_total({"kind": "sensitive"}, sensitive, noise) for noise in (CONTINUOUS, LATTICE)]
         expected = EXPECTED_1.get(count, (None, None))
-        measured = _measured_total(count, 60 if quick else 300, random) if count in EXPECTED_1 else None
-        result.rows.append([count, totals[0], expected[0], totals[1], expected[1], measured, *plain])
+        measured, stderr = (None, None)
+        if count in EXPECTED_1:
+            measured, stderr = _measured_total(count, 60 if quick else 300, random)
+        result.rows.append([count, totals[0], expected[0], totals[1], expected[1], measured, stderr, *plain])
         for total, wanted in zip(totals, expected, strict=True):
             if wanted is not None:
                 within = abs(total / wanted - 1) <= TOLERANCE_1
@@ -64,15 +76,16 @@ def figure_1(quick: bool, random: Random) -> Result:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         columns = list(zip(*result.rows, strict=True))
-        labels = {1: "E_S, continuous (paper)", 3: "E_S, integers (ours)", 6: "LDP, continuous", 7: "LDP, integers"}
+        labels = {1: "E_S, continuous (paper)", 3: "E_S, integers (ours)", 7: "LDP, continuous", 8: "LDP, integers"}
         for number, (column, label) in enumerate(labels.items()):
             axes.plot(columns[0], columns[column], label=label, **{**line_style(number, len(labels)), "marker": ""})
-        points = [(row[0], row[5]) for row in result.rows if row[5] is not None]
-        axes.scatter(*zip(*points, strict=True), color="black", s=14, zorder=3, label="measured, integers")
+        points = [(row[0], row[5], row[6]) for row in result.rows if row[5] is not None]
+        style = {"fmt": "o", "color": "black", "markersize": 4, "zorder": 3}
+        axes.errorbar(*zip(*points, strict=True), **style, label="measured, integers")
         axes.set(xlabel="sensitive values |S|", ylabel="total squared error / n")
         axes.legend()
 
-    result.draw = draw
+    result.draw, result.bars = draw, "one standard error"
     return result
 
 
@@ -81,8 +94,8 @@ def _total(metric: dict[str, Any], domain: dict[str, Any], noise: Noise) -> floa
     return float(noise.variance(optimise(np.eye(VALUES, dtype=np.int64), np.ones(VALUES), bound, noise)).sum())
 
 
-def _measured_total(count: int, runs: int, random: Random) -> float:
-    """The same on the real mechanism: reports drawn, folded and estimated."""
+def _measured_total(count: int, runs: int, random: Random) -> tuple[float, float]:
+    """The total measured with the mechanism, and its standard error: reports are drawn, folded and estimated."""
     domain = {"kind": "categorical", "size": VALUES, "sensitive": [*range(count)]}
     mechanism = build({"mechanism": "laplace-histogram", "epsilon": 1.0, "domain": domain})
     cells = np.arange(DEVICES_1) % VALUES
@@ -90,7 +103,7 @@ def _measured_total(count: int, runs: int, random: Random) -> float:
     for _ in range(runs):
         estimate = mechanism.estimate(mechanism.fold(mechanism.empty(), mechanism.perturb(cells, random)))
         errors.append(DEVICES_1 * float(((estimate.arrays()["estimate"] - 1 / VALUES) ** 2).sum()))
-    return float(np.mean(errors))
+    return float(np.mean(errors)), float(np.std(errors, ddof=1)) / runs**0.5
 
 
 def figure_2(axes: int, quick: bool, random: Random) -> Result:
@@ -115,6 +128,9 @@ def figure_2(axes: int, quick: bool, random: Random) -> Result:
         f"means over all {CELLS_2**axes:,} cells and {RUNS_2} runs, over {RANGES_2} random ranges and {RANGE_RUNS_2} "
         "runs; exact: the variance that standard errors claim, for these devices; worst: the exact one",
     )  # fmt: skip
+    noise: dict[tuple[str, str], list[float]] = {
+        key: [] for key in product(("cells", "ranges"), ("anchored", "literal"))
+    }
     for epsilon in EPSILONS_2[:: 2 if quick else 1]:
         correlation = float(np.tanh(epsilon / 2))
         bound = REPORTS_2 * cell_bound(correlation, axes)
@@ -135,8 +151,10 @@ def figure_2(axes: int, quick: bool, random: Random) -> Result:
                  measured.cells / bound, ranges / bound, worst]
             )  # fmt: skip
             result.expect(0.8 < ratio < 1.25, f"{subject}: cells {ratio:.2f} times the exact variance")
-            tolerance = STANDARD_ERRORS * float(measured.ranges.std(ddof=1)) / RANGE_RUNS_2**0.5
-            within = abs(ranges - exact) <= tolerance
+            stderr = float(measured.ranges.std(ddof=1)) / RANGE_RUNS_2**0.5
+            noise["cells", form].append(measured.cells_stderr)
+            noise["ranges", form].append(stderr)
+            within = abs(ranges - exact) <= STANDARD_ERRORS * stderr
             result.expect(within, f"{subject}: ranges {ranges / exact:.2f} times the exact variance")
             result.expect(
                 bool((measured.exact_ranges <= limits).all()), f"{subject}: a range above any that is possible"
@@ -151,12 +169,13 @@ def figure_2(axes: int, quick: bool, random: Random) -> Result:
         ):
             chosen = [row for row in result.rows if row[1] == form]
             errors = [row[column] for row in chosen]
-            plot.plot([row[0] for row in chosen], errors, label=f"{what}, {form}", **line_style(number, 4))
+            style = line_style(number, 4) | {"elinewidth": 1}
+            plot.errorbar([row[0] for row in chosen], errors, noise[what, form], label=f"{what}, {form}", **style)
         plot.plot([row[0] for row in chosen], [row[8] for row in chosen], "k:", label="theorem 2")
         plot.set(xlabel="epsilon", ylabel="squared error of counts", yscale="log")
         plot.legend()
 
-    result.draw = draw
+    result.draw, result.bars = draw, "one standard error"
     return result
 
 
@@ -175,6 +194,7 @@ class Errors(NamedTuple):
     """Squared errors of counts: the mean over all cells, and of ranges the mean of every run; exact: of every range."""
 
     cells: float
+    cells_stderr: float
     exact_cells: float
     ranges: NDArray[np.float64]
     exact_ranges: NDArray[np.float64]
@@ -205,4 +225,5 @@ def _errors(
             answers = KeptReports(mechanism, reports["bits"]).ranges(low, high).value
         range_errors.append(scale * float(((answers - inside) ** 2).mean()))
     exact_cells = scale * float((truth.stderr**2).mean())
-    return Errors(float(np.mean(cell_errors)), exact_cells, np.array(range_errors), scale * stderr**2)
+    cells_stderr = float(np.std(cell_errors, ddof=1)) / RUNS_2**0.5
+    return Errors(float(np.mean(cell_errors)), cells_stderr, exact_cells, np.array(range_errors), scale * stderr**2)

@@ -30,7 +30,7 @@ def table_2(quick: bool, random: Random) -> Result:
     runs = 3 if quick else 20
     result = Result(
         "table-2",
-        f"Table 2, measured: epsilon {EPSILON:g}, n = {REPORTS:,}, errors x 1000",
+        f"Table 2, measured: errors x 1000 of metric privacy and plain LDP, epsilon {EPSILON:g}, n = {REPORTS:,}",
         ["task", "size", "mechanism", "error", "times metric-l1", "bound"],
         [],
         "ranges: root mean square error over 300 random ranges; quantiles: mean error in rank of 5 quantiles; "
@@ -114,7 +114,8 @@ def table_1(random: Random) -> Result:
     """Collector modes: what each keeps, prepares and pays for a query."""
     result = Result(
         "table-1",
-        f"Table 1, measured: {' x '.join(map(str, MODES_SIZES))} cells, n = {MODES_REPORTS:,}",
+        f"Table 1, measured: memory and time of collector modes, {' x '.join(map(str, MODES_SIZES))} cells, "
+        f"n = {MODES_REPORTS:,}",
         ["mode", "kept bytes", "prepare s", "query ms"],
         [],
         f"a query: mean over {MODES_QUERIES} random ranges; all but single frequencies give standard errors too",
@@ -175,10 +176,10 @@ def large_grid(random: Random) -> Result:
     ratio = min(products) / min(folds)
     result = Result(
         "large-grid",
-        f"A million cells: D = {len(LARGE_GRID)}, m = {LARGE_GRID[0]}",
+        f"Speed on a million cells, D = {len(LARGE_GRID)}, m = {LARGE_GRID[0]}",
         ["fold reports/s", "matrix product reports/s", "ratio", "estimate s", "query ms"],
         [[1 / min(folds), 1 / min(products), ratio, estimating, 1000 * querying]],
-        "best of three in turn; the product alone is the ceiling of a fold",
+        "best of three; a fold cannot be faster than its matrix product",
     )
     result.expect(ratio >= 0.5, f"the fold reaches {ratio:.2f} of the matrix product, less than half")
     return result

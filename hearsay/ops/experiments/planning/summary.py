@@ -20,8 +20,8 @@ def by_mechanism(rows: Sequence[Sequence[Any]]) -> Result:
         state, surveys = ([row for row in questions if row[3] == way] for way in ("state", "surveys"))
         narrower = [int(row[6]) for row in surveys]
         sums = [sum(row[column] for row in questions) for column in (8, 9, 7)]
-        held = f"{min(narrower)}-{max(narrower)}%" if narrower else ""
-        result.rows.append([mechanism, kind, *_extremes(state), *_extremes(surveys), held, *sums, questions[0][10]])
+        span = f"{min(narrower)}-{max(narrower)}%" if narrower else ""
+        result.rows.append([mechanism, kind, *_extremes(state), *_extremes(surveys), span, *sums, questions[0][10]])
     return result
 
 

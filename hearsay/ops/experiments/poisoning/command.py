@@ -19,11 +19,12 @@ USERS, SHARE = 20_000, 0.05
               help="The share of senders that choose their report.")  # fmt: skip
 @seed_option(21)
 def command(out: Path, users: int, liars: float, seed: int) -> None:
-    """How far false senders move answers, beside the bound of `hearsay survey show --attackers`.
+    """How far false senders move answers, compared with the bound of `hearsay survey show --attackers`.
 
-    Liars send the reports, of many tried, that raise one answer most: the share of a rare cell, of half the domain, or
-    the mean. The stated bound is for the counts that honest reports give on average; in the worst state liars also
-    raise the counts that answers are divided by. Exits with 1 where an answer moves further than in that worst state.
+    Of many possible reports, false senders send those that raise one answer most: the share of a rare cell, of half the
+    domain, or the mean. The stated bound is for the counts of honest reports on average; in the worst state false
+    senders also raise the counts by which answers are divided. Exits with 1 if an answer moves further than in the
+    worst state.
     """
     publish_all([poisoning(users, round(users * liars), seed)], out)
 
@@ -32,10 +33,10 @@ def poisoning(users: int, liars: int, seed: int) -> Result:
     """One row for every mechanism and kind of answer."""
     result = Result(
         "poisoning",
-        f"{liars:,} liars among {users:,} senders, {SIZE} cells, epsilon {EPSILON:g}",
+        f"How far {liars:,} false senders among {users:,} move answers, {SIZE} cells, epsilon {EPSILON:g}",
         ["mechanism", "answer", "moved", "stated", "moved / stated", "in the worst state"],
         [],
-        "stated: survey show --attackers; the worst state is one in which liars also raise the counts most",
+        "stated: the bound of survey show --attackers; in the worst state false senders also raise the counts most",
     )
     rows = list(shifts(users, liars, seed))
     for each in rows:
@@ -51,14 +52,16 @@ def poisoning(users: int, liars: int, seed: int) -> Result:
 
 def _draw(figure: Any, rows: list[Shift]) -> None:
     axes = figure.subplots()
-    places = range(len(rows))
-    axes.barh(places, [each.moved for each in rows], label="moved")
+    positions = range(len(rows))
+    axes.barh(positions, [each.moved for each in rows], label="moved")
     wide = {"linestyle": "", "marker": "|", "markersize": 16}
-    axes.plot([each.worst for each in rows], places, color="orange", markeredgewidth=6, **wide,
+    axes.plot([each.worst for each in rows], positions, color="orange", markeredgewidth=6, **wide,
               label="bound in the worst state")  # fmt: skip
-    axes.plot([each.stated for each in rows], places, color="black", markeredgewidth=1.5, **wide, label="stated bound")
+    axes.plot(
+        [each.stated for each in rows], positions, color="black", markeredgewidth=1.5, **wide, label="stated bound"
+    )
     axes.set_xscale("log")
-    axes.set_yticks(places, [f"{each.name}: {each.kind}" for each in rows])
+    axes.set_yticks(positions, [f"{each.name}: {each.kind}" for each in rows])
     axes.invert_yaxis()
-    axes.set_xlabel("how far the answer moved")
+    axes.set_xlabel("change of the answer (share of devices; for mean: units of -1..1)")
     figure.legend(loc="outside lower center", ncols=3)

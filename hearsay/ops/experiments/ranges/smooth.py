@@ -45,8 +45,8 @@ def _ages() -> Floats:
 
 
 def _two_bumps() -> Floats:
-    near, far = (np.exp(-0.5 * ((_CENTRE - at) / width) ** 2) / width for at, width in ((0.3, 0.04), (0.7, 0.08)))
-    return _shares(0.6 * near + 0.4 * far)
+    left, right = (np.exp(-0.5 * ((_CENTRE - at) / width) ** 2) / width for at, width in ((0.3, 0.04), (0.7, 0.08)))
+    return _shares(0.6 * left + 0.4 * right)
 
 
 def _whole_years() -> Floats:
