@@ -6,10 +6,12 @@ Windows and shards are added as states, never as estimates: the estimate of a su
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from hearsay.collector.errors import NotAllowed
+from hearsay.collector.store.look import version_of
 from hearsay.collector.store.registry import SurveyLook
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import Window
@@ -89,7 +91,7 @@ class Live:
         """Whether nothing can be added any more."""
         return self.is_final()
 
-    @property
+    @cached_property
     def version(self) -> int:
         return version_of(self.sum.counters, self.final)
 
@@ -133,18 +135,12 @@ class Live:
         return self._content
 
 
-def version_of(counters: Iterable[Mapping[str, int]], final: bool) -> int:
-    """A number that grows with every commit, with every skip, and once more when the window becomes final."""
-    changes = sum(each.get("commits", 0) + each.get("rejected:skipped:entries", 0) for each in counters)
-    return 2 * changes + final
-
-
 def choose(seen: SurveyLook, window: str) -> list[Window]:
     """The windows that `window` names: one by its name, `all` of them, or the `last:N` that hold something."""
     try:
         return seen.survey.windows.choose(window, seen.windows)
-    except ValueError as error:
-        raise QueryError(str(error)) from None
+    except NotAllowed as error:
+        raise QueryError(str(error), **error.fields) from None
 
 
 def survey_in(seen: SurveyLook, windows: Sequence[Window]) -> Survey:

@@ -13,6 +13,7 @@ from hearsay.collector import limits
 from hearsay.collector.agreement import Agreement
 from hearsay.collector.errors import ShardsAway, UnknownSurvey
 from hearsay.collector.heartbeats import Heartbeat
+from hearsay.collector.logs import RepeatedWarnings
 from hearsay.collector.queue import MERGE_FORM
 from hearsay.collector.roles import ESTIMATOR
 from hearsay.collector.sharing import Share
@@ -23,8 +24,8 @@ from hearsay.collector.store.state import PACKED_CHUNKS
 from hearsay.collector.survey.windows import Window
 from hearsay.errors import HearsayError
 from hearsay.estimator.attention import Attention
-from hearsay.estimator.live import Live, version_of
-from hearsay.estimator.readings import Progress, Readings
+from hearsay.estimator.live import Live
+from hearsay.estimator.readings import Readings, WindowProgress
 from hearsay.estimator.retention import forget
 from hearsay.estimator.rounds import drive
 from hearsay.estimator.snapshots import files as snapshot
@@ -72,7 +73,7 @@ class Materialiser:
         self.readings = Readings() if readings is None else readings
         self.failures: Counter[str] = Counter()
         self.attention = Attention()
-        self._complained: set[str] = set()
+        self._complained: dict[str, RepeatedWarnings] = {}
         self._next_retention = 0.0
         self.agreement = Agreement(registry)
         self.heartbeat = Heartbeat(registry, ESTIMATOR.name)
@@ -97,7 +98,7 @@ class Materialiser:
             if not failed and survey in self._complained:
                 with self._unless_away():
                     self.registry.complaints.withdraw(ESTIMATOR.name, survey)
-                    self._complained.discard(survey)
+                    del self._complained[survey]
         with self._unless_away():
             if result.materialised:
                 self.registry.timings.observe("materialise", "materialisations", result.duration_s, result.materialised)
@@ -162,9 +163,13 @@ class Materialiser:
         except Exception as error:
             self.failures[survey] += 1
             result.failed += 1
-            _LOG.exception("survey failed", extra={"survey": survey, "error": type(error).__name__})
-            words = str(error) if isinstance(error, HearsayError) else type(error).__name__
-            self._complained.add(survey)
+            warnings = self._complained.setdefault(survey, RepeatedWarnings(_LOG))
+            if isinstance(error, HearsayError):  # a full disk, another deployment's folder: no fault of the program
+                words = str(error)
+                warnings.warning(f"survey {survey}: {words}")
+            else:
+                words = type(error).__name__
+                _LOG.exception("survey failed", extra={"survey": survey, "error": words})
             with self._unless_away():
                 self.registry.complaints.complain(ESTIMATOR.name, survey, words)
 
@@ -177,10 +182,8 @@ class Materialiser:
             if not progress.settled:
                 self._materialise_window(seen, window, progress, result)
 
-    def _materialise_window(self, seen: SurveyLook, window: Window, progress: Progress, result: Pass) -> None:
-        parts = seen.survey.windows.up_to(window, seen.windows)
-        final = seen.final.issuperset(parts)
-        version = version_of((each for part in parts for each in seen.counted[part]), final)
+    def _materialise_window(self, seen: SurveyLook, window: Window, progress: WindowProgress, result: Pass) -> None:
+        parts, final, version = seen.basis(window)
         if final and progress.final_at is None:
             progress.final_at = time.monotonic()
         by_workers = self.agreement.forms.jobs >= MERGE_FORM and not _is_overdue(progress)
@@ -218,7 +221,7 @@ class Materialiser:
         if final and not compaction.waiting:
             self._settle(seen, window, progress)
 
-    def _settle(self, seen: SurveyLook, window: Window, progress: Progress) -> None:
+    def _settle(self, seen: SurveyLook, window: Window, progress: WindowProgress) -> None:
         progress.settled = True
         self.readings.drop_window(seen, window)
 
@@ -259,7 +262,7 @@ class Materialiser:
             _LOG.info("snapshots of a deleted survey removed", extra={"survey": name})
 
 
-def _is_overdue(progress: Progress) -> bool:
+def _is_overdue(progress: WindowProgress) -> bool:
     """Whether workers had time enough to merge a final window."""
     return progress.final_at is not None and time.monotonic() > progress.final_at + MERGE_PATIENCE_S
 

@@ -30,7 +30,7 @@ _Key = tuple[str, tuple[Window, ...]]  # the survey's tag, and windows
 
 
 @dataclass
-class Progress:
+class WindowProgress:
     """How far the estimator's pass is with a window."""
 
     published: int | None = None  # the version of the last snapshot
@@ -47,13 +47,19 @@ class Compaction(NamedTuple):
     waiting: bool
 
 
+class _Base(NamedTuple):
+    """That part of a sum which will not change: the windows that are final, added up, and the counters of each."""
+
+    vector: Vector | None
+    counters: dict[Window, tuple[Counters, ...]]
+
+
 class _Kept(NamedTuple):
-    """A sum, and that part of it which will not change: the windows that are final, with their counters."""
+    """A sum with its base."""
 
     sum: Sum
     seen: SurveyLook  # the newest look at which it was up to date
-    base: Vector | None
-    in_base: dict[Window, tuple[Counters, ...]]
+    base: _Base
 
 
 @dataclass
@@ -66,7 +72,7 @@ class _Memory:
     lock: threading.RLock = field(default_factory=threading.RLock)
     asked_at: float = 0.0  # of the newest look that something was read by
     readings: dict[Window, list[Reading]] = field(default_factory=dict)  # of all shards; they share one vector, the sum
-    progress: dict[Window, Progress] = field(default_factory=dict)
+    progress: dict[Window, WindowProgress] = field(default_factory=dict)
 
 
 class Readings:
@@ -87,9 +93,9 @@ class Readings:
         total, seen = self.read(seen, kept)
         return Live(total, window, lambda: seen.are_final(window, chosen), left_out, seen.simulated_reports > 0)
 
-    def progress(self, seen: SurveyLook, window: Window) -> Progress:
+    def progress(self, seen: SurveyLook, window: Window) -> WindowProgress:
         """How far the pass is with a window."""
-        return self._memory(seen).progress.setdefault(window, Progress())
+        return self._memory(seen).progress.setdefault(window, WindowProgress())
 
     def settled(self, tag: str) -> list[str]:
         """Names of the windows that the pass need not look at again."""
@@ -108,11 +114,11 @@ class Readings:
                 if kept is not None and kept.sum.counters == _counters(seen, windows):
                     kept = kept._replace(seen=seen)
                 else:
-                    base, in_base = self._nearest_base(seen, windows) if kept is None else (kept.base, kept.in_base)
+                    base = self._nearest_base(seen, windows) if kept is None else kept.base
                     kept = None  # let go first: of a large domain two may not fit into memory
                     self._make_room(memory.cells)
                     memory.asked_at = seen.asked_at
-                    kept = self._add(memory, seen, windows, base, in_base)
+                    kept = self._add(memory, seen, windows, base)
             with self._lock:
                 self._kept[key] = kept
             return kept.sum, kept.seen
@@ -177,25 +183,18 @@ class Readings:
         for key in [key for key in self._kept if key[0] == tag]:
             del self._kept[key]
 
-    def _add(
-        self,
-        memory: _Memory,
-        seen: SurveyLook,
-        windows: Sequence[Window],
-        base: Vector | None,
-        in_base: dict[Window, tuple[Counters, ...]],
-    ) -> _Kept:
+    def _add(self, memory: _Memory, seen: SurveyLook, windows: Sequence[Window], base: _Base) -> _Kept:
         """Read what is new and add it up. The vector is a new one: readings change when they are brought up to date.
 
         Of several windows those that are final are read once; their sum stays.
         """
         if len(windows) > 1:
-            base, in_base = self._add_final(memory, seen, windows, base, in_base)
-        total = None if base is None else base.copy()
+            base = self._add_final(memory, seen, windows, base)
+        total = None if base.vector is None else base.vector.copy()
         counters: list[Counters] = []
         for window in windows:
-            if window in in_base:
-                counters += in_base[window]
+            if window in base.counters:
+                counters += base.counters[window]
                 continue
             readings = _read(memory, window, seen)
             counters += [reading.counters for reading in readings]
@@ -204,43 +203,34 @@ class Readings:
         state = survey.mechanism.empty() if total is None else unflatten(survey.mechanism, total)
         repeats = len(windows) if survey.participation.repeat == MEMOISED else 1
         source = (seen.birth, seen.run_ids, tuple(window.name for window in windows))
-        return _Kept(Sum(survey, state, tuple(counters), memory.cells, repeats, source), seen, base, in_base)
+        return _Kept(Sum(survey, state, tuple(counters), memory.cells, repeats, source), seen, base)
 
-    def _nearest_base(
-        self, seen: SurveyLook, windows: Sequence[Window]
-    ) -> tuple[Vector | None, dict[Window, tuple[Counters, ...]]]:
+    def _nearest_base(self, seen: SurveyLook, windows: Sequence[Window]) -> _Base:
         """Of sums that are kept, the most final windows among these: with each new window `all` is another sum."""
         if len(windows) < 2:
-            return None, {}
+            return _Base(None, {})
         with self._lock:
-            bases = [kept for (tag, _), kept in self._kept.items() if tag == seen.survey.tag and kept.base is not None]
+            bases = [kept.base for (tag, _), kept in self._kept.items() if tag == seen.survey.tag]
         wanted = set(windows)
-        nearest = max((kept for kept in bases if kept.in_base.keys() <= wanted), key=_final_windows, default=None)
-        if nearest is None or nearest.base is None:
-            return None, {}
-        return nearest.base.copy(), dict(nearest.in_base)
+        within = (base for base in bases if base.counters.keys() <= wanted)
+        nearest = max(within, key=lambda base: len(base.counters), default=_Base(None, {}))
+        return _Base(None if nearest.vector is None else nearest.vector.copy(), dict(nearest.counters))
 
-    def _add_final(
-        self,
-        memory: _Memory,
-        seen: SurveyLook,
-        windows: Sequence[Window],
-        base: Vector | None,
-        in_base: dict[Window, tuple[Counters, ...]],
-    ) -> tuple[Vector | None, dict[Window, tuple[Counters, ...]]]:
-        """The sum of those windows that are final, and their counters."""
+    def _add_final(self, memory: _Memory, seen: SurveyLook, windows: Sequence[Window], base: _Base) -> _Base:
+        """The base with all of these windows that are final."""
         final = {window: seen.counted[window] for window in windows if window in seen.final}
-        if not all(final.get(window) == counters for window, counters in in_base.items()):
-            base, in_base = None, {}  # the clock went back, or something was given up by command
+        if not all(final.get(window) == counters for window, counters in base.counters.items()):
+            base = _Base(None, {})  # the clock went back, or something was given up by command
+        vector = base.vector
         for window, counters in final.items():
-            if window in in_base:
+            if window in base.counters:
                 continue
             needed = window in memory.readings  # by the pass
-            base = _added(base, _read(memory, window, seen)[0].vector)
+            vector = _added(vector, _read(memory, window, seen)[0].vector)
             if not needed:
                 del memory.readings[window]
-            in_base[window] = counters
-        return base, in_base
+            base.counters[window] = counters
+        return _Base(vector, base.counters)
 
     def _make_room(self, cells: int) -> None:
         """Let sums that were not used longest go until one of so many cells fits; readings stay."""
@@ -301,10 +291,6 @@ def _counters(seen: SurveyLook, windows: Sequence[Window]) -> tuple[Counters, ..
 def _is_known(seen: SurveyLook, windows: Sequence[Window]) -> bool:
     """Whether the look went into these windows: the pass leaves out what is settled."""
     return all(look.windows.get(window, look) is not None for window in windows for look in seen.shards)
-
-
-def _final_windows(kept: _Kept) -> int:
-    return len(kept.in_base)
 
 
 def _added(total: Vector | None, vector: Vector) -> Vector:

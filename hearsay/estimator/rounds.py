@@ -16,7 +16,7 @@ _LOG = logging.getLogger("hearsay.estimator")
 
 
 @dataclass(frozen=True)
-class Progress:
+class RoundState:
     """Where a survey stands: its newest round, and whether that is open, draining (closed, not all folded), or over."""
 
     number: int
@@ -29,7 +29,7 @@ def drive(
     *,
     seen: SurveyLook | None = None,
     readings: Readings | None = None,
-) -> Progress | None:
+) -> RoundState | None:
     """Do what is due; None: the survey has no rounds. `close`: a round to close, whatever it has, if still open."""
     if not registered.survey.windows.in_rounds:
         return None
@@ -37,18 +37,18 @@ def drive(
     every = [look.rounds for look in seen.shards]
     first = every[0]
     if first.number == 0:
-        return Progress(0, "over")  # deleted meanwhile, or not all there yet
+        return RoundState(0, "over")  # deleted meanwhile, or not all there yet
     if any(each.number < first.number for each in every[1:]):
         return _open(registered, first.number)  # a process died between two shards
     if any(each.open for each in every):
         if all(each.open for each in every) and close != first.number and not _is_due(seen):
-            return Progress(first.number, "open")
+            return RoundState(first.number, "open")
         for shard in registered.shards:
             shard.close_round(first.number)
         seen = registered.look()
         _LOG.info("round closed", extra={"survey": registered.survey.name, "round": first.number})
     if seen.closed:
-        return Progress(first.number, "over")
+        return RoundState(first.number, "over")
     return _next(seen, Readings() if readings is None else readings)
 
 
@@ -60,16 +60,16 @@ def _is_due(seen: SurveyLook) -> bool:
     return seen.survey.windows.is_due(reports, elapsed_ms / 1_000)
 
 
-def _next(seen: SurveyLook, readings: Readings) -> Progress:
+def _next(seen: SurveyLook, readings: Readings) -> RoundState:
     """Open the round after a closed one, once nothing of it waits."""
     registered, rounds = seen.registered, seen.rounds
     window = seen.survey.windows.numbered(rounds.number)
     if not seen.is_final(window):
-        return Progress(rounds.number, "draining")
+        return RoundState(rounds.number, "draining")
     # What the next round asks is computed from this one. Were its end lost again, it would get more reports, the next
     # round would ask something else, and devices that have heard the first question would answer that.
     if not all(shard.is_kept() for shard in registered.shards):
-        return Progress(rounds.number, "draining")
+        return RoundState(rounds.number, "draining")
     current = readings.live(registered)
     mechanism: EstimatorSide = seen.survey.mechanism.in_round(rounds.history(rounds.number))
     parameters = mechanism.next_round(current.state) if rounds.number < mechanism.rounds else None
@@ -77,15 +77,15 @@ def _next(seen: SurveyLook, readings: Readings) -> Progress:
         for shard in registered.shards:
             shard.close()
         _LOG.info("last round is over", extra={"survey": seen.survey.name, "round": rounds.number})
-        return Progress(rounds.number, "over")
+        return RoundState(rounds.number, "over")
     registered.shards[0].open_round(rounds.number + 1, parameters)
     return _open(registered, rounds.number + 1)
 
 
-def _open(registered: Registered, number: int) -> Progress:
+def _open(registered: Registered, number: int) -> RoundState:
     """Open a round in every shard, with what the first one has for it."""
     parameters = registered.shards[0].rounds().rounds[number - 1].parameters
     for shard in registered.shards[1:]:
         shard.open_round(number, parameters)
     _LOG.info("round opened", extra={"survey": registered.survey.name, "round": number})
-    return Progress(number, "open")
+    return RoundState(number, "open")

@@ -7,4 +7,5 @@ def with_waiting(refusal: QueryError, waiting: int) -> QueryError:
     """A refusal for want of reports, with the number of those that wait."""
     if not waiting:
         return refusal
-    return QueryError(f"{refusal}; {waiting:,} reports are waiting to be folded (see hearsay status)")
+    words = f"{refusal}; {waiting:,} reports are waiting to be folded (see hearsay status)"
+    return QueryError(words, **refusal.fields)

@@ -50,7 +50,7 @@ TABLE = (
     Setting(
         "queue_url",
         "",
-        "The server for RQ's queue, where it is another one, as beside a cluster, on which RQ does not run.",
+        "The server for RQ's queue, if it is another one: RQ does not run on a cluster.",
         redis_url,
         roles=(COLLECTOR, WORKER),
         otherwise="the same as redis-url",
@@ -67,7 +67,7 @@ TABLE = (
     Setting(
         "prefix",
         "hs",
-        "What every Redis key starts with, so that deployments can share a server.",
+        "The prefix of every Redis key, so that deployments can share a server.",
         partial(text, "1 to 32 letters, digits, - or _", is_prefix),
         roles=_SERVICES,
     ),
@@ -102,7 +102,7 @@ TABLE = (
     Setting(
         "hold_layouts",
         "no",
-        "Write only what the release before reads, as long as this collector runs, so that one can go back to it.",
+        "Write only what the previous release reads while this collector runs, so that you can go back to it.",
         flag,
         roles=(COLLECTOR,),
     ),
@@ -281,7 +281,7 @@ def _value(setting: Setting, given: Any, environment: Mapping[str, str]) -> Any:
             return setting.parse(str(value))
         except ValueError as allowed:
             got = "something else" if setting.secret else repr(str(value))
-            raise ConfigurationError(f"{source} must be {allowed}, got {got}") from None
+            raise ConfigurationError(what=source, expected=str(allowed), got=got) from None
     return setting.parse(setting.default) if setting.default else None
 
 

@@ -31,8 +31,8 @@ GATEWAY_TABLE = (
     Setting(
         "durable",
         "memory",
-        "Where reports are before their sender is told: memory, disk (also without a value) or replica; a survey "
-        "may ask for more.",
+        "Where reports are stored before their sender gets the answer: memory, disk (also without a value) or replica; "
+        "a survey may ask for more.",
         partial(text, "memory, disk or replica", lambda given: given in LEVELS),
         ROLE,
         alone="disk",
@@ -59,7 +59,7 @@ GATEWAY_TABLE = (
     Setting(
         "gateway_address_rate",
         "100",
-        "Requests per second that an address may send, but for this machine's; 0: any number.",
+        "Requests per second that an address may send, except addresses of this machine; 0: any number.",
         partial(number, "a number", 0, 1e9),
         ROLE,
         option="--address-rate",

@@ -1,12 +1,15 @@
 """The planner on the page: a question in the address, curves that a slider reads, the file to copy."""
 
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from hearsay.collector.describe.plan_document import PARAMETERS
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import load
+from hearsay.estimator.serving import service
 from hearsay.estimator.serving.planning import Planner
 from tests.browser.chromium import Tab, program
 from tests.estimator.running import estimator
@@ -78,11 +81,24 @@ def test_the_first_curve_is_soon_there_and_a_drag_redraws_at_once(tab: Tab, regi
 def test_a_question_that_takes_too_long_is_asked_once(
     tab: Tab, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Planner.__init__, "__defaults__", (0.01,))
+    monkeypatch.setattr(service, "Planner", partial(Planner, 0.01))
     with estimator(registry, tmp_path) as http:
         tab.open(f"{http.base_url}/plan?{QUESTION}")
         assert "planning took over 0.01 s" in tab.run("document.querySelector('main > .note').textContent")
         assert sum("/api/plan" in url for url in tab.requests) == 1
+
+
+def test_the_form_has_a_field_for_every_flag_of_a_question(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/plan?{QUESTION}&mechanism=grr")
+        fields = tab.run("[...document.querySelectorAll('form.plan input')].map((field) => field.name)")
+        assert {"domain", "curve", "sketch", *fields} == set(PARAMETERS)
+        assert tab.run("document.querySelector('input[name=mechanism]').value") == "grr"
+        names = "[...document.querySelectorAll('table.plans tbody th')].map((cell) => cell.textContent)"
+        assert tab.run(names) == ["grr"]
+        tab.run("document.querySelector('input[name=mechanism]').value = 'oue'")
+        tab.run("document.querySelector('form.plan').requestSubmit()")
+        tab.wait(f"{names}.join() === 'oue'", 60)
 
 
 def test_a_bad_question_is_refused_in_one_line(tab: Tab, registry: Registry, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hearsay.ops.demo.scene import demo_surveys
+from hearsay.ops.demo.screen import COLUMNS
 from tests.docs.blocks import blocks
 from tests.docs.clone import ROOT
 
@@ -66,3 +68,14 @@ def test_the_glossary_has_its_words_once_each() -> None:
     assert len(words) == len(set(words)) >= 20
     others = "\n".join(page.read_text(encoding="utf-8").lower() for page in PAGES if page.name != "README.md")
     assert [word for word in words if word not in others] == []
+
+
+def test_the_demo_s_rows_are_rows_of_its_table() -> None:
+    """The README shows some of them, with the table's own columns."""
+    excerpt = README[README.index("The demo ends with a table") : README.index("## What it promises")]
+    header, _, *rows = [line for line in excerpt.splitlines() if line.startswith("|")]
+    assert [name.strip() for name in header.strip("|").split("|")] == list(COLUMNS)
+    asked = {(demo.survey.name, query) for demo in demo_surveys() for query in demo.questions}
+    shown = {tuple(cell.strip() for cell in row.strip("|").split("|")[:2]) for row in rows}
+    assert shown <= asked
+    assert len(shown) == len(rows) > 3

@@ -14,7 +14,7 @@ from hearsay.collector.wire.codec import codec
 from hearsay.collector.writer import Entry, Writer
 from hearsay.estimator import rounds as driving
 from hearsay.estimator.readings import live
-from hearsay.estimator.rounds import Progress, drive
+from hearsay.estimator.rounds import RoundState, drive
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.workers.context import Context, set_current
@@ -47,20 +47,20 @@ def test_a_clock_that_jumps_neither_ends_a_round_nor_keeps_it_open(
     Writer(store).publish(singles(registered, [5, 5, 2], 1), 3, 1)
     clock.turn(jump_s)
     store.trim()  # a collector that looks on
-    assert drive(registered) == Progress(1, "open")
+    assert drive(registered) == RoundState(1, "open")
     watched(client, store, 3_590)
-    assert drive(registered) == Progress(1, "open")
+    assert drive(registered) == RoundState(1, "open")
     watched(client, store, 10)
-    assert drive(registered) == Progress(1, "draining")
+    assert drive(registered) == RoundState(1, "draining")
     clock.turn(-jump_s)  # while it closes
     fold_all(store)
-    assert drive(registered) == Progress(2, "open")
+    assert drive(registered) == RoundState(2, "open")
     Writer(store).publish(singles(registered, [5, 2], 2), 2, 2)
     clock.turn(-DAY_S)
     watched(client, store, 3_600)
     drive(registered)
     fold_all(store)
-    assert drive(registered) == Progress(2, "over")
+    assert drive(registered) == RoundState(2, "over")
     state = live(registered).state
     assert (int(state["r1/hist"].sum()), int(state["r2/places"].sum())) == (3, 2)
 
@@ -75,9 +75,9 @@ def test_a_round_is_opened_when_the_end_of_the_last_one_is_on_disk(
     Writer(registered.shards[0]).publish(singles(registered, [5], 1), 1, 1)
     drive(registered)
     fold_all(registered.shards[0])
-    assert [drive(registered) for _ in range(3)] == [Progress(1, "draining")] * 3
+    assert [drive(registered) for _ in range(3)] == [RoundState(1, "draining")] * 3
     client.config_set("appendfsync", "always")
-    assert drive(registered) == Progress(2, "open")
+    assert drive(registered) == RoundState(2, "open")
 
 
 def test_a_server_without_a_log_is_not_waited_for(own_server: EmbeddedServer) -> None:
@@ -127,4 +127,4 @@ class TestLostWithTheirRound:
 def test_nobody_drives_a_round_whose_survey_is_gone(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, reports=1)
     Registry(client, prefix).delete("turns")
-    assert driving.drive(registered) == Progress(0, "over")
+    assert driving.drive(registered) == RoundState(0, "over")

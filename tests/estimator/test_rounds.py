@@ -14,7 +14,7 @@ from hearsay.collector.writer import Writer
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.open_survey import OpenSurvey
 from hearsay.estimator.readings import live
-from hearsay.estimator.rounds import Progress, drive
+from hearsay.estimator.rounds import RoundState, drive
 from hearsay.estimator.snapshots import loading
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.exact.randomness import seeded
@@ -52,7 +52,7 @@ def test_two_rounds_from_the_first_report_to_the_last_answer(client: redis.Redis
     for shard in range(2):
         publish(registered, VALUES, 1, shard)
         publish(registered, VALUES[:10], 1, shard)
-    assert drive(registered) == Progress(1, "draining")
+    assert drive(registered) == RoundState(1, "draining")
     with pytest.raises(RoundClosed, match="round 1 of survey turns"):
         publish(registered, VALUES, 1)
     everything_folded(registered)
@@ -107,7 +107,7 @@ def test_a_driver_that_died_between_two_shards_is_replaced(client: redis.Redis, 
     registered.shards[1].close_round(1)  # and died
     everything_folded(registered)
     open_after = drive(registered)
-    assert open_after == Progress(2, "open")
+    assert open_after == RoundState(2, "open")
     assert [store.rounds().number for store in registered.shards] == [2, 2, 2]
 
 
@@ -116,7 +116,7 @@ def test_what_the_first_shard_was_told_is_what_all_are_told(client: redis.Redis,
     for store in registered.shards:
         store.close_round(1)
     registered.shards[0].open_round(2, {"chosen": [1, 2, 3, 4]})
-    assert drive(registered) == Progress(2, "open")
+    assert drive(registered) == RoundState(2, "open")
     assert registered.shards[1].rounds().newest.parameters == {"chosen": [1, 2, 3, 4]}
 
 
@@ -301,18 +301,18 @@ def test_a_sum_of_the_last_rounds_makes_no_sense_and_says_so(client: redis.Redis
 
 def test_a_round_that_is_over_meanwhile_is_not_closed_in_the_name_of_another(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix)
-    assert drive(registered, close=1) == Progress(2, "open")
-    assert drive(registered, close=1) == Progress(2, "open")  # somebody else was quicker: round 2 stays open
-    assert drive(registered, close=2) == Progress(2, "over")
-    assert drive(registered, close=2) == Progress(2, "over")
+    assert drive(registered, close=1) == RoundState(2, "open")
+    assert drive(registered, close=1) == RoundState(2, "open")  # somebody else was quicker: round 2 stays open
+    assert drive(registered, close=2) == RoundState(2, "over")
+    assert drive(registered, close=2) == RoundState(2, "over")
 
 
 def test_a_round_closes_by_time_too(client: redis.Redis, prefix: str) -> None:
     registered = turns(client, prefix, within="1h")
-    assert drive(registered) == Progress(1, "open")
+    assert drive(registered) == RoundState(1, "open")
     store = registered.shards[0]
     watched(client, store, 3_600)
-    assert drive(registered) == Progress(2, "open")  # nothing to drain
+    assert drive(registered) == RoundState(2, "open")  # nothing to drain
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,8 @@ def test_a_taken_port(capfd: pytest.CaptureFixture[str], files: Path) -> None:
         port = taken.getsockname()[1]
         code = cli.run(["redis", "--redis-port", str(port)])
     assert code == 2
-    assert f"redis-port {port} is already taken" in capfd.readouterr().err
+    words = f"redis-port {port} is already taken: a server may already run there; stop it, or set HEARSAY_REDIS_PORT"
+    assert words in capfd.readouterr().err
 
 
 def test_a_server_that_evicts(capsys: pytest.CaptureFixture[str], own_server: EmbeddedServer, files: Path,

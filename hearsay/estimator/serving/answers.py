@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hearsay.collector.showing import flat
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL, Window
@@ -26,10 +27,10 @@ from hearsay.estimator.serving.known import Known
 from hearsay.estimator.serving.page.truth import Truth
 from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms.changes import TREND, change, parse_trend
-from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.errors import QueryError, UnknownQuery
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.queries.answer import Answer, tables
-from hearsay.mechanisms.questions import Question, answer, check_reports, parse_text, unit_of
+from hearsay.mechanisms.questions import Question, answer, check_reports, parse_text, suggestion, unit_of
 
 PARAMETERS = ("q", "window", "against", "count", "postprocess", "simultaneous", "format")
 ANSWERS_LIMIT = 100_000  # a larger answer belongs into a snapshot's arrays
@@ -58,7 +59,7 @@ class Answers:
         text, window, against = parameters.get("q", ""), parameters.get("window", ALL), parameters.get("against")
         if text.startswith(TREND):
             return self._over_windows(request, seen, text, parameters)
-        question, other = parse_text(text), None
+        question, other = self._parsed(text, seen), None
         try:
             current = self._readings.live(registered, window, seen)
             if current.sum.reports < max(registered.survey.minimum_reports, 1):
@@ -73,6 +74,16 @@ class Answers:
             return Response(status_code=304, headers={"ETag": tag})
         made = self._bodies.of(tag, lambda: self._answered(question, current, other, parameters, seen.waiting_reports))
         return made.respond(request, tag)
+
+    def _parsed(self, text: str, seen: SurveyLook) -> Question:
+        """The question; one that there is not is refused with the nearest that this survey answers, if it answers."""
+        try:
+            return parse_text(text)
+        except UnknownQuery as unknown:
+            current = self._readings.live(seen.registered, ALL, seen)
+            if current.sum.reports < max(seen.survey.minimum_reports, 1):
+                raise
+            raise suggestion(unknown.verb, current.estimate()) from None
 
     def _look(self, request: Request) -> SurveyLook:
         """The survey as it is now; as the loop saw it last where the client takes what is so old."""
@@ -96,7 +107,7 @@ class Answers:
             "reports": current.sum.reports,
             "waiting": waiting,
             "left_out": current.left_out,
-            "unit": "reports" if _flag(parameters, "count") else unit_of(text, estimate),
+            "unit": _unit(text, estimate, parameters),
             "answers": listed,
         }
         if other is not None:
@@ -126,7 +137,7 @@ class Answers:
         parameters = _checked(request, ("q", "windows", "count", "postprocess", "simultaneous", "format"))
         seen = self._look(request)
         registered = seen.registered
-        question, wanted = parse_text(parameters.get("q", "")), _number(parameters.get("windows", "20"))
+        question, wanted = self._parsed(parameters.get("q", ""), seen), _number(parameters.get("windows", "20"))
         rows = [self._row(seen, window, question, parameters) for window in seen.windows[-wanted:]]
         listed = [{"window": row["window"], **each} for row in rows for each in row["answers"]]
         return _respond(request, registered, _body(rows, listed, parameters))
@@ -162,7 +173,9 @@ class Answers:
         row |= {"status": "final" if current.final else "partial", "reports": current.sum.reports, "answers": []}
         try:
             check_reports(current.sum.reports, registered.survey.minimum_reports)
-            row["answers"] = tables(_ask(question, current.survey, current.estimate(), parameters))
+            estimate = current.estimate()
+            row["answers"] = tables(_ask(question, current.survey, estimate, parameters))
+            row["unit"] = _unit(question.text, estimate, parameters)
         except QueryError as refusal:
             if current.sum.reports >= max(registered.survey.minimum_reports, 1):
                 raise  # the question itself is refused, in every window alike
@@ -188,27 +201,31 @@ def _ask(
     )
 
 
+def _unit(text: str, estimate: Estimate, parameters: Mapping[str, str]) -> str:
+    return "reports" if _flag(parameters, "count") else unit_of(text, estimate)
+
+
 def _checked(request: Request, allowed: Sequence[str]) -> Mapping[str, str]:
     parameters = request.query_params
     for name in parameters:
         if name not in allowed:
-            raise QueryError(f"parameter must be one of {', '.join(allowed)}, got {name!r}")
+            raise QueryError(what="parameter", expected=f"one of {', '.join(allowed)}", got=repr(name))
     if parameters.get("format", "json") not in FORMATS:
-        raise QueryError(f"format must be one of {', '.join(FORMATS)}, got {parameters['format']!r}")
+        raise QueryError(what="format", expected=f"one of {', '.join(FORMATS)}", got=repr(parameters["format"]))
     return parameters
 
 
 def _flag(parameters: Mapping[str, str], name: str) -> bool:
     text = parameters.get(name, "0")
     if text not in ("0", "1", "false", "true"):
-        raise QueryError(f"{name} must be 0 or 1, got {text!r}")
+        raise QueryError(what=name, expected="0 or 1", got=repr(text))
     return text in ("1", "true")
 
 
 def _number(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(WINDOWS_LIMIT)) else 0
     if not 1 <= number <= WINDOWS_LIMIT:
-        raise QueryError(f"windows must be a whole number in 1..{WINDOWS_LIMIT}, got {text!r}")
+        raise QueryError(what="windows", expected=f"a whole number in 1..{WINDOWS_LIMIT}", got=repr(text))
     return number
 
 
@@ -244,27 +261,14 @@ def _body(document: Any, tables: Sequence[Mapping[str, Any]], parameters: Mappin
 
 
 def as_csv(tables: Sequence[Mapping[str, Any]]) -> str:
-    """Answers as a table: the ends of a stretch are two columns, a cell is one column for each attribute."""
-    rows = [_flat(table) for table in tables]
+    """Answers as a table with the columns of `Answers.to_pandas`."""
+    rows = [flat(table) for table in tables]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
-
-
-def _flat(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            row |= _flat(value)
-        elif isinstance(value, list):
-            ends = ("a", "b") if name == "of" else ("low", "high")
-            row |= {f"{above}{name}_{end}": each for end, each in zip(ends, value, strict=False)}
-        else:
-            row[f"{above}{name}"] = value
-    return row
 
 
 def _moment(milliseconds: int | None) -> str | None:

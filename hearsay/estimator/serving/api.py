@@ -32,6 +32,7 @@ from hearsay.collector.health.loop import Health
 from hearsay.collector.health.troubles import holding_all, holding_up
 from hearsay.collector.http.checks import health_routes
 from hearsay.collector.http.problems import Problem, handlers
+from hearsay.collector.http.rounds import offer_response
 from hearsay.collector.offers import open_offer
 from hearsay.collector.store.registry import Registered, Registry, SurveyLook, look_at_parts
 from hearsay.estimator.readings import Readings
@@ -50,8 +51,6 @@ from hearsay.estimator.serving.planning import Planner
 from hearsay.estimator.serving.token import TokenGuard
 from hearsay.mechanisms.exact.randomness import secure
 from hearsay.release import release
-
-SHARED = "public, max-age=10"  # offers that all devices share; a report to a round that is over is refused anyway
 
 
 def create_app(
@@ -151,13 +150,8 @@ class Interface:
         )
 
     def round(self, request: Request) -> Response:
-        """The open round as one device gets it. No cache may keep what was drawn for one device."""
         registered = self._get(request)
-        offer = open_offer(registered, secure())
-        if offer is None:
-            raise Problem(409, "no-round", f"survey {registered.survey.name} has no open round")
-        for_all = offer.number == 1 or offer.parameters == registered.shards[0].rounds().newest.parameters
-        return JSONResponse(offer.table(), headers={"Cache-Control": SHARED if for_all else "no-store"})
+        return offer_response(registered.survey, open_offer(registered, secure()))
 
     def windows(self, request: Request) -> Response:
         """Every window, oldest first, with what its snapshot says in short."""

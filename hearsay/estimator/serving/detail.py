@@ -59,8 +59,8 @@ def _methods(query: type[Query], estimate: Estimate) -> list[str]:
 
 
 def _promise(shown: dict[str, Any]) -> list[str]:
-    """The promise in words: for every value, then what is protected and what is not."""
+    """The promise in words as `survey show` has it: for every value, then what is protected and what is not."""
     parts = shown.get("protection", {})
     titles = {"protected": "Protected", "not_protected": "Not protected"}
     listed = [f"{titles[title]}: {line}" for title in titles for line in parts.get(title, ())]
-    return [shown["guarantee"]["words"], *listed]
+    return [*shown["promise"], *listed]

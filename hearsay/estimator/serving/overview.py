@@ -58,10 +58,10 @@ class Overview:
         except redis.exceptions.RedisError as error:
             if self._newest_document is None:
                 raise
-            return self._held_up(self._newest_document, why(error))
+            return self._outdated(self._newest_document, why(error))
         return self._newest_document
 
-    def _held_up(self, document: dict[str, Any], reason: str) -> dict[str, Any]:
+    def _outdated(self, document: dict[str, Any], reason: str) -> dict[str, Any]:
         state = "stale" if self._health.since_pass_s() > self._stale_s else "still"
         rows = [{**row, "state": state, "rate": None, "troubles": [reason]} for row in document["surveys"]]
         return {**document, "surveys": rows, "troubles": [reason]}
@@ -112,10 +112,10 @@ class Overview:
         """Of all windows that are kept: what `all` answers from."""
         return sum(each.get("folded", 0) for counters in seen.counted.values() for each in counters)
 
-    def _state(self, seen: SurveyLook, held_up: bool) -> str:
+    def _state(self, seen: SurveyLook, is_incomplete: bool) -> str:
         if self._health.since_pass_s() > self._stale_s:
             return "stale"
-        if held_up:
+        if is_incomplete:
             return "still"
         if not any(look.open for look in seen.shards):
             return "closed"

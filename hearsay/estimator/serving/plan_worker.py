@@ -1,7 +1,7 @@
 """Planning in a process of its own: one question as JSON on standard input, its answer on standard output.
 
-The process has the lowest priority. Whoever started it may pause it (`pausing`), ends it when it takes too long, and
-takes it along when killed.
+The process has the lowest priority. It ends by a signal when its processor time is used up. Whoever started it may
+pause it (`pausing`), ends it when it takes too long by the clock, and takes it along when killed.
 """
 
 import ctypes
@@ -15,18 +15,21 @@ from typing import Any
 from hearsay.errors import HearsayError
 
 LOWEST = 19  # priority, whatever that of the estimator
+OUT_OF_TIME = int(getattr(signal, "SIGPROF", 27))  # what ends it after its processor time; not every system has it
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def main() -> None:
     """First a line: whether it may be paused, `true` or `false`. Then the answer to a question.
 
-    `{"plugins": "a,b", "parameters": {...}}` to `{"answer": ...}` or `{"code": ..., "error": ...}`.
+    `{"plugins": "a,b", "processor_s": 20, "parameters": {...}}` to `{"answer": ...}` or `{"code": ..., "error": ...}`.
     """
     with suppress(OSError, AttributeError):  # not every system knows it
         os.setpriority(os.PRIO_PROCESS, 0, LOWEST)
     print(json.dumps(ends_with_its_parent()), flush=True)
     question = json.load(sys.stdin)
+    with suppress(AttributeError):  # not every system counts a process' time
+        signal.setitimer(signal.ITIMER_PROF, question["processor_s"])
     json.dump(_answered(question), sys.stdout, allow_nan=False)
 
 

@@ -1,8 +1,9 @@
 """`GET /api/plan`: planning for viewers, in a process of its own, so that the estimator is never held up.
 
 The process is paused while the estimator makes a pass.
-One question is planned at a time, for at most 20 s. Answers are kept by question. Whoever asks what is being planned
-waits for it; whoever asks something else meanwhile is told to come back.
+One question is planned at a time, for at most 20 s of processor time and 60 s by the clock: on a busy machine the
+process, which has the lowest priority, waits more than it runs. Answers are kept by question. Whoever asks what is
+being planned waits for it; whoever asks something else meanwhile is told to come back.
 """
 
 import asyncio
@@ -18,9 +19,11 @@ from starlette.responses import Response
 
 from hearsay.collector.http.problems import Problem
 from hearsay.estimator.serving.pausing import Pauses
+from hearsay.estimator.serving.plan_worker import OUT_OF_TIME
 from hearsay.mechanisms import catalogue
 
-LONGEST_S = 20.0
+PROCESSOR_S = 20.0
+LONGEST_S = 60.0  # by the clock
 RETRY_S = 2.0
 KEPT = 256  # answers, of at most some hundred kilobytes
 _LONGEST_QUESTION = 4_096
@@ -31,8 +34,10 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 class Planner:
     """Hands questions to the process, one at a time, and keeps the answers."""
 
-    def __init__(self, longest_s: float = LONGEST_S, pauses: Pauses | None = None) -> None:
-        self._longest_s = longest_s
+    def __init__(
+        self, longest_s: float = LONGEST_S, pauses: Pauses | None = None, processor_s: float = PROCESSOR_S
+    ) -> None:
+        self._longest_s, self._processor_s = longest_s, processor_s
         self._pauses = Pauses() if pauses is None else pauses
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._running: tuple[str, asyncio.Task[bytes]] | None = None
@@ -78,16 +83,23 @@ class Planner:
             sys.executable, *safe, "-m", _WORKER,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env={**os.environ, **_ONE_THREAD},
         )  # fmt: skip
-        given = json.dumps({"plugins": ",".join(catalogue.outside()), "parameters": json.loads(question)}).encode()
+        given = {
+            "plugins": ",".join(catalogue.outside()),
+            "processor_s": self._processor_s,
+            "parameters": json.loads(question),
+        }
         try:
-            output = await asyncio.wait_for(self._exchanged(process, given), self._longest_s)
+            output = await asyncio.wait_for(self._exchanged(process, json.dumps(given).encode()), self._longest_s)
         except TimeoutError:
-            error = f"planning took over {self._longest_s:g} s; name one mechanism, or ask on a less busy machine"
-            raise Problem(503, "too-long", error, retry_after_s=RETRY_S) from None
+            raise _too_long(
+                f"{self._longest_s:g} s; name one mechanism, or ask when the machine is less busy"
+            ) from None
         finally:
             if process.returncode is None:  # too long, or the estimator stops meanwhile
                 process.kill()
                 await process.wait()
+        if process.returncode == -OUT_OF_TIME:
+            raise _too_long(f"{self._processor_s:g} s of processor time; name one mechanism")
         if process.returncode != 0:
             raise Problem(500, "internal", "the planning process failed; its log line has the details")
         result: dict[str, Any] = json.loads(output)
@@ -102,3 +114,7 @@ class Planner:
         with self._pauses.of(process.pid) if may_be_paused else nullcontext():
             output, _ = await process.communicate(given)
         return output
+
+
+def _too_long(words: str) -> Problem:
+    return Problem(503, "too-long", f"planning took over {words}", retry_after_s=RETRY_S)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.collector.errors import StateError
+from hearsay.collector.errors import NotAllowed, StateError
 from hearsay.collector.store.state import check_overflow
 from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL
@@ -38,9 +38,9 @@ def history(metadata: Mapping[str, Any], survey: Survey) -> list[dict[str, Any]]
     """What earlier rounds made public, one table per round; the mechanism checks a table when it uses it."""
     rounds = metadata.get("rounds", [])
     if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
-        raise ValueError("rounds must be a list of tables")
+        raise NotAllowed(what="rounds", expected="a list of tables")
     if len(rounds) >= max(survey.mechanism.rounds, 1):
-        raise ValueError(f"rounds must be fewer than {survey.mechanism.rounds}, got {len(rounds)}")
+        raise NotAllowed(what="rounds", expected=f"fewer than {survey.mechanism.rounds}", got=len(rounds))
     return rounds
 
 
@@ -49,11 +49,11 @@ def check_arrays(directory: str | Path, state: State, shapes: Mapping[str, tuple
     for name, shape in shapes.items():
         if state[name].shape != shape or state[name].dtype != np.int64:
             got = f"{state[name].dtype} {list(state[name].shape)}"
-            raise SnapshotError(f"{directory}: array state/{name} must be int64 {list(shape)}, got {got}")
+            raise SnapshotError(what=f"{directory}: array state/{name}", expected=f"int64 {list(shape)}", got=got)
         try:
             check_overflow(state[name])
         except StateError as error:
-            raise SnapshotError(f"{directory}: array state/{name}: {error}") from None
+            raise SnapshotError(f"{directory}: array state/{name}: {error}", **error.fields) from None
 
 
 def check_apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
@@ -69,4 +69,8 @@ def check_apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
     same = windows[0] == windows[1] and (not any(sums) or one.get("checksum") == other.get("checksum"))
     if same or sums[0] != sums[1]:
         both = " and ".join(windows)
-        raise QueryError(f"against must be a snapshot of other windows, these hold {both} of the same survey")
+        raise QueryError(
+            what="against",
+            expected="a snapshot of other windows",
+            ending=f", these hold {both} of the same survey",
+        )

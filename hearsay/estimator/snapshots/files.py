@@ -63,6 +63,12 @@ def write(directory: str | Path, content: Content) -> Path:
     return directory
 
 
+def other_survey(directory: Path, survey: str) -> str | None:
+    """The survey whose snapshot the directory holds, where that is not this one."""
+    there = _document(directory).get("survey", survey)
+    return None if there == survey else str(there)
+
+
 def publish(root: str | Path, content: Content, still_newest: Callable[[], bool] = lambda: True) -> bool:
     """Make `content` the window's snapshot; False where it already is, or where `still_newest` denies it.
 

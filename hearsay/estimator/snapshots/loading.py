@@ -13,9 +13,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hearsay.collector.errors import CollectorError
+from hearsay.collector.errors import CollectorError, NotAllowed
 from hearsay.collector.survey.file import printable
 from hearsay.collector.survey.survey import Survey, parse
+from hearsay.errors import Fields, HearsayError
 from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.answering import ask
 from hearsay.estimator.errors import SnapshotError
@@ -122,12 +123,13 @@ def load(directory: str | Path) -> Snapshot:
             raise ValueError("its checksum does not match: a file was changed, or is damaged")
         state = _load_arrays(generation / ARRAYS, {name: f"state/{name}" for name in shapes})
     except (*_DAMAGED, CollectorError, MechanismError) as error:
-        raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}") from None
+        fields: Fields = error.fields if isinstance(error, HearsayError) else {}
+        raise SnapshotError(f"{directory} is not a snapshot: {_short(error)}", **fields) from None
     check_arrays(directory, state, shapes)
     try:
         survey.mechanism.check_state(state)
     except ImpossibleCounts as error:
-        raise SnapshotError(f"{directory}: {error}") from None
+        raise SnapshotError(f"{directory}: {error}", **error.fields) from None
     reports = survey.mechanism.reports(state)
     if reports != metadata["reports"]:
         raise SnapshotError(f"{directory} says {metadata['reports']} reports, its state holds {reports}")
@@ -150,7 +152,7 @@ def _check_metadata(metadata: Mapping[str, Any], survey: Survey) -> None:
     if not isinstance(metadata["window"], str) or CHECKSUM not in metadata:
         raise ValueError("its window or its checksum is missing")
     if type(metadata["reports"]) is not int or metadata["reports"] < 0 or type(metadata["withheld"]) is not bool:
-        raise ValueError("reports must be an integer of at least 0, and withheld true or false")
+        raise NotAllowed(what="reports", expected="an integer of at least 0, and withheld true or false")
 
 
 def _check_sizes(path: Path, expected: dict[str, int]) -> None:
@@ -161,7 +163,7 @@ def _check_sizes(path: Path, expected: dict[str, int]) -> None:
             if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
                 raise ValueError(f"array {name} is compressed; snapshots are not")
             if not size <= member.file_size <= size + _NPY_HEADER_BYTES:
-                raise ValueError(f"array {name} must have {size} bytes, got {member.file_size}")
+                raise NotAllowed(what=f"array {name}", must=f"have {size} bytes", got=member.file_size)
 
 
 def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
@@ -185,9 +187,9 @@ def _read_json(path: Path, directory: str | Path) -> dict[str, Any]:
 
 def _snapshots_in(directory: Path) -> str:
     """The snapshots one level down: a survey's directory has one for each window."""
-    found = sorted(printable(path.parent.name) for path in directory.glob(f"[!.]*/{JSON}"))
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"; snapshots in it: {', '.join(found[:_NAMED])}{more}" if found else ""
+    names = sorted(printable(path.parent.name) for path in directory.glob(f"[!.]*/{JSON}"))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"; snapshots in it: {', '.join(names[:_NAMED])}{more}" if names else ""
 
 
 def _load_arrays(path: Path, members: dict[str, str]) -> dict[str, NDArray[Any]]:

@@ -102,7 +102,7 @@ def audit(
     mechanism = subject if isinstance(subject, Mechanism) else build(subject)
     listed = _values(mechanism)
     if len(listed) > MAXIMUM_CELLS:
-        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {len(listed)}")
+        raise OperationError(what="domain", must=f"have at most {MAXIMUM_CELLS} cells to be audited", got=len(listed))
     bound = _bound(mechanism, len(listed))
     exact = _exact(mechanism, len(listed))
     source = random or secure()
@@ -185,7 +185,7 @@ def smaller(mechanism: Mechanism) -> Mechanism:
     most = int(MAXIMUM_CELLS ** (1 / len(domain.axes)))
     axes = tuple(_shortened(axis, min(axis.size, most)) for axis in domain.axes)
     if domain.blocks is not None or domain.sensitive is not None:
-        raise OperationError(f"domain must have at most {MAXIMUM_CELLS} cells to be audited, got {domain.size}")
+        raise OperationError(what="domain", must=f"have at most {MAXIMUM_CELLS} cells to be audited", got=domain.size)
     return type(mechanism).create(mechanism.epsilon, replace(domain, axes=axes), mechanism.canonical_options())
 
 

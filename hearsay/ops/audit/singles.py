@@ -88,6 +88,10 @@ def _decoded(wire: Any, payloads: list[bytes]) -> Reports:
     refused: list[str] = []
     parts = wire.decode_singles(payloads, lambda position, reason: refused.append(reason))
     if refused:
-        raise OperationError(f"a device's report must be one that collectors take, but it was refused as {refused[0]}")
+        raise OperationError(
+            what="a device's report",
+            expected="one that collectors take",
+            ending=f", but it was refused as {refused[0]}",
+        )
     order = np.concatenate([positions for positions, _ in parts])
     return select(wire.layout.concatenate([reports for _, reports in parts]), np.argsort(order))

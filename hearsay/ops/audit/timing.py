@@ -120,13 +120,15 @@ def _given(domain: Cells | KeyValue, listed: Any, value: int) -> Any:
     return own_units(domain, value) if isinstance(domain, Cells) else own_pairs(domain, listed[value : value + 1])
 
 
-def own_pairs(domain: KeyValue, held: Pairs) -> Any:
+def own_pairs(domain: KeyValue, pairs: Pairs) -> Any:
     """The pairs of one device as its program gives them: keys in their own units, with their values."""
-    keys = [tuple(str(part) for part in _key(domain, key)) for key in held.keys.tolist()]
+    keys = [tuple(str(part) for part in _key(domain, key)) for key in pairs.keys.tolist()]
     named = [key[0] if len(key) == 1 else key for key in keys]
     if not domain.values:
         return named
-    rows = zip(*(axis.units(held.values[:, number]).tolist() for number, axis in enumerate(domain.values)), strict=True)
+    rows = zip(
+        *(axis.units(pairs.values[:, number]).tolist() for number, axis in enumerate(domain.values)), strict=True
+    )
     return dict(zip(named, (row[0] if len(row) == 1 else row for row in rows), strict=True))
 
 

@@ -86,7 +86,7 @@ def _subjects(subject: str) -> list[tuple[str, Mechanism]]:
         return [(f"{subject} ({number})", example) for number, example in enumerate(examples, start=1)]
     if not subject.endswith(".toml") and not Path(subject).exists():
         near = one_of(catalogue.names(), subject)
-        raise OperationError(f"MECHANISM|SURVEY.toml must be a file or one of {near}, got {subject!r}")
+        raise OperationError(what="MECHANISM|SURVEY.toml", expected=f"a file or one of {near}", got=repr(subject))
     survey = load(subject)
     if survey.mechanism.domain.size <= MAXIMUM_CELLS:
         return [(survey.name, survey.mechanism)]

@@ -22,7 +22,7 @@ from hearsay.ops.terminal.stopping import stopping
 @click.option(
     "--truth",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A directory with what simulated people really held, drawn as a thin line; for demonstrations.",
+    help="A directory with the true values of simulated devices, drawn as a thin line; for demonstrations.",
 )
 @uses_of(ESTIMATOR)
 def command(settings: Settings, truth: Path | None) -> None:
@@ -64,5 +64,8 @@ def _check_writable(snapshots: Path) -> None:
             pass
     except OSError as error:
         raise ConfigurationError(
-            f"data-dir must be a directory that can be written to, got {snapshots.parent}: {error.strerror or error}"
+            what="data-dir",
+            expected="a directory that can be written to",
+            got=str(snapshots.parent),
+            ending=f": {error.strerror or error}",
         ) from None

@@ -17,20 +17,26 @@ EXPERIMENTS = {
     "marginals": ("hearsay.ops.experiments.marginals.command", "Errors of every method for marginals (Kulkarni 4)."),
     "context-aware": (
         "hearsay.ops.experiments.context_aware.command",
-        "What block-structured privacy buys over plain LDP.",
+        "Errors of block-structured privacy compared with plain LDP.",
     ),
     "planning": ("hearsay.ops.experiments.planning.command", "The planner's predictions against simulated surveys."),
-    "calibration": ("hearsay.ops.experiments.calibration.command", "How often intervals hold, at every edge."),
+    "calibration": (
+        "hearsay.ops.experiments.calibration.command",
+        "How often intervals contain the truth, in extreme cases.",
+    ),
     "counts": ("hearsay.ops.experiments.counts.command", "Constrained mechanisms for small counts (Kulkarni 6)."),
     "longitudinal": (
         "hearsay.ops.experiments.longitudinal.command",
-        "What many windows cost a device, and what its answers are worth.",
+        "Errors, attacks and intervals if a device reports in many windows.",
     ),
     "poisoning": (
         "hearsay.ops.experiments.poisoning.command",
-        "How far false senders move answers, against the stated bound.",
+        "How far false senders move answers, compared with the stated bound.",
     ),
-    "text": ("hearsay.ops.experiments.text.command", "Frequent texts that nobody listed: what is told, and how well."),
+    "text": (
+        "hearsay.ops.experiments.text.command",
+        "Frequent texts without a given list: which are detected, and how exactly.",
+    ),
 }
 
 

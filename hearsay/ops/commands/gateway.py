@@ -27,7 +27,7 @@ from hearsay.ops.terminal.stopping import stopping
 @click.command()
 @uses_of(GATEWAY)
 def command(settings: Settings) -> None:
-    """Take reports over HTTP, each request once, shuffled.
+    """Accept reports over HTTP, each request once, and shuffle them.
 
     Devices send to /v1/surveys/NAME/reports and read /v1/surveys/NAME; /v1/ explains every address. Beyond this
     machine a key is asked for unless --no-keys says otherwise; make one with: hearsay key add NAME.
@@ -82,8 +82,10 @@ def _origins(text: str) -> Iterator[str]:
         scheme, _, host = origin.partition("://")
         if origin not in ("*", "null") and (not scheme or not host or set(host) & set("/?# ")):
             raise ConfigurationError(
-                f"--origins must be origins such as https://example.org or http://127.0.0.1:8000, without a path, "
-                f"separated by commas, got {given!r}"
+                what="--origins",
+                expected="origins such as https://example.org or http://127.0.0.1:8000, without a path, separated "
+                "by commas",
+                got=repr(given),
             )
         yield origin
 
@@ -91,7 +93,7 @@ def _origins(text: str) -> Iterator[str]:
 def _check_tls(certificate: Path | None, private_key: Path | None) -> None:
     """Say at once what is wrong with the files, and not at the first handshake."""
     if (certificate is None) != (private_key is None):
-        raise ConfigurationError("--certificate and --private-key must be given together")
+        raise ConfigurationError(what="--certificate and --private-key", expected="given together")
     if certificate is None:
         return
     try:
@@ -99,5 +101,5 @@ def _check_tls(certificate: Path | None, private_key: Path | None) -> None:
     except OSError as error:  # ssl.SSLError is one
         why = error.strerror or "not a certificate and its private key"
         raise ConfigurationError(
-            f"--certificate and --private-key must be files of PEM that belong together: {why}"
+            what="--certificate and --private-key", expected="files of PEM that belong together", ending=f": {why}"
         ) from None

@@ -21,11 +21,11 @@ def command() -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--survey", metavar="NAME", help="The only survey that the key is good for; without it, every survey.")
+@click.option("--survey", metavar="NAME", help="The only survey that the key is valid for; without it, every survey.")
 @json_option
 @uses(*SERVER, "plugins")
 def add(settings: Settings, name: str, survey: str | None, as_json: bool) -> None:
-    """Make a key; NAME says for people whose it is."""
+    """Make a key; NAME is a description of its owner."""
     _show(*api_keys.add(open_registry(settings), name, survey), as_json)
 
 
@@ -33,7 +33,7 @@ def add(settings: Settings, name: str, survey: str | None, as_json: bool) -> Non
 @json_option
 @uses(*SERVER)
 def list_keys(settings: Settings, as_json: bool) -> None:
-    """List all keys, without what opens them."""
+    """List all keys, without their secret parts."""
     rows = [_row(key) for key in api_keys.every(open_registry(settings))]
     if as_json:
         print_json(rows)

@@ -36,7 +36,7 @@ DEFAULT_DISTRIBUTION = "cauchy"
 @click.command()
 @click.argument("name")
 @click.option("--devices", type=CountRange(1), help="How many devices report; with --values, by default one per row.")
-@click.option("--rate", type=NumberRange(1e-6), help="Reports per second; without it, as fast as it goes.")
+@click.option("--rate", type=NumberRange(1e-6), help="Reports per second; without it, as fast as possible.")
 @values_option("Real values, one row per device; more devices than rows start again at the top.")
 @click.option("--distribution", metavar="SHAPE",
               help=f"Simulated values: {', '.join(SHAPES)}, or another shape that the domain has.  "
@@ -84,12 +84,12 @@ def command(
 
     Waits while the pipeline signals back-pressure; a restart of the server loses no report. Devices draw from the
     secure source unless --seed is given. If the survey has rounds, the same devices take part in each, until the survey
-    is closed. A survey that has other reports is refused without --into-real; status, page and snapshots say of a
-    survey that its reports are simulated.
+    is closed. A survey that has other reports is refused without --into-real; status, page and snapshots show that
+    reports are simulated.
 
-    A row of --values reports once in a survey, or once in each of its windows of time: notes in the data directory say
-    which files went out. A file that went out in part goes on with its next row; one that went out is refused without
-    --again. A file that another machine sent is not noticed.
+    A row of --values is sent once to a survey, or once to each of its windows of time: notes in the data directory
+    record which files were sent. A file that was sent in part continues with its next row; one that was sent is refused
+    without --again. A file that another machine sent is not recognised.
 
     With --via the devices send to a gateway over HTTP. Requests are due by --rate, whether or not earlier ones are
     answered (open loop), and the time to an answer is counted from when a request was due. One without an answer is
@@ -107,6 +107,8 @@ def command(
         raise click.UsageError("--single and --frame exclude each other")
     if values_file is None and devices is None and not ramp:
         raise click.UsageError("--devices is needed unless --values is given")
+    if ramp and (devices is not None or rate is not None):
+        raise click.UsageError("--ramp chooses rates and numbers of devices itself: leave out --devices and --rate")
     if again and values_file is None:
         raise click.UsageError("--again goes with --values")
     is_test = processes > 1 or replay or ramp or report_dir is not None or p99 is not None
@@ -141,7 +143,7 @@ def command(
     with source(registered.survey, lambda: Collection.of(registered), in_order=not in_rounds) as people:
         _publish(registered, people, seed, size, rate, settings.durable, as_json)
         if in_rounds:
-            people.ended(told=False)
+            people.ended(counted=False)
 
 
 def _load_test(
@@ -249,7 +251,7 @@ def _send_to_gateway(
             )  # fmt: skip
             sent = fleet.run(people, total, people.telling(bar.advance) if in_order else bar.advance)
         none = not (sent.accepted or sent.rejected or sent.missed or NO_ANSWER in sent.refused)
-        people.ended(told=in_order, none=none)
+        people.ended(counted=in_order, none=none)
         if sent.mixture is not None and not sent.accepted:
             raise _mixture(sent.mixture.partition("; ")[0])
         seconds = time.monotonic() - started

@@ -27,7 +27,7 @@ from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
-from hearsay.ops.terminal.present import console, counted, counted_reports, print_json
+from hearsay.ops.terminal.present import console, counted, counted_reports, notes, print_json
 
 
 class _Question(click.Command):
@@ -58,7 +58,7 @@ class _Question(click.Command):
     help="Differences to other windows, another survey of the same domain or, with --snapshot, another snapshot.",
 )
 @click.option("--count", is_flag=True, help="Numbers of reports instead of fractions.")
-@click.option("--postprocess", metavar="METHOD", help="What is done to shares.  [default: the survey's]")
+@click.option("--postprocess", metavar="METHOD", help="Post-processing of shares.  [default: the survey's]")
 @click.option("--simultaneous", is_flag=True, help="Also 95% intervals that hold for all cells at once.")
 @click.option(
     "--picture",
@@ -143,10 +143,12 @@ def command(
         if reports >= survey.minimum_reports:
             raise
         if not reports and not waiting and snapshot is None:
-            raise QueryError(f"{refusal}; for simulated ones: hearsay produce {survey.name} --devices 10000") from None
+            text = f"{refusal}; for simulated ones: hearsay produce {survey.name} --devices 10000"
+            raise QueryError(text, **refusal.fields) from None
         raise with_waiting(refusal, waiting) from None
     if picture is not None:
         save_picture(verb, answers, picture)
+        notes().print(f"picture in {picture}", markup=False)
     unfolded = f"; {waiting:,} more are waiting to be folded" if waiting else ""
     scale = None if other is not None else survey.mechanism.domain.mean_bounds
     _show(as_json, f"{title}: {counted_reports(survey, reports)}{unfolded}", answers, scale)

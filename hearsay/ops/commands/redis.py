@@ -11,7 +11,7 @@ from hearsay.collector.roles import SERVER
 from hearsay.collector.store.servers.rights import users
 from hearsay.ops.config import Settings, without_password
 from hearsay.ops.errors import ConfigurationError, EmbeddedServerError
-from hearsay.ops.server.embedded import command_line, find_server, port_taken
+from hearsay.ops.server.embedded import command_line, find_server, lock_directory, port_taken
 from hearsay.ops.server.password import UMASK, make_private, on_standard_input
 from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.options import json_option, uses, uses_of
@@ -40,13 +40,18 @@ def command(settings: Settings) -> None:
             log.info("standing by: HEARSAY_REDIS_URL is %s", without_password(settings.redis_url))
             stop.wait()
         return
-    if port_taken(settings.redis_port):
-        raise EmbeddedServerError(f"redis-port {settings.redis_port} is already taken; choose another one")
     binary, directory = find_server(), settings.server_dir.absolute()
+    lock = lock_directory(directory, settings.redis_port)
+    if port_taken(settings.redis_port):
+        raise EmbeddedServerError(
+            f"redis-port {settings.redis_port} is already taken: a server may already run there; stop it, "
+            "or set HEARSAY_REDIS_PORT to a free port"
+        )
     password = make_private(directory)
     log.info("starting %s", binary.name, extra={"port": settings.redis_port, "directory": str(directory)})
     # The server replaces this process: stopping or killing it stops the server, and no child process is left.
     os.umask(UMASK)
+    os.set_inheritable(lock, True)
     os.dup2(on_standard_input(password), 0)
     os.execv(binary, command_line(binary, settings.redis_port, directory, settings.redis_maxmemory))
 
@@ -58,12 +63,12 @@ def command(settings: Settings) -> None:
 def acl(settings: Settings, survey: str | None, as_json: bool) -> None:
     """Print a user for each role, none with more rights than it needs.
 
-    Each line belongs into the server's ACL file, after a password is added to it: >PASSWORD. The server must be of
+    Add a password to each line (>PASSWORD), and put the lines into the server's ACL file. The server must be of
     version 7.0 or newer. Surveys and keys are added and deleted by the operator, who is none of these users. A writer
     can spoil its own survey's stream; let devices of others send to a gateway.
     """
     if survey is not None and not SURVEY_NAME.fullmatch(survey):
-        raise ConfigurationError(f"--survey must be the name of a survey, got {survey!r}")
+        raise ConfigurationError(what="--survey", expected="the name of a survey", got=repr(survey))
     rules = users(settings.prefix, survey)
     if as_json:
         print_json({role: {"user": f"hearsay-{role}", "rules": words} for role, words in rules.items()})

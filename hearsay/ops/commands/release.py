@@ -89,7 +89,7 @@ def _counts(count: str | None, values_file: ValuesFile | None, largest: int) -> 
     try:
         return np.asarray(domain.one(count))
     except ValueOutsideDomain as error:
-        raise OperationError(str(error)) from None
+        raise OperationError(str(error), **error.fields) from None
 
 
 def _design(mechanism: str, largest: int, epsilon: float, options: dict[str, Any]) -> tuple[Design, str]:
@@ -109,7 +109,7 @@ def _options(mechanism: str, given: Sequence[str]) -> dict[str, Any]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise SpecificationError(f"--option must be K=V, got {text!r}")
+            raise SpecificationError(what="--option", expected="K=V", got=repr(text))
         options[name] = _value(name, value)
     return complete(_OPTIONS.get(mechanism, ()), options)
 

@@ -44,7 +44,7 @@ from hearsay.producer.populations import Population
               help="So many surveys of the same devices: how often intervals hold, how wide they are.")  # fmt: skip
 @click.option("--picture", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
               help="Draw the answers, with --truth beside the truth, into a file (png, svg, pdf).")  # fmt: skip
-@click.option("--mode", type=click.Choice(MODES), help="Answer --ask the way a collector of this kind does.")
+@click.option("--mode", type=click.Choice(MODES), help="Answer --ask as a collector of this kind does.")
 @seed_option
 @json_option
 @uses("plugins")
@@ -66,20 +66,24 @@ def command(
     """Run a survey on values in one process, without a server.
 
     Perturbs, encodes, decodes, folds and estimates with the code of the pipeline. With --out it writes a snapshot
-    (window `all`) that `hearsay query --snapshot DIR` can be asked about; the devices' values never go into it.
+    (window `all`) for `hearsay query --snapshot DIR`; it never contains the devices' values.
 
-    With --truth every answer stands beside what is true of the devices: `holds` says whether the interval contains it,
-    `z` by how many standard errors the value is off. With --repeat many surveys are drawn as reports would make them:
-    `coverage` is the share of intervals that hold, `within` the median half width, `predicted` the planner's.
+    With --truth it also shows the true answer for these devices: `holds` is whether the interval contains it, `z` by
+    how many standard errors the value differs from it. With --repeat it draws many surveys: `coverage` is the share of
+    intervals that contain the truth, `within` the median half width, `predicted` that of the planner.
 
     With --mode and --ask instead, a survey under metric-l1 is collected in one of three ways, and the answer comes with
-    the memory and the time it took: prefix-sums is the pipeline's way, single-frequencies keeps a share per cell,
-    on-the-fly keeps every report.
+    the memory and the time it took: prefix-sums as in the pipeline, single-frequencies with a share per cell,
+    on-the-fly with every report.
     """
     wanted = out is not None or truth or runs is not None or picture is not None
     if mode is not None and (wanted or len(ask) != 1):
         raise click.UsageError("--mode goes with one --ask, and not with --out, --truth, --repeat or --picture")
+    if runs is not None and (out is not None or picture is not None):
+        raise click.UsageError("--repeat only shows a table: leave out --out and --picture, or --repeat")
     survey = load(survey_file)
+    if out is not None and (replaced := snapshot.other_survey(out, survey.name)) is not None:
+        notes().print(f"{out} holds a snapshot of survey {replaced}, which is replaced", markup=False)
     people = _people(survey, values_file, distribution, devices, seed)
     if mode is not None:
         _by_mode(answer_by_mode(survey, people, _random(seed), mode, ask[0]), survey.name, as_json)
@@ -142,6 +146,7 @@ def _compared(
         raise suggestion(unknown.verb, estimate) from None
     if picture is not None:
         save_answers([row.answer for row in rows], [row.truth for row in rows] if truth else None, picture)
+        notes().print(f"picture in {picture}", markup=False)
     title = f"{survey.name}: {counted_reports(survey, content.reports)}"
     if as_json:
         print_json([row.table() if truth else row.answer.table() for row in rows])

@@ -15,7 +15,7 @@ from hearsay.ops.terminal.present import counted, print_json
 
 @click.command()
 @click.argument("name")
-@click.option("--out", metavar="DIR", required=True, type=OutDirectory(), help="Where it goes.")
+@click.option("--out", metavar="DIR", required=True, type=OutDirectory(), help="The directory to write.")
 @click.option("--window", metavar="NAME|all", default="all", show_default=True, help="Which window.")
 @json_option
 @uses(*SERVER, "plugins")

@@ -29,7 +29,7 @@ SKIPPED = "skipped"  # the reason under which CLOSE counts entries that were giv
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--interval", type=NumberRange(0, 60), default=0.5, show_default=True,
-              help="Seconds between the two looks that rates come from; 0: no rates.")  # fmt: skip
+              help="Seconds between the two readings from which rates are computed; 0: no rates.")  # fmt: skip
 @click.option("--watch", is_flag=True, help="Show it again every interval until interrupted.")
 @click.option("--check", is_flag=True, help="Exit with 1 if something is stalled or missing, with one line per cause.")
 @json_option
@@ -37,7 +37,7 @@ SKIPPED = "skipped"  # the reason under which CLOSE counts entries that were giv
 def command(
     settings: Settings, names: tuple[str, ...], interval: float, watch: bool, check: bool, as_json: bool
 ) -> None:
-    """Show what came in, what was folded, what waits and what is stalled.
+    """Show reports published, folded and waiting, and what is stalled.
 
     One line per survey; of those that are named, all that is known of each shard. A process is listed for 30 s after it
     died, and listed apart once it missed a heartbeat.

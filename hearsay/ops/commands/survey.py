@@ -8,6 +8,7 @@ import click
 
 from hearsay.collector.describe.attackers import moved_by
 from hearsay.collector.describe.describe import FRAME_REPORTS, amplified, composed, describe, predicted_rows
+from hearsay.collector.describe.registration import registration_lines
 from hearsay.collector.errors import SurveyError
 from hearsay.collector.store.registry import Registered, look_at_parts
 from hearsay.collector.survey import toml
@@ -54,13 +55,11 @@ def add(settings: Settings, survey_file: Path, shards: int | None, as_json: bool
     The same definition again changes nothing; another one under the same name is refused until `survey delete`.
     """
     registered = open_registry(settings).add(load_patiently(survey_file), shards)
+    closed = registered.look().closed
     if as_json:
-        print_json(_row(registered, registered.look().closed))
+        print_json(_row(registered, closed))
     else:
-        closed = "; it is closed and takes no more reports" if registered.look().closed else ""
-        click.echo(f"survey {registered.survey.name} is registered with tag {registered.survey.tag8}{closed}")
-        if registered.survey.reason is not None:
-            click.echo(f"mechanism chosen automatically: {registered.survey.reason}")
+        click.echo("\n".join(registration_lines(registered.survey, closed)))
 
 
 @command.command("list")
@@ -134,19 +133,15 @@ def show(
         print_json(description)
         return
     out = console()
-    out.print(f"# tag {survey.tag}", markup=False, soft_wrap=True)
-    out.print(toml.dump(survey.canonical()), markup=False, soft_wrap=True)  # a broken line would be no TOML
+    guarantee, *promise = description["promise"]
+    out.print(guarantee, markup=False)
+    out.print(f"\n# tag {survey.tag}", markup=False, soft_wrap=True)
+    out.print(toml.dump(toml.folded(survey.canonical())), markup=False, soft_wrap=True)  # a broken line is no TOML
     if survey.reason is not None:
         out.print(f"Chosen automatically: {survey.reason}\n", markup=False)
     elif "choices" in description:
         out.print(f"Chosen automatically: {description['choices']}\n", markup=False)
-    out.print(description["guarantee"]["words"], markup=False)
-    if (rounds := survey.mechanism.rounds) > 1:
-        out.print(f"It holds for all that a device answers in up to {rounds} rounds together.", markup=False)
-    participation = description["participation"]
-    out.print(participation["words"], markup=False)
-    if "warning" in participation:
-        out.print(f"Warning: {participation['warning']}.", markup=False)
+    out.print("\n".join(promise), markup=False)
     if shuffled is not None:
         out.print(description["shuffled"]["words"], markup=False)
     if "attackers" in description:
@@ -189,15 +184,15 @@ def _show_together(surveys: list[Survey], as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask; where there is no terminal, nobody is asked.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; without a terminal it never asks.")
 @uses(*SERVER, "plugins")
 def close(settings: Settings, name: str, yes: bool) -> None:
-    """Take no more reports, for good: it cannot be opened again. Those accepted are still folded."""
+    """Accept no more reports. The survey cannot be opened again; accepted reports are still folded."""
     registered = open_registry(settings).get(name)
     if not yes and sys.stdin.isatty():
         click.confirm(f"Close survey {name} for good? It cannot be opened again.", abort=True)
     registered.close()
-    click.echo(f"survey {name} is closed")
+    click.echo(f"survey {name} is closed for good: it takes no more reports")
 
 
 @command.command()

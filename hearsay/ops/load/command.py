@@ -1,5 +1,6 @@
 """`hearsay produce` as a load test: its task, its words and its exit code."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +13,14 @@ from hearsay.ops.load import report
 from hearsay.ops.load.process import Task
 from hearsay.ops.load.ramp import highest, ramp
 from hearsay.ops.load.run import Outcome, run
+from hearsay.ops.load.verdict import SHORTEST_S
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.stopping import Stop, stopping
 from hearsay.ops.terminal.values_file import ValuesFile
+
+_VERDICTS = {True: "held", False: "not held", None: "too short to judge"}
 
 
 def load_task(
@@ -89,7 +93,7 @@ def load_test(
 
 def _say(outcome: Outcome, stop: Stop) -> None:
     asked = "as fast as taken" if outcome.asked_per_s is None else f"{outcome.asked_per_s:,.0f} asked"
-    verdict = "" if outcome.asked_per_s is None else ", held" if outcome.held else ", not held"
+    verdict = "" if outcome.asked_per_s is None else f", {_VERDICTS[outcome.held]}"
     notes().print(f"{asked}: {outcome.committed_per_s:,.0f} reports/s committed{verdict}", markup=False)
 
 
@@ -97,7 +101,7 @@ def _words(task: Task, outcome: Outcome, stop: Stop, goes_on: bool) -> list[str]
     on = "; the same command sends the others" if goes_on else ""
     stopped = f" (stopped; {counted(task.total, 'device')} were asked for{on})" if stop.is_set() else ""
     asked = "" if outcome.asked_per_s is None else f" of {outcome.asked_per_s:,.0f} asked"
-    verdict = "" if outcome.asked_per_s is None or stopped else "; held" if outcome.held else "; not held"
+    verdict = "" if outcome.asked_per_s is None or stopped else f"; {_VERDICTS[outcome.held]}"
     lines = [
         f"{counted(outcome.reports, 'report')} published to {task.survey} in {outcome.seconds:.1f} s "
         f"({outcome.per_s:,.0f} reports/s{asked}{verdict}){stopped}"
@@ -126,6 +130,9 @@ def _words(task: Task, outcome: Outcome, stop: Stop, goes_on: bool) -> list[str]
 
 def _check(outcome: Outcome | None, p99: float) -> None:
     """CheckFailed unless the rate was held and 99% were acknowledged in time."""
+    if outcome is not None and outcome.asked_per_s is not None and outcome.held is None:
+        devices = math.ceil(SHORTEST_S * outcome.asked_per_s)
+        raise CheckFailed(f"too short to judge the rate; use --devices {devices} or more")
     if outcome is None or (outcome.asked_per_s is not None and not outcome.held):
         why = "" if outcome is None or outcome.limit is None else f": limit {outcome.limit.part}, {outcome.limit.why}"
         raise CheckFailed(f"the rate was not held{why}")

@@ -28,8 +28,6 @@ from hearsay.producer.fleet import People
 from hearsay.producer.populations import Population
 from hearsay.producer.values import Rows
 
-PROGRESS_REPORTS = 4  # times a second
-
 
 @dataclass(frozen=True)
 class Task:

@@ -22,7 +22,7 @@ def row(outcome: Outcome) -> list[Any]:
         "as fast as taken" if outcome.asked_per_s is None else f"{outcome.asked_per_s:,.0f}",
         f"{outcome.per_s:,.0f}",
         f"{outcome.committed_per_s:,.0f}",
-        "" if outcome.asked_per_s is None else "yes" if outcome.held else "no",
+        "" if outcome.asked_per_s is None else {True: "yes", False: "no", None: "too short"}[outcome.held],
         *(_seconds(times.get(name)) for name in ("p50", "p99", "max")),
         _seconds(committed),
         _seconds(fresh),

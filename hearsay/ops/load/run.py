@@ -13,7 +13,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.load.latencies import Done, Latencies, done_at
 from hearsay.ops.load.process import Processes, Task
 from hearsay.ops.load.sender import Sent
-from hearsay.ops.load.verdict import Evidence, Limit, committing_held, limit_of, sending_held
+from hearsay.ops.load.verdict import Evidence, Limit, held, limit_of
 from hearsay.ops.load.watch import Sample, Watch
 
 DRAIN_S = 30.0  # after the last report was sent: until all are committed
@@ -31,7 +31,7 @@ class Outcome:
     batches: list[Done]
     samples: list[Sample]
     waits: dict[str, float]
-    held: bool
+    held: bool | None  # None: for too short a time to judge
     limit: Limit | None
     committed_per_s: float  # from the start to the last commit
     acknowledged: Latencies
@@ -131,7 +131,7 @@ def _outcome(
         batches=batches,
         samples=samples,
         waits=waits,
-        held=sending_held(seen) and committing_held(seen),
+        held=held(seen, None if task.rate is None else reports / task.rate),
         limit=limit_of(seen),
         committed_per_s=reports / committed_s if committed_s else 0.0,
         acknowledged=Latencies(batches),

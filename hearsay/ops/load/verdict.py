@@ -8,6 +8,7 @@ from hearsay.ops.load.watch import Servers
 LATE_S = 1.0  # reports that are acknowledged so long after they were due are behind the schedule
 COMMIT_S = 0.5  # how long after the last report was sent all may be committed: a range is cut, queued, folded
 COMMIT_SHARE, MOST_COMMIT_S = 0.1, 3.0  # and a share of the test's time more, which is how far commits may fall behind
+SHORTEST_S = 2.0  # a test that is due in less is over before anything can fall behind
 STALE_S = 15.0  # a snapshot that lags so far behind the commits is the estimator's fault
 _BUSY = 0.6  # of a core: a server that answers one command after the other has little left
 _SLOW_PING_S = 0.005  # beyond the link's own time: the server does not come round to answer
@@ -59,6 +60,13 @@ def committing_held(seen: Evidence) -> bool:
     return seen.commit_behind_s is not None and seen.commit_behind_s <= allowed
 
 
+def held(seen: Evidence, due_s: float | None) -> bool | None:
+    """Whether the rate was held, by which all was due within `due_s`; None: it was, for too short a time to judge."""
+    if not (sending_held(seen) and committing_held(seen)):
+        return False
+    return None if due_s is not None and due_s < SHORTEST_S else True
+
+
 def limit_of(seen: Evidence) -> Limit | None:
     """The part that did not keep up; None: all did."""
     servers = seen.servers
@@ -77,6 +85,8 @@ def limit_of(seen: Evidence) -> Limit | None:
             spent = f"producers spent {seen.publishing + seen.waits.get('reply', 0.0):.0%} of the time sending"
             if is_busy or is_slow:
                 return Limit("server", f"{spent}, and {server_words}")
+            if away := named.get("server"):
+                return Limit("server", f"{spent}, and waited {away:.0%} of the time for a server that was away")
             return Limit("link", f"{spent}, and the server was idle {1 - servers.busy:.0%} of the time")
         return Limit("producers", f"they spent {seen.making:.0%} of the time making reports; try --processes, --replay")
     if not committing_held(seen):
@@ -84,8 +94,11 @@ def limit_of(seen: Evidence) -> Limit | None:
             return Limit("workers", "no worker runs")
         if is_busy and servers.busy > 0.85:
             return Limit("server", f"{server_words}, and workers wait for it")
-        behind = "never" if seen.commit_behind_s is None else f"{seen.commit_behind_s:.1f} s later"
-        return Limit("workers", f"all was sent in time and committed {behind}; {seen.workers} run")
+        if seen.commit_behind_s is None:
+            return Limit("workers", f"all was sent in time, and part of it was not yet committed; {seen.workers} run")
+        return Limit(
+            "workers", f"all was sent in time and committed {seen.commit_behind_s:.1f} s later; {seen.workers} run"
+        )
     if seen.stale_s is not None and seen.stale_s > STALE_S:
         return Limit("estimator", f"all was committed in time, and a snapshot had it {seen.stale_s:.0f} s later")
     return None

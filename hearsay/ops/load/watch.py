@@ -78,7 +78,7 @@ class Watch:
         with suppress(RedisError, CollectorError, ValueError):
             self._sample()
         elapsed, used = time.monotonic() - self._began, self._processor_s()
-        busy = [(used[node] - before) / elapsed for node, before in self._used_s.items() if node in used]
+        busy = [max(used[node] - before, 0.0) / elapsed for node, before in self._used_s.items() if node in used]
         pings, links = [sample.ping_s for sample in self.samples], [0.0]
         for node in self._nodes():
             with suppress(RedisError):

@@ -40,7 +40,7 @@ class Collection:
 
 
 def _window(survey: Survey, now_ms: int) -> str:
-    return f" {survey.windows.of(now_ms, None).name}" if survey.windows.every_ms else ""
+    return f" {survey.windows.of(now_ms, None).name}" if survey.windows.timed else ""
 
 
 class Sending:
@@ -60,24 +60,24 @@ class Sending:
         return self._people.take(count)
 
     def trying_all(self) -> None:
-        """Somebody else sends all of them."""
+        """Note that another process sends all of them."""
         if self._note is not None:
             self._note.trying(self.total)
 
     def telling(self, progress: Callable[[int], None]) -> Callable[[int], None]:
-        """A watcher of progress that also writes it down."""
+        """A function for progress that also notes it in the file."""
 
-        def told(count: int) -> None:
+        def note_and_show(count: int) -> None:
             if self._note is not None:
                 self._note.went_out(count)
             progress(count)
 
-        return told
+        return note_and_show
 
-    def ended(self, told: bool, none: bool = False) -> None:
-        """The sending ended: those of whom was `told` went out and no others, or all who were tried; or `none`."""
+    def ended(self, counted: bool, none: bool = False) -> None:
+        """The sending ended: those that were `counted` went out and no others, or all who were tried; or `none`."""
         if self._note is not None:
-            self._note.end(told, none)
+            self._note.end(counted, none)
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def _first(before: Progress, file: ValuesFile, collection: Collection, rows: int
         return tried
     survey = collection.survey
     went = f"{counted(sent, 'row')} of it" if sent == most else f"{sent:,} to {counted(most, 'row')} of it"
-    later = "wait for the next window, " if survey.windows.every_ms else ""
+    later = "wait for the next window, " if survey.windows.timed else ""
     raise OperationError(
         f"{file.name}: {went} went to survey {survey.name} at {before.at}, and a device reports once; {later}"
         f"send other values, or use {AGAIN_OPTION} to send all rows again"

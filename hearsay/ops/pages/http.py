@@ -44,7 +44,7 @@ ESTIMATOR = {
     "no-round": (409, "No round of the survey is open."),
     "no-snapshot": (404, "The survey has no snapshot of this window."),
     "busy": (503, "Too many viewers, or another question is being planned."),
-    "too-long": (503, "Planning took over 20 s."),
+    "too-long": (503, "Planning took over 20 s of processor time, or 60 s by the clock."),
     "host": (421, "The request names another host than this machine."),
     "token": (401, "`Authorization` does not have the token."),
 }

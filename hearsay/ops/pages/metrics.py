@@ -13,9 +13,9 @@ from hearsay.ops.server.embedded import EmbeddedServer
 
 INTRODUCTION = """# Metrics
 
-Written by `make docs` from what an estimator answers at `/metrics`. They are read from Redis at the moment of a scrape,
-so that any estimator, also a new one, shows the same; no process keeps counts of its own. No metric holds a value of a
-device.
+Written by `make docs` from what an estimator answers at `/metrics`. They are read from Redis at the moment of a scrape:
+no process keeps counts of its own. Several estimators share the surveys, and each series but `hearsay_up` and
+`hearsay_node_up` comes from one of them: scrape all estimators. No metric holds a value of a device.
 
 A counter's name has `_total` at its end in the answer, a summary's `_count` and `_sum`.
 """
@@ -27,6 +27,7 @@ ADVICE = """## What to watch
 | `hearsay_standing_still > 0` | reports wait and nothing processes them; `hearsay status --check` names the cause |
 | `time() - hearsay_snapshot_timestamp_seconds` | answers grow old: no estimator, or nothing new |
 | `rate(hearsay_reports_rejected_total[5m])` | devices of another version, or somebody else, send what no device makes |
+| `rate(hearsay_gateway_reports_rejected_total[5m])` | the same, over gateways: the line above does not count it |
 | `hearsay_ranges_quarantined > 0` | a range could not be folded five times; `hearsay survey skip` retries or skips it |
 | `hearsay_pressure == 1` | writers are asked to wait: more workers, or more memory |
 

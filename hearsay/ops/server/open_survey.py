@@ -33,4 +33,5 @@ def open_survey(name: str, url: str | None = None, prefix: str | None = None) ->
     except UnknownSurvey as unknown:
         registry.node.disconnect()
         where = f"{without_password(settings.redis_url)} with the prefix {settings.prefix}"
-        raise UnknownSurvey(f"{unknown}; looked for on {where}: url and prefix, or HEARSAY_*, name another") from None
+        words = f"{unknown}; looked for on {where}: url and prefix, or HEARSAY_*, name another"
+        raise UnknownSurvey(words, **unknown.fields) from None

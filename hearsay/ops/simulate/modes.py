@@ -54,7 +54,7 @@ def answer_by_mode(survey: Survey, cells: Values, random: Random, mode: str, que
         raise SurveyError(f"--mode needs a survey under metric-l1 without weights, got {got}")
     query = parse_text(question)
     if query.verb not in ("range", "prefix"):
-        raise QueryError(f"--ask must be a range or a prefix with --mode, got {query.verb}")
+        raise QueryError(what="--ask", expected="a range or a prefix with --mode", got=query.verb)
     check_reports(len(cells), survey.minimum_reports)
     wire = codec(mechanism)
     decoded = [

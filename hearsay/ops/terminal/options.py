@@ -16,6 +16,7 @@ from hearsay.collector.roles import Role
 from hearsay.ops.config import BY_NAME, TABLE, Settings, unknown_variables
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 _MOST_DIGITS = 18  # of a count: a 64-bit integer holds it
 SERVER = ("redis_url", "redis_port", "data_dir", "prefix")
 
@@ -88,12 +89,14 @@ class NumberRange(click.FloatRange):
 
 
 class CountRange(click.IntRange):
-    """A whole number between bounds, also written as 1e6 or 2.5e6."""
+    """A whole number between bounds, also written as 1e6, 2.5e6 or 40,000."""
 
     def _describe_range(self) -> str:  # click writes x<=None where there are no bounds
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and _THOUSANDS.fullmatch(value):
+            value = value.replace(",", "")
         if isinstance(value, str) and "e" in value.lower():
             try:
                 number = Decimal(value)

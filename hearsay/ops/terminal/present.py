@@ -58,7 +58,7 @@ def print_rows(out: Console, title: str, columns: Sequence[str], rows: Iterable[
     laid = layout(columns, [[show(value) for value in row] for row in rows], out.width)
     out.print(Text(title, style="bold"))
     if laid.above:
-        out.print(Text(f"all: {laid.above}"))
+        out.print(Text(f"in every row: {laid.above}"))
     for number, line in enumerate(laid.lines):
         # A word that is wider than the terminal is left to it: copied from there it is still one word.
         out.print(Text(line, style="bold" if number in laid.bold else ""), no_wrap=True, overflow="ignore", crop=False)

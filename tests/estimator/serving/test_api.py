@@ -119,7 +119,7 @@ class TestInterface:
         ("parameters", "says"),
         [
             ("", "query must be one of point V"),
-            ("q=median", "query must be one of mean, means"),
+            ("q=median", "one that this survey answers; the nearest: point V; frequencies; top K"),
             ("q=range+red+blue", "needs an ordered domain"),
             ("q=point+pink", "must be one of red, green, blue, got pink"),
             ("q=point+red&window=20250131T130000Z", "withheld until there are 150 reports, got 100"),

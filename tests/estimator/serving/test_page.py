@@ -147,7 +147,13 @@ class TestOneSurvey:
         assert (view["chart"], view["query"]) == ("bars", "frequencies")
         assert {"grammar": "top K", "help": "the K most frequent values, by their raw shares"} in document["queries"]
         assert "range A B" not in {query["grammar"] for query in document["queries"]}
-        assert document["promise"] == [document["guarantee"]["words"]]
+        words, *takes_part = document["promise"]
+        assert words == document["guarantee"]["words"]
+        assert takes_part == [
+            "A device answers once in every window. Epsilon spent: 2 per report, at most 48 per day, without bound "
+            "over a life.",
+            f"Warning: {document['show']['participation']['warning']}.",
+        ]
         assert document["show"]["report_bytes"] > 0
 
     def test_a_survey_without_reports_has_nothing_to_draw(self, registry: Registry, tmp_path: Path) -> None:
@@ -165,13 +171,24 @@ class TestSeries:
         assert "withheld until there are 150 reports" in rows[0]["error"]
         assert (rows[1]["start"], rows[1]["status"]) == ("2025-01-31T14:00:00Z", "final")
         single = http.get(f"/api/surveys/colours/query?q=point+red&window={rows[1]['window']}").json()
-        assert rows[1]["answers"] == single["answers"]
+        assert (rows[1]["answers"], rows[1]["unit"]) == (single["answers"], single["unit"])
+        counted = http.get("/api/surveys/colours/series?q=point+red&count=1").json()
+        assert [row.get("unit") for row in counted] == [None, "reports", "reports"]
         assert len(http.get("/api/surveys/colours/series?q=point+red&windows=2").json()) == 2
 
     @pytest.mark.parametrize("wrong", ["windows=0", "windows=x", "windows=1001", "q=range+1+2", "window=all", "q="])
     def test_what_is_wrong_is_refused(self, http: httpx.Client, wrong: str) -> None:
         question = "" if wrong.startswith("q=") else "q=point+red&"
         assert http.get(f"/api/surveys/colours/series?{question}{wrong}").status_code == 400
+
+    @pytest.mark.parametrize("address", ["query", "series"])
+    def test_an_unknown_question_gets_the_nearest_that_this_survey_answers(
+        self, http: httpx.Client, address: str
+    ) -> None:
+        refused = http.get(f"/api/surveys/colours/{address}?q=pointt+red")
+        assert refused.status_code == 400
+        assert "one that this survey answers; the nearest: point V" in refused.json()["error"]
+        assert "mean" not in http.get(f"/api/surveys/colours/{address}?q=meann").json()["error"].split(", got")[0]
 
     def test_final_windows_are_estimated_once(self, http: httpx.Client, hourly: Registered) -> None:
         url = "/api/surveys/colours/series?q=point+red"

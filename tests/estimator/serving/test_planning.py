@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -77,6 +78,14 @@ def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "RETRY_S", 3.0)
     (response,) = ask(Planner(longest_s=0.01), QUESTION)
     assert (response.status_code, response.json()["code"], response.headers["retry-after"]) == (503, "too-long", "3")
+    assert "over 0.01 s; name one mechanism, or ask when the machine is less busy" in response.json()["error"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system does not count a process' time")
+def test_processor_time_is_limited_apart_from_the_clock() -> None:
+    (response,) = ask(Planner(PATIENT_S, processor_s=0.02), QUESTION)
+    assert (response.status_code, response.json()["code"]) == (503, "too-long")
+    assert response.json()["error"].endswith("over 0.02 s of processor time; name one mechanism")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from hearsay.collector.limits import SNAPSHOT_JSON_BYTES
 from hearsay.collector.survey.survey import Survey
-from hearsay.collector.wire.rejections import Refused, Rejections
+from hearsay.collector.wire.rejections import RejectedCount, Rejections
 from hearsay.estimator.errors import SnapshotError
 from hearsay.estimator.snapshots.content import Content, compose
 from hearsay.estimator.snapshots.files import checksum, publish, remove_survey, remove_window, windows, write
@@ -38,7 +38,7 @@ def snapshot_json(directory: Path) -> dict[str, Any]:
 
 class TestDirectory:
     def test_the_exact_state_comes_back_and_answers_alike(self, tmp_path: Path) -> None:
-        survey, written = colours(), content(rejected=Rejections(malformed=Refused(2, 7)))
+        survey, written = colours(), content(rejected=Rejections(malformed=RejectedCount(2, 7)))
         read = load(write(tmp_path / "out", written))
         assert read.survey == survey
         assert read.metadata["reports"] == 500

@@ -36,9 +36,7 @@ def test_a_survey_without_rounds_has_no_next_one(client: redis.Redis, prefix: st
 def test_survey_show_says_that_all_rounds_together_keep_the_promise(tmp_path: Path, hearsay: Hearsay) -> None:
     file = tmp_path / "films.toml"
     file.write_text('name = "films"\nmechanism = "privkvm"\nepsilon = 1.0\n[domain]\nkind = "key-value"\nkeys = 3\n')
-    assert (
-        "It holds for all that a device answers in up to 3 rounds together." in hearsay("survey", "show", str(file))[1]
-    )
+    assert "It holds for a device's answers in up to 3 rounds together." in hearsay("survey", "show", str(file))[1]
     simulated = ("simulate", str(file), "--distribution", "zipf", "--devices", "20", "--out", str(tmp_path / "out"))
     assert "60 reports, one per device and round" in hearsay(*simulated)[1]
     assert (

@@ -1,5 +1,6 @@
 """A row of a file reports once in a survey: a second run of the same file is refused, one that broke off goes on."""
 
+import gzip
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from hearsay.ops.operate import send_once
 from hearsay.producer import fleet
 from hearsay.producer.errors import ValuesError
 from hearsay.producer.sent_files import SentFiles
+from hearsay.producer.values.source import open_source
 from tests.collector.gateway.running import gateway
 
 Hearsay = Callable[..., tuple[int, str, str]]
@@ -61,6 +63,28 @@ def test_the_same_file_is_refused_and_again_sends_it(produce: Hearsay, registry:
     assert produce()[0] == 2  # a run that failed before it sent anything leaves the note
     assert produce("--again")[0] == 0
     assert published(registry) == 2 * ROWS
+
+
+def test_the_same_content_is_refused_whatever_its_line_ends_and_compression(
+    produce: Hearsay, registry: Registry, tmp_path: Path
+) -> None:
+    assert produce()[0] == 0
+    plain = FILE.encode()
+    returns = plain.replace(b"\n", b"\r\n")
+    for content in (gzip.compress(plain), returns, plain.replace(b"\n", b"\r"), gzip.compress(returns)):
+        (tmp_path / "people.csv").write_bytes(content)
+        assert produce()[0] == 2
+    assert published(registry) == ROWS
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4096])
+def test_line_ends_may_be_cut_in_two_by_the_reading(size: int, tmp_path: Path) -> None:
+    path, parts = tmp_path / "people.csv", list[bytes]()
+    path.write_bytes(b"value\r\n1\r\r\n2\r\n\n3\r")
+    with open_source(path, parts.append) as source:
+        while source.stream.read(size):
+            pass
+    assert b"".join(parts) == b"value\n1\n\n2\n\n3\n"
 
 
 def test_other_values_another_survey_and_one_that_was_deleted_are_welcome(

@@ -104,14 +104,15 @@ def test_quantiles_carry_the_theorem_beside_the_band(write, capsys: pytest.Captu
     Path("values.csv").write_text("value\n" + "12\n30\n31\n60\n" * 500)
     bounds = []
     for name in (survey, literal):
-        assert cli.run(["simulate", name, "--values", "values.csv", "--out", "s", "--seed", "2"]) == 0
+        snapshot = name.removesuffix(".toml")
+        assert cli.run(["simulate", name, "--values", "values.csv", "--out", snapshot, "--seed", "2"]) == 0
         capsys.readouterr()
-        assert cli.run(["query", "--snapshot", "s", "--json", "quantile", "0.5"]) == 0
+        assert cli.run(["query", "--snapshot", snapshot, "--json", "quantile", "0.5"]) == 0
         (found,) = json.loads(capsys.readouterr().out)
         assert found["rank_bound"] > 1.96 * found["rank_stderr"] > 0
         bounds.append(found["rank_bound"])
     assert bounds[1] == pytest.approx(2 * bounds[0])
-    assert cli.run(["query", "--snapshot", "s", "quantile", "0.5"]) == 0
+    assert cli.run(["query", "--snapshot", "literal", "quantile", "0.5"]) == 0
     assert "; rank within " in capsys.readouterr().out
 
 
@@ -149,7 +150,17 @@ def test_the_file_can_be_copied_from_a_narrow_terminal(
     name = write("narrow", 1.0, "size = 181\n", "hierarchical")
     monkeypatch.setenv("COLUMNS", "60")
     assert cli.run(["survey", "show", name]) == 0
-    printed = capsys.readouterr().out.split("\n\n")[0]
+    promise, printed, _ = capsys.readouterr().out.split("\n\n", maxsplit=2)
     survey = load(Path(name))
+    assert " ".join(promise.split()) == survey.mechanism.guarantee.words(), "what is promised comes first"
     assert max(len(line) for line in printed.splitlines()[1:]) > 60, "a line that a terminal would break"
     assert tomllib.loads(printed) == tomllib.loads(toml.dump(survey.canonical()))
+
+
+def test_a_long_matrix_is_folded(write, capsys: pytest.CaptureFixture[str]) -> None:
+    name = write("pay", 1.0, "", "mean")
+    Path(name).write_text(Path(name).read_text().replace("ordinal", "number") + "low = 0\nhigh = 9\n")
+    text, description = shown(capsys, name)
+    assert "# table: 9 x 33 integers; --json has them" in text
+    assert len(description["definition"]["options"]["table"]) == 9
+    assert len(text) < 2_000

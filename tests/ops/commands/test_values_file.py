@@ -74,7 +74,9 @@ def test_column_and_clamp_need_a_file(folder: Path, capsys: pytest.CaptureFixtur
     assert "--column, --clamp and --skip-bad go with --values" in err
 
 
-@pytest.mark.parametrize(("text", "count"), [("1e6", 1_000_000), ("2.5E3", 2_500), ("1000", 1_000), ("10e-1", 1)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("1e6", 1_000_000), ("2.5E3", 2_500), ("1000", 1_000), ("10e-1", 1), ("40,000", 40_000)]
+)
 def test_counts_may_be_written_with_an_exponent(text: str, count: int) -> None:
     assert CountRange(1).convert(text, None, None) == count
 

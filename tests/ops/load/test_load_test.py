@@ -119,7 +119,15 @@ def test_a_rate_beyond_the_producers_is_not_held(produce: Produce) -> None:
     assert "limit producers" in err
 
 
-@pytest.mark.parametrize("words", [("--via", "http://127.0.0.1:1", "--replay"), ("--values", "-", "--rate", "10")])
+def test_a_short_test_says_so(produce: Produce) -> None:
+    code, seen, err = produce("--devices", "1000", "--rate", "5e3", "--p99", "5")
+    assert (code, seen["held"]) == (1, None)
+    assert "too short to judge the rate; use --devices 10000 or more" in err
+
+
+@pytest.mark.parametrize(
+    "words", [("--via", "http://127.0.0.1:1", "--replay"), ("--values", "-", "--rate", "10"), ("--ramp",)]
+)
 def test_what_does_not_go_together(produce: Produce, words: tuple[str, ...]) -> None:
     code, _, err = produce("--devices", "10", *words)
     assert code == 2

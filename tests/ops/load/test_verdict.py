@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hearsay.ops.load.latencies import Done, Latencies, done_at
-from hearsay.ops.load.verdict import Evidence, committing_held, limit_of, sending_held
+from hearsay.ops.load.verdict import Evidence, committing_held, held, limit_of, sending_held
 from hearsay.ops.load.watch import Servers
 
 IDLE = Servers(busy=0.1, ping_s=0.0005, link_s=0.0002)
@@ -54,6 +54,7 @@ def test_a_rate_that_is_held_has_no_limit() -> None:
         (replace(LATE, waits={"backlog": 0.5}), "workers"),
         (replace(LATE, waits={"deltas": 0.5}), "workers"),
         (replace(LATE, waits={"memory": 0.5}), "server"),
+        (replace(LATE, waits={"server": 0.1}, publishing=0.8), "server"),
         (replace(WELL, commit_behind_s=9.0), "workers"),
         (replace(WELL, commit_behind_s=None), "workers"),
         (replace(WELL, commit_behind_s=None, workers=0), "workers"),
@@ -66,6 +67,19 @@ def test_the_limit_is_named(seen: Evidence, part: str) -> None:
     assert limit is not None
     assert limit.part == part
     assert limit.why
+
+
+def test_commits_that_did_not_end_are_not_said_never_to_come() -> None:
+    limit = limit_of(replace(WELL, commit_behind_s=None))
+    assert limit is not None
+    assert limit.why == "all was sent in time, and part of it was not yet committed; 2 run"
+
+
+def test_a_short_test_is_not_judged() -> None:
+    assert held(WELL, due_s=2.0) is True
+    assert held(WELL, due_s=None) is True
+    assert held(WELL, due_s=1.9) is None
+    assert held(LATE, due_s=1.9) is False  # it took longer than it should have
 
 
 def test_commits_may_fall_behind_by_a_tenth_of_the_time() -> None:

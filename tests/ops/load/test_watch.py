@@ -47,3 +47,13 @@ def test_shards_that_are_away_and_new_ones(client: redis.Redis, prefix: str, mon
     for question in ("processor_s", "link_s"):
         monkeypatch.setattr(Node, question, away)
     assert watch.finish().busy == 0.0
+
+
+def test_a_server_that_was_started_anew_is_not_more_than_idle(
+    client: redis.Redis, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Node, "processor_s", lambda _: 5.0)
+    watch = Watch(Registry(client, prefix).add(parse(survey_table("identity", 10)), 1))
+    watch.start(time.monotonic())
+    monkeypatch.setattr(Node, "processor_s", lambda _: 0.1)
+    assert watch.finish().busy == 0.0

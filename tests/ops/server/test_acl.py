@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ from hearsay.collector.store.servers.rights import ROLES, users
 from hearsay.collector.survey.survey import Survey, parse
 from hearsay.ops import cli
 from hearsay.ops.config import environment
+from hearsay.ops.server import embedded
 from hearsay.ops.server.embedded import EmbeddedServer, find_server, free_port, server_version
 from hearsay.ops.server.waiting import wait_until_folded
 from tests.cluster import QUEUE_URL, EmbeddedCluster
@@ -213,6 +215,37 @@ def test_the_command_prints_what_a_server_takes(
         client.execute_command("ACL", "SETUSER", each["user"], *each["rules"])
         assert client.acl_deluser(each["user"]) == 1, role
     assert cli.run(["redis", "acl", "--survey", "*"]) == 2
+
+
+@pytest.mark.parametrize("name", embedded.NAMES_ON_PATH)
+def test_a_server_on_the_path_loads_the_printed_users(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    """From a file, as an operator does it: a server of 7.0 refuses a file with one command that it does not know."""
+    path = shutil.which(name)
+    version = None if path is None else server_version(Path(path))
+    if path is None or version is None or version < (7, 0):
+        pytest.skip(f"no {name} of 7.0 or newer on the PATH")
+    assert cli.run(["redis", "acl"]) == 0
+    printed = capsys.readouterr().out.replace(" reset on ", f" reset on >{PASSWORD} ")
+    (tmp_path / "users.acl").write_text(f"{printed}user default on >{PASSWORD} ~* &* +@all\n")
+    port = free_port()
+    words = [path, "--port", str(port), "--dir", str(tmp_path), "--save", "", "--aclfile", str(tmp_path / "users.acl")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            while not embedded.port_taken(port):
+                assert running.poll() is None, running.communicate()[0]
+                time.sleep(0.02)
+            for role in ROLES:
+                with redis.Redis(port=port, username=f"hearsay-{role}", password=PASSWORD) as user:
+                    assert user.ping()
+                    assert user.wait(0, 1) == 0
+                    with pytest.raises(redis.exceptions.NoPermissionError):
+                        user.execute_command("CLIENT", "TRACKING", "ON", "BCAST")
+            with redis.Redis(port=port, password=PASSWORD) as operator:
+                assert {entry["object"] for entry in operator.acl_log()} == {"client|tracking"}
+        finally:
+            running.terminate()
 
 
 @pytest.mark.parametrize("words", [["survey", "close", "colours"], ["produce", "colours", "--devices", "3"]])

@@ -1,6 +1,13 @@
 """The embedded server is a real one: it starts without root, keeps its data, and says how to get it."""
 
 import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -41,6 +48,62 @@ def test_a_taken_port_is_an_error(server: EmbeddedServer, tmp_path: Path) -> Non
     assert embedded.port_taken(server.port)
     with pytest.raises(EmbeddedServerError, match=f"did not start on port {server.port}"):
         EmbeddedServer(tmp_path, server.port).start()
+
+
+def test_one_directory_has_one_server(own_server: EmbeddedServer) -> None:
+    second = EmbeddedServer(own_server.directory)
+    words = f"{own_server.directory} is in use by a server on port {own_server.port}; stop it or set HEARSAY_DATA_DIR"
+    with pytest.raises(EmbeddedServerError, match=re.escape(words)):
+        second.start()
+    own_server.kill()
+    second.start()  # at once
+    second.stop()
+    own_server.start()
+
+
+def test_a_server_keeps_its_directory_when_its_parent_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from hearsay.ops.server.embedded import EmbeddedServer;"
+        "server = EmbeddedServer(Path(sys.argv[1])); server.start(); print(server.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    try:
+        with pytest.raises(EmbeddedServerError, match="is in use by a server on port"):
+            EmbeddedServer(tmp_path).start()
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    with EmbeddedServer(tmp_path):
+        pass
+
+
+def test_the_command_refuses_a_directory_in_use_and_takes_it_after_a_kill(tmp_path: Path) -> None:
+    def start(port: int) -> subprocess.Popen[str]:
+        words = [sys.executable, "-m", "hearsay", "redis", "--redis-port", str(port), "--data-dir", str(tmp_path)]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True)
+        running.enter_context(process)
+        running.callback(process.kill)
+        return process
+
+    def wait_for(port: int, process: subprocess.Popen[str]) -> None:
+        while not embedded.port_taken(port):
+            assert process.poll() is None
+            time.sleep(0.02)
+
+    environment, port = {"PATH": os.environ["PATH"]}, embedded.free_port()
+    with ExitStack() as running:
+        first = start(port)
+        wait_for(port, first)
+        second = start(embedded.free_port())
+        assert second.communicate(timeout=30)[1].splitlines()[-1] == (
+            f"hearsay: {tmp_path / 'redis'} is in use by a server on port {port}; stop it or set HEARSAY_DATA_DIR"
+        )
+        assert second.returncode == 2
+        first.kill()
+        first.communicate()
+        wait_for(port, start(port))
 
 
 def test_a_free_port_is_free() -> None:

@@ -9,8 +9,9 @@ import pytest
 import hearsay
 from hearsay.collector.showing import MissingLibrary
 from hearsay.estimator.answer_table import Answers
+from hearsay.estimator.serving.answers import as_csv
 from hearsay.mechanisms.errors import ValueOutsideDomain
-from hearsay.mechanisms.queries.answer import Answer
+from hearsay.mechanisms.queries.answer import Answer, tables
 
 FRUIT = {"kind": "categorical", "categories": ["apple", "pear"]}
 SURVEY = {"name": "fruit", "mechanism": "grr", "epsilon": 3.0, "domain": FRUIT}
@@ -67,6 +68,19 @@ def test_nothing_is_lost_in_columns() -> None:
     assert columns["item_to"] == [1.0, None]
     assert columns["a"] == [None, "b"]
     assert columns["low"][0] == pytest.approx(0.304)
+
+
+def test_a_table_over_http_has_the_columns_of_a_frame() -> None:
+    answers = Answers(
+        [
+            Answer("quantile 0.5", 3.0, 0.1, item=3, band=(2.0, 4.0), rank_stderr=0.1),
+            Answer("histogram 2", 0.5, 0.1, item=[0.0, 1.0], simultaneous=(0.1, 0.9)),
+            Answer("range 1:2 3:4", 0.5, 0.1, cell={"x": [1, 2], "y": [3, 4]}, of=(0.6, 0.1), p_value=0.5),
+        ]
+    )
+    header = as_csv(tables(answers)).splitlines()[0].split(",")
+    assert header == list(answers.columns())
+    assert {"item_from", "band_to", "simultaneous_from", "x_from", "y_to", "of_a", "of_b"} <= set(header)
 
 
 def test_markup_in_labels_is_text() -> None:
@@ -130,12 +144,46 @@ def test_a_column_of_a_frame_is_taken_and_a_bad_cell_has_its_row() -> None:
     with pytest.raises(ValueOutsideDomain, match=r"Give the column itself, frame\['NAME'\], or rename it"):
         hearsay.simulate(SURVEY, frame)
     frame.loc[7, "fruit"] = "secret"
-    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'value': value must be one of") as caught:
+    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'fruit': value must be one of") as caught:
         hearsay.simulate(SURVEY, frame["fruit"])
     assert "secret" not in str(caught.value)
     frame.loc[7, "fruit"] = None
-    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'value' is empty"):
+    with pytest.raises(ValueOutsideDomain, match="row 7 of column 'fruit' is empty"):
         hearsay.simulate(SURVEY, frame["fruit"])
+    frame.loc[9, "fruit"] = None
+    with pytest.raises(ValueOutsideDomain, match=r"2 rows of column 'fruit' are empty, the first is row 7; fill or"):
+        hearsay.simulate(SURVEY, frame["fruit"])
+
+
+@pytest.mark.parametrize("dtype", ["object", "float64", "Int64", "Float64", "string", "double[pyarrow]", "converted"])
+def test_an_empty_cell_is_named_whatever_the_column_s_type(dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    survey = {"name": "rating", "mechanism": "grr", "epsilon": 3.0, "domain": {"kind": "ordinal", "size": 6}}
+    ratings = pandas.Series([1, 2, 5, None, 3], name="rating", dtype="object")
+    ratings = ratings.convert_dtypes() if dtype == "converted" else ratings.astype(dtype)
+    with pytest.raises(ValueOutsideDomain, match=r"^row 3 of column 'rating' is empty; fill or drop it$"):
+        hearsay.simulate(survey, ratings)
+    with pytest.raises(ValueOutsideDomain, match=r"^row 3 of column 'value' is empty; fill or drop it$"):
+        hearsay.simulate(survey, pandas.DataFrame({"value": ratings}))
+
+
+def test_an_empty_truth_value_is_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    survey = {"name": "smokes", "mechanism": "grr", "epsilon": 3.0, "domain": {"kind": "binary"}}
+    with pytest.raises(ValueOutsideDomain, match="row 1 of column 'smokes' is empty"):
+        hearsay.simulate(survey, pandas.Series([True, None], name="smokes", dtype="boolean"))
+
+
+def test_bad_cells_are_counted() -> None:
+    with pytest.raises(ValueOutsideDomain, match="2 rows of column 'value', the first is row 1: value must be one of"):
+        hearsay.simulate(SURVEY, ["pear", "secret", "apple", "other"])
+
+
+def test_the_name_of_a_file_is_no_values() -> None:
+    with pytest.raises(ValueOutsideDomain, match=r"To read a file: pandas.read_csv\(FILE\)\['COLUMN'\]"):
+        hearsay.simulate(SURVEY, "people.csv")
 
 
 def test_truth_and_comparison(fruit: Any) -> None:

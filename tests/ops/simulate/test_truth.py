@@ -108,6 +108,8 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     run(capsys, survey, *PEOPLE, "--ask", "frequencies", "--ask", "quantile 0.5", "--truth", "--picture", "p.svg")
     assert "<svg" in Path("p.svg").read_text()
+    assert cli.run(["simulate", survey, *PEOPLE, "--picture", "p.svg"]) == 0
+    assert "picture in p.svg" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -124,3 +126,19 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_input(survey: str, words: tuple[str, ...], refusal: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["simulate", survey, *words]) == 2
     assert refusal in capsys.readouterr().err
+
+
+def test_a_snapshot_of_another_survey_is_replaced_and_named(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("hours.toml").write_text(SURVEY.replace("minutes", "hours"))
+    for file, note in ((survey, False), (survey, False), ("hours.toml", True)):
+        assert cli.run(["simulate", file, *PEOPLE, "--out", "mine", "--seed", "1"]) == 0
+        assert ("mine holds a snapshot of survey minutes, which is replaced" in capsys.readouterr().err) == note
+
+
+@pytest.mark.parametrize("words", [("--out", "snap"), ("--picture", "rep.png")])
+def test_repeated_surveys_write_nothing_and_say_so(
+    survey: str, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["simulate", survey, *PEOPLE, "--repeat", "3", *words]) == 2
+    assert "--repeat only shows a table: leave out --out and --picture" in capsys.readouterr().err
+    assert not Path(words[1]).exists()

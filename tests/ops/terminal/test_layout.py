@@ -45,9 +45,39 @@ def test_numbers_and_names_never_break(headings: Sequence[str], rows: list[list[
 
 def test_a_table_that_is_too_wide_becomes_blocks() -> None:
     laid = layout(*METRIC, 80)
-    assert laid.above == "runs 200, cells 1,024", "what is the same in every row is said once"
+    assert laid.above == "runs: 200, cells: 1,024", "what is the same in every row is shown once"
     assert laid.lines[0] == "metric-l1 (anchored)  0 .. 1,023"
     assert layout(*METRIC, 200).lines[0].startswith("mechanism ")
+
+
+def test_the_heading_of_a_block_names_its_numbers_and_tells_the_blocks_apart() -> None:
+    scores = [f"score of properties {number}" for number in range(9)]
+    rows = [
+        [n, a, *(f"0.{n}{a[-1]}{number}" for number in range(9))]
+        for n, a in (("8", "0.5"), ("8", "0.7"), ("20", "0.5"))
+    ]
+    headings = [line for line in layout(("n", "a", *scores), rows, 80).lines if not line.startswith(" ")]
+    assert headings == ["n 8  a 0.5", "n 8  a 0.7", "n 20  a 0.5"]
+    named = [["gauss", *row] for row in rows]
+    headings = [line for line in layout(("data", "n", "a", *scores), named, 80).lines if not line.startswith(" ")]
+    assert headings == ["gauss  n 8  a 0.5", "gauss  n 8  a 0.7", "gauss  n 20  a 0.5"]
+
+
+def test_rows_that_nothing_tells_apart_have_short_headings() -> None:
+    rows = [["one", *["1,234,567,890"] * 6], ["one", *["1,234,567,890"] * 6], ["one", *["2,345,678,901"] * 6]]
+    lines = layout(("name", *(f"number {column}" for column in range(6))), rows, 80).lines
+    assert [line for line in lines if not line.startswith(" ")] == ["one", "one", "one"]
+
+
+def test_headings_take_the_room_that_is_left() -> None:
+    rows = [["PrivKVM (1 real, 5 virtual)", "0.4", "0.6308", "0.006824"]]
+    laid = layout(
+        ("method, and its number of rounds", "epsilon", "mean squared error of means", "standard error"), rows, 72
+    )
+    assert laid.lines[:2] == [
+        "method, and its number of    epsilon    mean squared  standard error",
+        "rounds                                error of means",
+    ]
 
 
 def test_columns_that_say_nothing_are_dropped() -> None:

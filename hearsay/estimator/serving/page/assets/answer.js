@@ -90,7 +90,6 @@ export function answerBox({ name, ask, path }) {
   return {
     node,
     refresh,
-    unit: () => unit,
     rate: (perSecond, count) => { rate = perSecond; reports = count || reports; },
     queries(all) {
       set(input, { placeholder: all[0]?.grammar ?? "" });

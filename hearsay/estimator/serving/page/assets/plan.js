@@ -11,8 +11,13 @@ const FIELDS = [
   ["users", "Users", "100000", "text"],
   ["epsilon", "Epsilon", "", "text"],
   ["kind", "Kind of value", "ordinal", "text"],
-  ["size", "How many values", "1024", "text"],
+  ["size", "How many values, or FIRST,LAST", "1024", "text"],
+  ["low", "Lowest value, of numbers in bins and of means", "", "text"],
+  ["high", "Highest value", "", "text"],
+  ["bins", "How many bins", "", "text"],
+  ["order", "Attributes in one table", "", "text"],
   ["shape", "Shape of the data (empty: the worst)", "", "text"],
+  ["mechanism", "Only this mechanism (empty: all)", "", "text"],
 ];
 const COLUMNS = ["mechanism", "epsilon", "users", "plus or minus", "finds a difference of", "bytes per report"];
 const DEFAULTS = { query: "range 300 500", within: "0.02", users: "100000", kind: "ordinal", size: "1024" };
@@ -90,10 +95,11 @@ export function planner(main) {
     const best = plan.rows.find((row) => row.recommended);
     text(status, best ? `Recommended: ${best.mechanism} with epsilon ${plain(best.epsilon, 0.01)}.` : "No mechanism reaches this; the best there is stands first.");
     show(result, true);
+    const [within, detects] = ["within", "detects"].map((column) => smallest(plan.rows.map((row) => row[column])) / 20);
     repeat(body, plan.rows, () => el("tr", {}, el("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => el("td"))), (row, each) => {
       const write = each.unit === "share" ? percent : plain;
-      const cells = [each.epsilon === null ? "none up to 10" : plain(each.epsilon, 0.01), whole(each.users), write(each.within, each.within / 20),
-        each.detects === null ? "" : write(each.detects, each.detects / 20), whole(each.bytes)];
+      const cells = [each.epsilon === null ? "none up to 10" : plain(each.epsilon, 0.01), whole(each.users), write(each.within, within),
+        each.detects === null ? "" : write(each.detects, detects), whole(each.bytes)];
       text(row.firstChild, each.mechanism);
       set(row, { class: each.recommended ? "recommended" : null });
       cells.forEach((cell, index) => text(row.children[index + 1], cell));
@@ -107,4 +113,9 @@ export function planner(main) {
     show(copy, Boolean(plan.survey));
   }
   return { load };
+}
+
+/** A column has the digits that its smallest number needs. */
+function smallest(numbers) {
+  return Math.min(...numbers.filter((number) => number > 0));
 }

@@ -162,7 +162,7 @@ export function survey(main, say) {
         const [asked, also] = result.value;
         charts[index].drawn = asked.answers.length;
         charts[index].update({ ...asked, answers: allAtOnce(asked.answers) }, also);
-        charts[index].remark(remark(asked.answers));
+        charts[index].remark(remark([...asked.answers, ...(also?.answers ?? [])]));
         charts[index].refuse("");
       } else if (result.reason instanceof Refusal) charts[index].refuse(result.reason.message);
     });
@@ -193,7 +193,7 @@ export function survey(main, say) {
     if (!several) return;
     try {
       const rows = await get(address(`${path}/series`, { q: given.q, windows: SERIES_WINDOWS }));
-      history.update(given.q, rows, box.unit());
+      history.update(given.q, rows);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       show(history.node, false);

@@ -14,11 +14,11 @@ export function percent(value, half) {
   return `${(100 * value).toFixed(decimals(100 * half))}%`;
 }
 
-/** A number in its own unit. */
+/** A number in its own unit; four digits where no interval says how many count. */
 export function plain(value, half = 0) {
   if (value === null || value === undefined) return UNKNOWN;
-  if (Number.isInteger(value) && !(half > 0)) return value.toLocaleString("en");
-  return Number(value.toFixed(decimals(half))).toLocaleString("en", { maximumFractionDigits: 10 });
+  const digits = Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4));
+  return (half > 0 ? Number(value.toFixed(decimals(half))) : digits).toLocaleString("en", { maximumFractionDigits: 10 });
 }
 
 export function whole(value) {
@@ -58,7 +58,17 @@ export function together(answers) {
 export function remark(answers) {
   const method = answers.find((answer) => answer.postprocess)?.postprocess;
   const biased = method ? `Values after ${method}, which is biased; the intervals are those of the raw values. ` : "";
-  return biased + (answers.some((answer) => answer.simultaneous) ? "The intervals hold for all of these at once." : "");
+  const notes = [...new Set(answers.flatMap((answer) => [answer.note, cut(answer)]).filter(Boolean))].map((note) => `${note}. `).join("");
+  return (notes + biased + (answers.some((answer) => answer.simultaneous) ? "The intervals hold for all of these at once." : "")).trim();
+}
+
+/** Why a value lies outside its interval, as the command line says it; null where it does not. */
+function cut(answer) {
+  const value = answer.raw ?? answer.value;
+  if (value === null || answer.low === null || answer.high === null || answer.of || (answer.low <= value && value <= answer.high)) return null;
+  return /^means?\b/.test(answer.query)
+    ? "A mean outside its interval: noise outweighs so few reports. Values are unbiased and not cut; the interval is cut to what the domain allows"
+    : "A value outside its interval is noise: the true one is near that end, or reports are few. Values are unbiased and not cut; the interval is cut to what is possible";
 }
 
 /** What an answer is about, in one line. */
@@ -108,8 +118,10 @@ export function moreReports(half, reports, wanted = 0.01) {
 }
 
 /** What to say where even the tallest share is hardly above the noise, by the rule of the server's default; else null. */
-export function noisy(answers) {
+export function noisy(answers, axes = 1) {
   const halves = answers.map(halfWidth).sort((a, b) => a - b);
   const tallest = Math.max(...answers.map((answer) => answer.value));
-  return tallest < 4 * (halves[halves.length >> 1] ?? 0) ? "Even this coarse a picture is mostly noise: wait for more reports, or ask for a wide range." : null;
+  if (tallest >= 4 * (halves[halves.length >> 1] ?? 0)) return null;
+  if (answers.length > 4 ** axes) return "So fine a picture is mostly noise: choose a coarser one, or wait for more reports.";
+  return "Even this coarse a picture is mostly noise: wait for more reports, or ask for a wide range.";
 }

@@ -14,13 +14,19 @@ export function barCell() {
 }
 
 export function drawBar(node, answer, low, high) {
-  const x = (value) => ((Math.min(Math.max(value, low), high) - low) / (high - low || 1)) * WIDE;
+  const x = (value) => ((Math.min(Math.max(value, low), high) - low) / (high - low)) * WIDE;
   const zero = x(0);
   const [line, bar, band] = node.children;
   const value = answer.value ?? 0;
   set(line, { x1: zero, x2: zero });
   set(bar, { x: Math.min(zero, x(value)), width: Math.abs(x(value) - zero), class: answer.low > 0 || answer.high < 0 ? null : "pale" });
   set(band, { x1: x(answer.low ?? value), x2: x(answer.high ?? value) });
+}
+
+/** The ends of one axis for all bars: it has 0 and every interval. A value may be far outside its own: it ends at the axis' end. */
+export function extent(answers) {
+  const ends = answers.flatMap(({ value, low, high }) => [low ?? value ?? 0, high ?? value ?? 0]);
+  return [Math.min(0, ...ends), Math.max(1e-9, ...ends)];
 }
 
 export function bars(view, page) {
@@ -32,8 +38,7 @@ export function bars(view, page) {
 
   function update(document) {
     const answers = document.answers;
-    const most = Math.max(...answers.map((answer) => Math.max(answer.high ?? answer.value, answer.value ?? 0)), 1e-9);
-    const least = Math.min(0, ...answers.map((answer) => answer.value ?? 0));
+    const [least, most] = extent(answers);
     repeat(body, answers, makeRow, (row, answer) => {
       const button = row.firstChild.firstChild;
       text(button, name(answer));

@@ -60,6 +60,7 @@ export function cdf(view, page) {
     horizontalAxis(labels, positions(answers, right), HEIGHT - 8);
     mark(quartiles?.answers ?? [], y);
     sliders.size(answers.length);
+    sliders.say(...sliders.get().map((index) => ends(answers[Math.min(index, answers.length - 1)].item)));
     table(parts, ["up to and including", "share (95% interval)"], answers.map((answer) => [ends(answer.item), interval(answer, "share")]));
     const words = (quartiles?.answers ?? []).map((answer) => `${answer.query.replace("quantile ", "")} at ${interval(answer, "own")}`);
     parts.note.textContent = words.length ? `Quantiles: ${words.join("; ")}.` : "";

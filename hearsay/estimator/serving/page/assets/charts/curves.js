@@ -2,8 +2,9 @@
 
 import { el, repeat, set, svg, text } from "../dom.js";
 import { percent, plain, short } from "../words.js";
-import { MARGIN, WIDTH, figure, horizontalAxis, slider, table } from "./frame.js";
+import { MARGIN as OTHERS, WIDTH, figure, horizontalAxis, slider, table } from "./frame.js";
 
+const MARGIN = { ...OTHERS, left: 80 }; // widths span several powers of ten: 0.000833%
 const HEIGHT = 300;
 const BOTTOM = HEIGHT - MARGIN.bottom;
 const [LEAST, MOST] = [0.1, 10];

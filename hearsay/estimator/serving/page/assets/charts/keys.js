@@ -2,7 +2,7 @@
 
 import { el, repeat, text } from "../dom.js";
 import { interval, name, quoted } from "../words.js";
-import { barCell, drawBar } from "./bars.js";
+import { barCell, drawBar, extent } from "./bars.js";
 import { figure, table } from "./frame.js";
 
 export function keys(view, page) {
@@ -23,18 +23,17 @@ export function keys(view, page) {
     const rank = { key: null, share: (row) => row.share.value ?? -Infinity, mean: (row) => row.mean?.value ?? -Infinity }[order];
     if (rank) rows.sort((a, b) => rank(b) - rank(a));
     heads.forEach((head, index) => head.setAttribute("aria-sort", Object.keys(sorted)[index] === order ? (index ? "descending" : "ascending") : "none"));
-    const most = Math.max(...rows.map(({ share }) => share.high ?? share.value ?? 0), 1e-9);
-    const known = rows.map(({ mean }) => mean?.value).filter((value) => value !== null && value !== undefined);
-    const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
+    const ofShares = extent(rows.map(({ share }) => share));
+    const ofMeans = extent(rows.flatMap(({ mean }) => (mean ? [mean] : [])));
     repeat(body, rows, makeRow, (row, { share, mean }) => {
       const button = row.children[0].firstChild;
       text(button, name(share));
       button.onclick = () => page.ask(`${mean ? "mean" : "point"} ${quoted(name(share))}`);
-      drawBar(row.children[1].firstChild, share, 0, most);
+      drawBar(row.children[1].firstChild, share, ...ofShares);
       text(row.children[1].lastChild, interval(share, "share"));
       row.children[2].hidden = !mean;
       if (!mean) return;
-      drawBar(row.children[2].firstChild, mean, low, high);
+      drawBar(row.children[2].firstChild, mean, ...ofMeans);
       text(row.children[2].lastChild, interval(mean, "own"));
     });
     table(parts, ["key", "holders", "mean"], rows.map(({ share, mean }) => [name(share), interval(share, "share"), mean ? interval(mean, "own") : ""]));

@@ -76,7 +76,7 @@ export function map(view, page) {
     labels();
     sliders.forEach((each, axis) => each.size(shape[axis]));
     table(parts, ["square", "share (95% interval)"], answers.map((answer) => [name(answer), interval(answer, "share")]));
-    text(parts.note, `Across: ${names[0]}. Up: ${names[1]}. ${noisy(answers) ?? "The stronger the colour, the larger the share; squares that cannot be told from 0 are pale."}`);
+    text(parts.note, `Across: ${names[0]}. Up: ${names[1]}. ${noisy(answers, 2) ?? "The stronger the colour, the larger the share; squares that cannot be told from 0 are pale."}`);
   }
 
   function labels() {

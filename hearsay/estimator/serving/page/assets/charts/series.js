@@ -16,8 +16,9 @@ export function series(title) {
   const labels = svg("g", { class: "labels" });
   parts.drawing.append(grid, bands, line, points, labels);
 
-  /** `rows` as the server gives them; of each only the first answer is drawn. */
-  function update(question, rows, unit) {
+  /** `rows` as the server gives them, each with its unit; of each only the first answer is drawn. */
+  function update(question, rows) {
+    const unit = rows.find((row) => row.unit)?.unit ?? "share";
     text(parts.caption, `${question}, window by window`);
     const x = (index) => MARGIN.left + ((index + 0.5) / rows.length) * (WIDTH - MARGIN.left - MARGIN.right);
     const known = rows.map((row, index) => ({ row, index, answer: row.answers[0] })).filter(({ answer }) => answer && answer.value !== null);
@@ -35,13 +36,15 @@ export function series(title) {
     });
     set(line, { d: known.map(({ answer, index }, place) => `${place && known[place - 1].index === index - 1 ? "L" : "M"}${x(index)},${y(answer.value)}`).join("") });
     const step = Math.max(1, Math.ceil(rows.length / 5));
-    horizontalAxis(labels, rows.flatMap((row, index) => (index % step ? [] : [[x(index), when(row)]])), HEIGHT - 8);
+    const brief = rows.some((row) => row.start && Date.parse(row.end) - Date.parse(row.start) < 60_000);
+    horizontalAxis(labels, rows.flatMap((row, index) => (index % step ? [] : [[x(index), when(row, brief)]])), HEIGHT - 8);
     table(parts, ["window", "status", "reports", "answer (95% interval)"], rows.map((row) =>
       [row.window, row.status, String(row.reports), row.answers[0] ? interval(row.answers[0], unit) : row.error ?? "withheld"]));
   }
   return { node: parts.node, update };
 }
 
-function when(row) {
-  return row.start ? row.start.slice(5, 16).replace("T", " ") : row.window;
+/** When a window began; the time with seconds, without the date, where windows are shorter than a minute. */
+function when(row, brief) {
+  return row.start ? row.start.slice(...(brief ? [11, 19] : [5, 16])).replace("T", " ") : row.window;
 }
