@@ -12,6 +12,6 @@ SURVEY = {
 }
 people = pandas.DataFrame({"value": ["car"] * 9_000 + ["train"] * 6_000 + ["bicycle"] * 3_000 + ["bus"] * 2_000})
 
-found = simulate(SURVEY, people, seed=1)
-print(found.ask("frequencies").to_pandas()[["item", "value", "low", "high"]].round(2).to_string(index=False))
-print("truth:", found.truth("frequencies"))
+snapshot = simulate(SURVEY, people, seed=1)
+print(snapshot.ask("frequencies").to_pandas()[["item", "value", "low", "high"]].round(2).to_string(index=False))
+print("truth:", snapshot.truth("frequencies"))

@@ -11,8 +11,7 @@ print("short-coin obeys the laws")
 catalogue.add("short_coin")
 domain = {"kind": "categorical", "categories": ["tea", "coffee", "milk", "water"]}
 survey = {"name": "drinks", "mechanism": short_coin.ShortCoin.ID, "epsilon": 1.0, "domain": domain}
-found = simulate(survey, ["tea"] * 6_000 + ["coffee"] * 4_000, seed=1)
-(answer,) = found.ask("point tea")
-print(
-    f"tea: {answer.value:.2f} ({answer.low:.2f} to {answer.high:.2f}), spent {found.survey.mechanism.spent_epsilon:.3f}"
-)
+snapshot = simulate(survey, ["tea"] * 6_000 + ["coffee"] * 4_000, seed=1)
+(answer,) = snapshot.ask("point tea")
+spent = snapshot.survey.mechanism.spent_epsilon
+print(f"tea: {answer.value:.2f} ({answer.low:.2f} to {answer.high:.2f}), spent {spent:.3f}")
