@@ -1,8 +1,7 @@
 """PrivKVM+: rounds with a stopping rule (Ye et al. 2019 V.D, algorithm 6, with a corrected budget).
 
 Device    As in `privkvm`. Round r spends eps/t (1-1/t)^(r-1) with t = `decay`; round 1 spends half of it on presence.
-Privacy   Each round spends 1/t of the remaining budget, so all rounds together spend less than eps. (Line 8 of the
-paper
+Privacy   Each round spends 1/t of the remaining budget, so all rounds together spend less than eps. (The paper's line 8
           subtracts only the last round from the whole budget, and so overspends from round 3 on.)
 Stop      After a round in which the means change by at most `cost` on average; or if the noise of the next round,
           sqrt(2/pi)/(tanh(eps_next/2) sqrt N) with N reports per key, is at least that change; or after `rounds`. (The

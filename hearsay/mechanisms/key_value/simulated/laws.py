@@ -1,10 +1,11 @@
 """Simulated holders of key-value pairs: devices hold keys independently, each with its own share and mean value.
 
 The synthetic data of the paper (Ye et al. 2019), with constants that agree with its table III within 2%. f is the share
-of holders of key k, m the mean of their values. GAUSS   f = .606 b, m = -.8107 + 1.6793 b with b = exp(-(k -
-49.5)^2/800), 100 keys; for d keys the bell is stretched. LNR     f = .4003 + .07746 (x - .5005), m = -1 + 2 x, x = k/d,
-1000 keys. PLAW    f = k^-0.6, m = -.9963 + 1.9737 k^-0.6, k from 1, 100 keys. (Table III has an average mean of
--0.0723; with the
+of holders of key k, m the mean of their values.
+
+GAUSS   f = .606 b, m = -.8107 + 1.6793 b with b = exp(-(k - 49.5)^2/800), 100 keys; for d keys the bell is stretched.
+LNR     f = .4003 + .07746 (x - .5005), m = -1 + 2 x, x = k/d, 1000 keys.
+PLAW    f = k^-0.6, m = -.9963 + 1.9737 k^-0.6, k from 1, 100 keys. (Table III has an average mean of -0.0723; with the
         variance .0656 and these shares it is probably -0.723.)
 """
 
