@@ -240,11 +240,11 @@ class Prefixes(Mechanism):
         letters = replace(self, domain=replace(self.domain, alphabet=tuple("abcdefghijklmnopqrstuvwxyz")))
         many = _EXAMPLE_REPORTS[-1]
         shares = [mechanism.smallest_detected_share(many) for mechanism in (self, letters)]
-        smallest = [f"{share:.2%}" if share is not None else "nothing" for share in shares]
+        smallest = [f"{share:.2%}" if share is not None else "none" for share in shares]
         return [
             "Declare domain.alphabet where the texts allow it: with 26 letters devices answer one of "
-            f"{letters.questions} questions instead of {self.questions}, and at {many:,} reports texts of "
-            f"{smallest[1]} of the devices are detected instead of {smallest[0]}. "
+            f"{letters.questions} questions instead of {self.questions}, and at {many:,} reports the "
+            f"smallest share of the devices that is detected is {smallest[1]} instead of {smallest[0]}. "
             "Symbols of several characters shorten the texts further."
         ]
 

@@ -192,3 +192,13 @@ def test_the_smallest_detected_share_is_the_planned_one() -> None:
     assert 5.2 < share / mechanism.predicted_stderr(1_000_000)["point"] < 6.0
     assert share / of_more == pytest.approx(2, rel=0.03)
     assert mechanism.smallest_detected_share(10) is None
+
+
+def test_the_advice_on_alphabets_names_the_smallest_detected_share_or_none() -> None:
+    (advice,) = survey(domain={"kind": "text", "length": 16}).advice()
+    letters = survey(domain={"kind": "text", "length": 16, "alphabet": "abcdefghijklmnopqrstuvwxyz"})
+    assert letters.advice() == []
+    smallest = letters.smallest_detected_share(1_000_000)
+    assert f"the smallest share of the devices that is detected is {smallest:.2%} instead of" in advice
+    (advice,) = survey(epsilon=0.001, domain={"kind": "text", "length": 16}).advice()
+    assert "is none instead of none." in advice
