@@ -66,7 +66,7 @@ class QueryError(MechanismError):
 class UnknownQuery(QueryError):
     """A question whose first word no query has; `verb` is that word."""
 
-    def __init__(self, message: str = "", *, verb: str, **fields: Unpack[Fields]) -> None:
+    def __init__(self, message: str = "", verb: str = "", **fields: Unpack[Fields]) -> None:
         super().__init__(message, **fields)
         self.verb = verb
 

@@ -1,10 +1,13 @@
 """Questions as people write them, in any script."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from hearsay import simulate
-from hearsay.mechanisms.errors import QueryError
+from hearsay.mechanisms.errors import QueryError, UnknownQuery
+from hearsay.mechanisms.questions import parse_text
 
 SALARY = {"kind": "ordinal", "low": 0, "high": 200_000, "bins": 20}
 PLACE = {"kind": "grid", "axes": [{"name": "x", "low": 0, "high": 10, "bins": 5}, {"name": "y", "size": 4}]}
@@ -58,3 +61,12 @@ def test_a_label_in_other_letters_is_named_as_it_is_written() -> None:
     survey = {"name": "city", "mechanism": "grr", "epsilon": 3.0, "domain": domain}
     with pytest.raises(QueryError, match="quote a label with spaces: point 'New York'"):
         simulate(survey, ["Oslo"] * 9, seed=1).ask("point new york")
+
+
+def test_a_copy_of_an_unknown_query_keeps_its_verb_and_its_fields() -> None:
+    with pytest.raises(UnknownQuery) as raised:
+        parse_text("quartile 0.5")
+    again = copy.copy(raised.value)
+    assert (again.verb, again.what, again.got) == ("quartile", "query", "'quartile'")
+    assert str(again) == str(raised.value)
+    assert UnknownQuery("no such query", "quartile").verb == "quartile"

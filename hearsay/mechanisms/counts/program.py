@@ -170,7 +170,7 @@ class _Model:
         return bounds
 
     def minimise(self, charges: Floats, ceiling: _Ceiling | None = None) -> Floats:
-        """The best unknowns, among those that leave as it is what is held."""
+        """The best unknowns, among those whose charges do not exceed the ceiling, where there is one."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, vstack
 

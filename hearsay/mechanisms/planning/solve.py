@@ -3,7 +3,7 @@
 A width falls with the root of users, exactly where it depends on the state smoothly, nearly elsewhere; it falls
 strictly with epsilon, nearly as 1/sinh(epsilon/2), which is how far a bit's two chances are apart. So users are found
 by following the root, epsilon by the secant rule in the logarithms of width and of sinh(epsilon/2) inside a bracket.
-Both end at a number that was tried, when the next step would change it by less than `CLOSE`. Epsilons have four digits.
+Both end when the next step would change the number by less than `CLOSE`. Epsilons have four digits.
 """
 
 from collections.abc import Callable
