@@ -60,3 +60,21 @@ def test_a_mean_outside_its_interval_has_the_note_of_the_command_line(
         tab.open(f"{http.base_url}/surveys/drinks?q=means")
         assert "A mean outside its interval" in tab.run("document.querySelector('[data-answer]').textContent")
         assert tab.errors == []
+
+
+def test_a_share_that_is_possible_has_no_such_note(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    """The band of `smooth` may leave out the raw share, and a coefficient is no share: neither interval was cut."""
+    rest = {"value": 0, "low": 0, "high": 0.05}
+    answers = {
+        "impossible": {"query": "conditional a given b", "value": -0.04, "low": 0, "high": 0.58},
+        "smooth": {**rest, "query": "range 0 4", "postprocess": "smooth", "raw": 0.1},
+        "coefficient": {**rest, "query": "correlations", "value": -0.1, "coefficient": "pearson"},
+    }
+    remarks = f"""
+    import(new URL('assets/words.js', location)).then(({{ remark }}) =>
+      Object.fromEntries(Object.entries({json.dumps(answers)}).map(([name, each]) => [name, remark([each])])))
+    """
+    with estimator(registry, tmp_path) as http:
+        tab.open(str(http.base_url))
+        noted = {name for name, words in tab.run(remarks).items() if "outside its interval" in words}
+    assert noted == {"impossible"}

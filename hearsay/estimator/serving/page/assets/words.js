@@ -64,11 +64,16 @@ export function remark(answers) {
 
 /** Why a value lies outside its interval, as the command line says it; null where it does not. */
 function cut(answer) {
+  const { low, high } = answer;
   const value = answer.raw ?? answer.value;
-  if (value === null || answer.low === null || answer.high === null || answer.of || (answer.low <= value && value <= answer.high)) return null;
-  return /^means?\b/.test(answer.query)
-    ? "A mean outside its interval: noise outweighs so few reports. Values are unbiased and not cut; the interval is cut to what the domain allows"
-    : "A value outside its interval is noise: the true one is near that end, or reports are few. Values are unbiased and not cut; the interval is cut to what is possible";
+  if (value === null || low === null || high === null || answer.of || answer.coefficient) return null;
+  if (/^means?\b/.test(answer.query)) {
+    const outside = value < low || value > high;
+    return outside ? "A mean outside its interval: noise outweighs so few reports. Values are unbiased and not cut; the interval is cut to what the domain allows" : null;
+  }
+  // Only a value that no share can have: the band of `smooth` may leave out a raw share that is possible.
+  const impossible = (value < 0 && low >= 0) || (value > 1 && high <= 1);
+  return impossible ? "A value outside its interval is noise: the true one is near that end, or reports are few. Values are unbiased and not cut; the interval is cut to what is possible" : null;
 }
 
 /** What an answer is about, in one line. */
