@@ -76,7 +76,7 @@ class Answers:
         return made.respond(request, tag)
 
     def _parsed(self, text: str, seen: SurveyLook) -> Question:
-        """The question; one that there is not is refused with the nearest that this survey answers, if it answers."""
+        """The parsed question; an unknown one is refused with the nearest that this survey answers, if it has any."""
         try:
             return parse_text(text)
         except UnknownQuery as unknown:

@@ -37,9 +37,9 @@ def command(out: Path, runs: int, only: tuple[str, ...], quick: bool, demo: int 
     """How often 95% intervals contain the truth if reports are few, data spiky, domains small or large.
 
     Exits with 1 if intervals of a kind contain the truth in significantly less than 93% of the answers: over all
-    settings of a mechanism with the same number of reports, also with the same epsilon, size or kind of data, or in a
-    single setting. For mutual information the limit is 90%. On smooth data a quantile's interval may be twice as wide
-    as the distribution of the estimated quantiles.
+    settings of a mechanism with the same number of reports, with the same number of reports and epsilon, of the same
+    size, with the same kind of data, or in a single setting. For mutual information the limit is 90%. On smooth data a
+    quantile's interval may be twice as wide as the distribution of the estimated quantiles.
     """
     if demo is not None:
         publish_all([demo_result(demo)], out)
