@@ -217,7 +217,7 @@ class ShardReading(ShardLook):
         return True
 
     def put_snapshot(self, window: str, version: int, document: bytes, directory: str = "") -> bool:
-        """Store a snapshot's JSON unless the stored one is newer; `directory` has its files."""
+        """Store a snapshot's JSON if it is newer than the stored one; `directory` has its files."""
         keys = self.keys
         names = [keys.snapshot(window), keys.meta, keys.places]
         return bool(self.node.run("show", names, [version, document, directory]))

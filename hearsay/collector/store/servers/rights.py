@@ -8,8 +8,9 @@ commands on some keys; a command is allowed if one selector allows all of it. Se
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# A category takes in what servers of 7.0 do not know by name (CLIENT SETINFO, WAITAOF), and all it allows is about the
-# user's own connection but CLIENT TRACKING, which would tell the names of keys that others change.
+# The category also has commands that servers of 7.0 do not know by name (CLIENT SETINFO, WAITAOF). Without the
+# dangerous ones, all of its commands concern the user's own connection, except CLIENT TRACKING: it shows the names of
+# keys that others change.
 CONNECTION = "+@connection -@dangerous -client|tracking"
 # Commands without a key: for connecting, for the scripts, and INFO, by which PUBLISH reads the server's memory.
 CONNECTING = "info script|load time cluster|slots cluster|nodes cluster|info"
