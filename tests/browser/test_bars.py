@@ -76,5 +76,6 @@ def test_a_share_that_is_possible_has_no_such_note(tab: Tab, registry: Registry,
     """
     with estimator(registry, tmp_path) as http:
         tab.open(str(http.base_url))
+        assert "the intervals are its own" in tab.run(remarks)["smooth"]
         noted = {name for name, words in tab.run(remarks).items() if "outside its interval" in words}
     assert noted == {"impossible"}

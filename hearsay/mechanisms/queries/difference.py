@@ -50,14 +50,14 @@ def difference(a: Answer, b: Answer) -> Answer:
     """a - b with its standard error, interval and p-value; unknown where a side is."""
     # The item of a quantile is its own cell, which differs between the sides: the question names it.
     item = a.item if (a.item, a.cell) == (b.item, b.cell) else None
-    of = (a.value, b.value)
+    of, note = (a.value, b.value), a.note or b.note
     if a.value is None or b.value is None:
-        return Answer(a.query, None, None, item, a.cell, interval=(None, None), of=of)
+        return Answer(a.query, None, None, item, a.cell, interval=(None, None), note=note, of=of)
     value = a.value - b.value
     low, high = recovered(value, a, b)
     stderr = None if a.stderr is None or b.stderr is None else hypot(a.stderr, b.stderr)
     p = p_value(value, low, high)
-    return Answer(a.query, value, stderr, item, a.cell, interval=(low, high), of=of, p_value=p)
+    return Answer(a.query, value, stderr, item, a.cell, interval=(low, high), note=note, of=of, p_value=p)
 
 
 def recovered(value: float, a: Answer, b: Answer) -> Ends:

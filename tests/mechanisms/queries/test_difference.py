@@ -39,6 +39,11 @@ class TestEnds:
         assert found.high == pytest.approx(0.3 + math.hypot(0.1, 0.2))
         assert found.of == (0.5, 0.2)
 
+    def test_what_a_side_covers_is_said_of_the_difference(self) -> None:
+        whole = Answer("range 39000 51000", 0.5, 0.1, note="bins are taken whole")
+        for sides in ((whole, whole), (whole, replace(whole, value=None))):
+            assert difference(*sides).note == "bins are taken whole"
+
     def test_the_p_value_is_below_5_percent_just_where_the_interval_holds_no_0(self) -> None:
         assert 0.05 <= (p_value(1.0, 0.0, 2.0) or 0.0) < 0.05001
         assert (p_value(1.0, 1e-4, 2.0) or 1.0) < 0.05

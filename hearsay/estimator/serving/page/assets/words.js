@@ -1,6 +1,7 @@
 // Numbers and times as people read them. What is exact stands in data attributes, unrounded.
 
 const UNKNOWN = "unknown";
+const OWN_BAND = "smooth"; // the method whose answers have an interval of their own, not that of the raw value
 
 /** So many digits that the interval's half width has two. */
 function decimals(half) {
@@ -25,11 +26,15 @@ export function whole(value) {
   return value === null || value === undefined ? UNKNOWN : Math.round(value).toLocaleString("en");
 }
 
-/** An answer in words: value and interval, which is that of the raw value. `unit` is "share" or "own". */
+/** An answer in words: value and interval, which is that of the raw value but for OWN_BAND. `unit` is "share" or "own". */
 export function interval(answer, unit) {
   const half = halfWidth(answer);
   const write = unit === "share" ? percent : plain;
   if (answer.value === null) return UNKNOWN;
+  if (answer.postprocess === OWN_BAND) {
+    const { postprocess, raw, ...others } = answer;
+    return `${interval(others, unit)}, raw ${raw === null ? UNKNOWN : write(raw, half)}`;
+  }
   if (answer.postprocess) {
     const { postprocess, raw, ...others } = answer; // `remark` says once which method, and that it is biased
     return `${write(answer.value, half)}, raw ${interval({ ...others, value: raw }, unit)}`;
@@ -57,7 +62,8 @@ export function together(answers) {
 /** What is unusual about values and intervals of a chart; "" where nothing is. */
 export function remark(answers) {
   const method = answers.find((answer) => answer.postprocess)?.postprocess;
-  const biased = method ? `Values after ${method}, which is biased; the intervals are those of the raw values. ` : "";
+  const whose = method === OWN_BAND ? "the intervals are its own" : "the intervals are those of the raw values";
+  const biased = method ? `Values after ${method}, which is biased; ${whose}. ` : "";
   const notes = [...new Set(answers.flatMap((answer) => [answer.note, cut(answer)]).filter(Boolean))].map((note) => `${note}. `).join("");
   return (notes + biased + (answers.some((answer) => answer.simultaneous) ? "The intervals hold for all of these at once." : "")).trim();
 }
