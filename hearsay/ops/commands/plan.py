@@ -122,15 +122,17 @@ def command(
     asked = asked_of(source, query, shape, people, mechanisms)
     made = described(asked, Target(users, epsilon, within))
     best = made.recommended
-    if target_file is not None and best is not None:
-        target_file.write_text(survey_text(source, best, made.query, _name(target_file)), encoding="utf-8")
     if as_json:
         print_json([row.table() for row in made])
     else:
         _print(made)
         if reports is not None and best is not None and best.epsilon is not None:
             say(lifetime_words(best.epsilon, reports, str(period), str(lifetime)))
-        if target_file is not None and best is not None:
+    if target_file is not None and best is not None:
+        text = survey_text(source, best, made.query, _name(target_file))
+        with target_file.open("x", encoding="utf-8") as written:
+            written.write(text)
+        if not as_json:
             say(f"survey in {target_file}; register it: hearsay survey add {target_file}")
     if not made.reached:
         raise CheckFailed(f"no mechanism reaches what was asked for; {made[0].mechanism}: {made[0].reason}")

@@ -12,6 +12,7 @@ SHORTEST_S = 2.0  # a test that is due in less is over before anything can fall 
 STALE_S = 15.0  # a snapshot that lags so far behind the commits is the estimator's fault
 _BUSY = 0.6  # of a core: a server that answers one command after the other has little left
 _SLOW_PING_S = 0.005  # beyond the link's own time: the server does not come round to answer
+_AWAY = 0.005  # of the time that a server was away: less would be printed as 0%
 _WAITED = 0.2  # of the time: more waiting than this is what held the producers up
 # What writers are asked to wait for, and whose it is.
 _CAUSES = {
@@ -85,7 +86,7 @@ def limit_of(seen: Evidence) -> Limit | None:
             spent = f"producers spent {seen.publishing + seen.waits.get('reply', 0.0):.0%} of the time sending"
             if is_busy or is_slow:
                 return Limit("server", f"{spent}, and {server_words}")
-            if away := named.get("server"):
+            if (away := named.get("server", 0.0)) >= _AWAY:
                 return Limit("server", f"{spent}, and waited {away:.0%} of the time for a server that was away")
             return Limit("link", f"{spent}, and the server was idle {1 - servers.busy:.0%} of the time")
         return Limit("producers", f"they spent {seen.making:.0%} of the time making reports; try --processes, --replay")

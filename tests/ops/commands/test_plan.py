@@ -238,6 +238,31 @@ def test_a_written_survey_of_flags_withholds_answers_from_few_reports(tmp_path: 
     assert load(target).minimum_reports == 100
 
 
+def test_a_plan_that_cannot_be_written_is_printed_all_the_same(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given, target = tmp_path / "given.toml", tmp_path / "planned.toml"
+    given.write_text("""
+name = "given"
+mechanism = "grr"
+epsilon = 1.0
+[domain]
+kind = "categorical"
+categories = ["apple", "pear"]
+[participation]
+lifetime_epsilon = 1.0
+repeat = "every-window"
+[window]
+every = "1h"
+""")
+    words = ("--query", "point pear", "--users", "500", "--epsilon", "2")
+    assert run(str(given), *words, "--write", str(target)) == 2
+    shown = capsys.readouterr()
+    assert "grr" in shown.out
+    assert "lifetime_epsilon" in shown.err
+    assert not target.exists()
+
+
 def test_no_file_is_overwritten(capsys: pytest.CaptureFixture[str], survey: str) -> None:
     before = Path(survey).read_bytes()
     assert run(survey, "--query", "point pear", "--users", "500", "--epsilon", "1", "--write", survey) == 2

@@ -55,6 +55,7 @@ def test_a_rate_that_is_held_has_no_limit() -> None:
         (replace(LATE, waits={"deltas": 0.5}), "workers"),
         (replace(LATE, waits={"memory": 0.5}), "server"),
         (replace(LATE, waits={"server": 0.1}, publishing=0.8), "server"),
+        (replace(LATE, waits={"server": 0.001}, publishing=0.8), "link"),
         (replace(WELL, commit_behind_s=9.0), "workers"),
         (replace(WELL, commit_behind_s=None), "workers"),
         (replace(WELL, commit_behind_s=None, workers=0), "workers"),
