@@ -80,7 +80,7 @@ def test_the_public_names_have_types(tmp_path: Path) -> None:
     assert [line.split("program.py:")[1].split(":")[0] for line in errors] == ["6", "7"], done.stdout
 
 
-def test_a_name_that_needs_the_extra_says_so() -> None:
+def test_a_name_that_needs_a_package_says_which() -> None:
     program = "import sys; sys.modules['redis'] = None; from hearsay import Writer"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == "ImportError: hearsay.Writer needs redis: pip install redis"

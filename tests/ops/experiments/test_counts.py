@@ -36,7 +36,7 @@ def test_histograms_of_errors() -> None:
     picture = Figure()
     assert result.draw is not None
     result.draw(picture)
-    assert all(len(lines) == 3 for lines in [axes.containers for axes in picture.axes])
+    assert [len(axes.containers) for axes in picture.axes] == [3] * 4
     assert all(lines.has_yerr for axes in picture.axes for lines in axes.containers)
     assert result.bars == "one standard error"
 
