@@ -63,7 +63,9 @@ def test_shares_stay_shares_beside_an_answer_in_reports(
     with estimator(registry, tmp_path) as http:
         tab.open(f"{http.base_url}/surveys/minutes?q=prefix+20&count=1")
         tab.wait(f"{CAPTION}.startsWith('prefix 20')")
-        assert all(tick.endswith("%") for tick in tab.run(TICKS))
+        ticks = tab.run(TICKS)
+        assert ticks
+        assert all(tick.endswith("%") for tick in ticks)
 
 
 def test_windows_shorter_than_a_minute_have_labels_with_seconds_and_sliders_say_their_ends(
