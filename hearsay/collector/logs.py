@@ -71,11 +71,12 @@ class RepeatedWarnings:
         self._last: str | None = None
         self._at = 0.0
 
-    def warning(self, text: str) -> None:
+    def warning(self, text: str, **fields: str) -> None:
+        """`fields` are further keys of the line."""
         now = self._clock()
         if text != self._last or now >= self._at + REPEATED_S:
             self._last, self._at = text, now
-            self._log.warning(text)
+            self._log.warning(text, extra=fields)
 
     def clear(self) -> None:
         """Note that nothing is wrong now."""

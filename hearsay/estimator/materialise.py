@@ -166,7 +166,7 @@ class Materialiser:
             warnings = self._complained.setdefault(survey, RepeatedWarnings(_LOG))
             if isinstance(error, HearsayError):  # a full disk, another deployment's folder: no fault of the program
                 words = str(error)
-                warnings.warning(f"survey {survey}: {words}")
+                warnings.warning(f"survey {survey}: {words}", survey=survey, error=words)
             else:
                 words = type(error).__name__
                 _LOG.exception("survey failed", extra={"survey": survey, "error": words})

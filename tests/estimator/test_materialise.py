@@ -225,7 +225,8 @@ class TestFailures:
             done = materialiser.run_once()
         assert (done.materialised, done.failed) == (1, 1)
         assert materialiser.failures == {"broken": 1}
-        assert [record.getMessage().split(":")[0] for record in caplog.records] == ["survey broken"]
+        assert [record.survey for record in caplog.records] == ["broken"]  # type: ignore[attr-defined]
+        assert caplog.messages[0].startswith("survey broken: ")
         materialiser.run_once()
         assert materialiser.failures == {"broken": 2}
 
