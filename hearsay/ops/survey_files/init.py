@@ -19,12 +19,13 @@ from hearsay.ops.config import Settings
 from hearsay.ops.errors import OperationError
 from hearsay.ops.terminal.options import NumberRange, uses
 
-ENDS = ("number",)  # kinds whose size is two ends
-ALONE = ("binary", "text")  # kinds that need no size
-SIZED = ("attributes",)  # kinds whose names come with a number of values each: yes and no
-COUNTED = ("ordinal",)  # kinds whose values are labels or whole numbers: from 0, or between two ends
+TWO_ENDS = ("number",)  # kinds whose size is the lowest and the highest value
+NO_SIZE = ("binary", "text")  # kinds that are complete without a size
+WITH_ATTRIBUTES = ("attributes",)  # kinds whose labels name attributes; one without listed values has two: yes and no
+WHOLE_NUMBERS = ("ordinal",)  # kinds whose values are labels or whole numbers: from 0, or between two ends
 T = TypeVar("T")
-_COUNTS = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")
+_SIZES = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")  # "2,3": one size per attribute
+# The key of the domain's table that the labels stand under, by kind.
 LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
 QUESTIONS = {
     "attributes": "Attributes with their values (city=Paris|Rome, smokes=yes|no)",
@@ -43,7 +44,9 @@ QUESTIONS = {
     metavar="A,B",
     help="Instead of --size: the values' names; one with a comma in double quotes. Of attributes: city=Paris|Rome,...",
 )
-@click.option("--epsilon", type=NumberRange(0, min_open=True), help="What a report may reveal of a value; 0.5 to 4.")
+@click.option(
+    "--epsilon", type=NumberRange(0, min_open=True), help="What a report may reveal of a value; usually 0.5 to 4."
+)
 @uses("plugins")
 def command(
     settings: Settings,
@@ -69,7 +72,7 @@ def command(
         kind = click.prompt(question, default="categorical", value_proc=_asked(_kind))
     kind = _kind(kind)
     domain = _domain(kind, size, categories)
-    if not domain and kind not in ALONE:
+    if not domain and kind not in NO_SIZE:
         domain = _ask_domain(kind)
     if epsilon is None:
         question = "Epsilon, what a report may show (0.5 to 4 are usual)"
@@ -99,14 +102,13 @@ def survey_file(survey: Survey) -> str:
         "epsilon": survey.mechanism.guarantee.words(),
         "[domain]": "what a value is; `hearsay schema` lists the keys of every kind",
         "[options]": "the mechanism's own",
-        "[answers]": "",
         "minimum_reports": "no answer is given from fewer reports; a file without it answers from the first",
         "postprocess": "what is done to shares before they are shown: none, clip, norm-sub, simplex, ...",
     }
     lines = []
     for line in dump(survey.canonical()).splitlines():
         key = line.partition(" =")[0]
-        comment = words.pop(key, "")  # of a survey's name, not of each attribute's
+        comment = words.pop(key, "")  # only where a key comes first: attributes have a `name` too
         lines += [f"# {comment}"] if comment else []
         lines.append(line)
     return "\n".join(["# A hearsay survey: check it with `hearsay validate`.", *lines, ""])
@@ -158,7 +160,7 @@ def _attribute(text: str) -> dict[str, Any]:
 
 
 def _asked(read: Callable[[str], T]) -> Callable[[str], T]:
-    """The same for a prompt, which says what is wrong and asks again."""
+    """`read` for a prompt: where `read` raises an error, click prints it and asks again."""
 
     def again(given: str) -> T:
         try:
@@ -174,15 +176,15 @@ def _ask_domain(kind: str) -> dict[str, Any]:
     labelled = kind in LABELLED
 
     def read(given: str) -> dict[str, Any]:
-        if kind in COUNTED and FIRST_LAST.fullmatch(given):
+        if kind in WHOLE_NUMBERS and FIRST_LAST.fullmatch(given):
             return _domain(kind, given, None)
-        counts = given.strip().isdecimal() if labelled and kind not in SIZED else _COUNTS.fullmatch(given)
-        return _domain(kind, None, given) if labelled and not counts else _domain(kind, given, None)
+        is_size = _SIZES.fullmatch(given) if kind in WITH_ATTRIBUTES else given.strip().isdecimal()
+        return _domain(kind, None, given) if labelled and not is_size else _domain(kind, given, None)
 
     general = "How many values, or their names separated by commas" if labelled else "How many values"
     question = QUESTIONS.get(kind, general)
-    question += ", or the first and last number (18-99)" if kind in COUNTED else ""
-    if kind in ENDS:
+    question += ", or the first and last number (18-99)" if kind in WHOLE_NUMBERS else ""
+    if kind in TWO_ENDS:
         return dict(click.prompt("Lowest and highest value", default="0,100", value_proc=_asked(read)))
     return dict(click.prompt(question, value_proc=_asked(read)))
 
@@ -193,9 +195,9 @@ def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, An
         if kind not in LABELLED:
             raise OperationError(f"--categories goes with {', '.join(LABELLED)}, got {kind}")
         labels = _labels(categories)
-        if kind in SIZED and any("=" in label for label in labels):
+        if kind in WITH_ATTRIBUTES and any("=" in label for label in labels):
             return {"attributes": [_attribute(label) for label in labels]}
-        more = {"sizes": [2] * len(labels)} if kind in SIZED else {}
+        more = {"sizes": [2] * len(labels)} if kind in WITH_ATTRIBUTES else {}
         return {LABELLED[kind]: labels, **more}
     if size is None:
         return {}
