@@ -18,10 +18,10 @@ from hearsay.ops.server.processes import Pipeline
 from hearsay.producer.fleet import Fleet
 from hearsay.producer.populations import Population
 
-SECONDS, WARM_UP_S = 20.0, 3.0
-PERIOD_S = 1.0
+PUBLISH_S, WARM_UP_S = 20.0, 3.0  # how long devices publish; reports of the warm-up are left out
+PERIOD_S = 1.0  # the default of the setting period_s: a report waits for up to one period, however fast the rest is
 TARGET_S = 2.0
-LOAD = FRAMED_TARGET / 2  # half of the load that the pipeline must carry
+LOAD = FRAMED_TARGET / 2  # reports per second: half of the load that the pipeline must carry
 # 2^16 cells of two int64 arrays: a state of 1 MB.
 NAME = "fresh"
 SURVEY = {"name": NAME, "mechanism": "hrr", "epsilon": 1.1, "domain": {"kind": "categorical", "size": 1 << 16}}
@@ -32,10 +32,10 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as directory, Pipeline(Path(directory), estimator=True) as pipeline:
         registered = pipeline.registry().add(parse(SURVEY))
         published_at: list[tuple[float, int]] = [(time.monotonic(), 0)]
-        fleet = threading.Thread(target=_publish, args=(pipeline, published_at))
-        fleet.start()
-        visible_at = _watch(registered, fleet)
-        fleet.join()
+        publishing = threading.Thread(target=_publish, args=(pipeline, published_at))
+        publishing.start()
+        visible_at = _watch(registered, publishing)
+        publishing.join()
         yield Row(
             f"publish to snapshot, p99 at {LOAD / 1e6:g} M reports/s, state of 1 MB",
             _p99(published_at, visible_at),
@@ -48,21 +48,21 @@ def rows() -> Iterator[Row]:
 
 
 def _publish(pipeline: Pipeline, published_at: list[tuple[float, int]]) -> None:
-    """Publish at a steady rate; record the time and the number of reports stored so far."""
+    """Publish at a steady rate; record after every batch the time and the number of reports published so far."""
     registered = pipeline.registry().get(NAME)
     people = Population("zipf", registered.survey.mechanism.domain, np.random.default_rng(1))
 
     def note(count: int) -> None:
         published_at.append((time.monotonic(), published_at[-1][1] + count))
 
-    Fleet(registered, seeded(1), rate=LOAD).run(people, int(LOAD * SECONDS), note)
+    Fleet(registered, seeded(1), rate=LOAD).run(people, int(LOAD * PUBLISH_S), note)
 
 
-def _watch(registered: Registered, fleet: threading.Thread) -> list[tuple[float, int]]:
-    """Poll the published snapshot; record the time and its number of reports."""
+def _watch(registered: Registered, publishing: threading.Thread) -> list[tuple[float, int]]:
+    """Poll the snapshot of all windows; record the time and its number of reports whenever that has grown."""
     seen: list[tuple[float, int]] = [(time.monotonic(), 0)]
-    deadline = time.monotonic() + 3 * SECONDS
-    while (fleet.is_alive() or seen[-1][1] < LOAD * SECONDS) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 3 * PUBLISH_S
+    while (publishing.is_alive() or seen[-1][1] < LOAD * PUBLISH_S) and time.monotonic() < deadline:
         document = registered.shards[0].snapshot("all")
         if document is not None and document["reports"] > seen[-1][1]:
             seen.append((time.monotonic(), document["reports"]))

@@ -8,7 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """A figure with its ceiling and target. A rate should be high, a duration (`at_most`) low."""
+    """A figure with its ceiling and target. A rate should be high, a duration (`at_most`) low.
+
+    The ceiling is what the figure is compared with: the server's own rate with the same bytes, for example, or of an
+    answer's age the period of the estimator, which passes in any case.
+    """
 
     what: str
     value: float
