@@ -4,15 +4,16 @@ import { el, repeat, set, svg, text } from "../dom.js";
 import { interval, name, quoted } from "../words.js";
 import { figure, table } from "./frame.js";
 
-const WIDE = 300;
+const WIDE = 300; // of a bar's drawing, in its own units
 const TALL = 18;
 
-/** A small drawing of one value between `low` and `high` of the axis. */
+/** An empty drawing for one bar: the line at 0, the bar, and its interval. `drawBar` puts them in place. */
 export function barCell() {
   return svg("svg", { class: "bar", viewBox: `0 0 ${WIDE} ${TALL}`, "aria-hidden": "true" },
     svg("line", { class: "zero", y1: 0, y2: TALL }), svg("rect", { y: 3, height: TALL - 6 }), svg("line", { class: "band", y1: TALL / 2, y2: TALL / 2 }));
 }
 
+/** Draw an answer's value and interval on an axis from `low` to `high`. */
 export function drawBar(node, answer, low, high) {
   const x = (value) => ((Math.min(Math.max(value, low), high) - low) / (high - low)) * WIDE;
   const zero = x(0);
@@ -23,14 +24,17 @@ export function drawBar(node, answer, low, high) {
   set(band, { x1: x(answer.low ?? value), x2: x(answer.high ?? value) });
 }
 
-/** The ends of one axis for all bars: it has 0 and every interval. A value may be far outside its own: it ends at the axis' end. */
+/**
+ * The ends of one axis for all bars: it holds 0 and every interval. Intervals are cut to what is possible and values are
+ * not, so a value may lie far outside its interval; its bar stops at the axis' end.
+ */
 export function extent(answers) {
   const ends = answers.flatMap(({ value, low, high }) => [low ?? value ?? 0, high ?? value ?? 0]);
   return [Math.min(0, ...ends), Math.max(1e-9, ...ends)];
 }
 
 export function bars(view, page) {
-  const parts = figure("bars", view.title, 1);
+  const parts = figure("bars", view.title, 1); // its one drawing is not used: every row has its own
   parts.drawing.remove();
   const body = el("tbody");
   const rows = el("table", { class: "bars" }, el("thead", {}, el("tr", {}, ...["value", "share", "95% interval"].map((words) => el("th", { scope: "col" }, words)))), body);
@@ -42,7 +46,7 @@ export function bars(view, page) {
     repeat(body, answers, makeRow, (row, answer) => {
       const button = row.firstChild.firstChild;
       text(button, name(answer));
-      button.onclick = () => page.ask(`point ${words(answer)}`);
+      button.onclick = () => page.ask(`point ${queryValue(answer)}`);
       drawBar(row.children[1].firstChild, answer, least, most);
       text(row.children[2], interval(answer, "share"));
     });
@@ -56,6 +60,7 @@ function makeRow() {
   return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "label" })), el("td", {}, barCell()), el("td"));
 }
 
-function words(answer) {
+// What an answer is about, as a query names it; `name` is for reading. A cell of several axes is an object: a value per axis.
+function queryValue(answer) {
   return answer.cell ? Object.values(answer.cell).map(quoted).join(" ") : quoted(answer.item);
 }

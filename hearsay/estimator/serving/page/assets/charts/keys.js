@@ -6,7 +6,7 @@ import { barCell, drawBar, extent } from "./bars.js";
 import { figure, table } from "./frame.js";
 
 export function keys(view, page) {
-  const parts = figure("keys", view.title, 1);
+  const parts = figure("keys", view.title, 1); // its one drawing is not used: every cell has its own
   parts.drawing.remove();
   let order = "key";
   let last = null;
