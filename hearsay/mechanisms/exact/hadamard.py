@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 _RADIX = 16
-# Columns of a matrix product: so few that they fit into the cache, and that the linear algebra library uses one thread.
-# More threads do not pay here: if other processes keep the cores busy, they take ten times as long as the transform.
-_COLUMNS = 512
+# Vectors that one matrix product transforms: so few that they fit into the cache, and that the linear algebra library
+# uses one thread. More threads do not pay here: if other processes keep the cores busy, they cost ten times what the
+# whole transform takes in one thread.
+_VECTORS_PER_PRODUCT = 512
 
 
 def _matrix(size: int) -> NDArray[np.float64]:
@@ -39,11 +40,11 @@ def walsh_hadamard(vector: NDArray[np.float64]) -> NDArray[np.float64]:
     while stride < size:
         radix = min(_RADIX, size // stride)
         matrix, blocks = _matrix(radix), out.reshape(-1, radix, stride)
-        if stride == 1:
-            out = np.matmul(blocks.reshape(-1, gcd(out.size // radix, _COLUMNS), radix), matrix)
+        if stride == 1:  # the vectors are rows here, columns below
+            out = np.matmul(blocks.reshape(-1, gcd(out.size // radix, _VECTORS_PER_PRODUCT), radix), matrix)
         else:
             out = np.empty_like(blocks)
-            width = min(_COLUMNS, stride)
+            width = min(_VECTORS_PER_PRODUCT, stride)
             np.matmul(matrix, _pieces(blocks, width), out=_pieces(out, width))
         stride *= radix
     return out.reshape(shape)
