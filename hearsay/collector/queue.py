@@ -1,8 +1,9 @@
 """The RQ queue that fold jobs go through: its name, the jobs' names, ids and arguments, in one place.
 
 RQ is only a hint that there is work: whatever must not be forgotten stands in a shard's ranges and deltas. Jobs have
-three forms: `fold` with the five words of one range, `fold-many` with a list of ranges, each of five words, and
-`fold-merge` with a list of windows whose deltas are to be merged, each of five words too.
+three forms: `fold` with the five fields of one range (FoldArguments), `fold-many` with a list of such ranges, and
+`fold-merge` with a list of windows whose deltas are to be merged (MergeArguments). A form has a number from 1, which
+heartbeats state: a process reads all forms up to the number in its heartbeat.
 """
 
 import secrets
@@ -24,8 +25,8 @@ from hearsay.release import release
 FOLD_JOB = "fold"  # a name that the workers know, not a path: whoever can write to the queue names nothing else
 MANY_JOB = "fold-many"
 MERGE_JOB = "fold-merge"
-MANY_FORM, MERGE_FORM = 2, 3  # of jobs: since when workers know MANY_JOB and MERGE_JOB
-_MANY = "many_"  # how ids of such jobs begin; no survey's name has an underscore
+MANY_FORM, MERGE_FORM = 2, 3  # the numbers of these forms; FOLD_JOB is form 1
+_MANY = "many_"  # ids of MANY_JOB begin so; no survey's name has an underscore
 JOB_TIMEOUT_S = 120
 FAILURE_TTL_S = 3_600
 JOB_TTL_S = 3_600  # a job whose queue was flushed must not stay for ever; its range is enqueued again long before
@@ -44,8 +45,8 @@ class FoldArguments(NamedTuple):
     nonce: str
 
     @classmethod
-    def of(cls, shard: Shard, stretch: Range) -> Self:
-        return cls(shard.survey.name, shard.survey.tag8, shard.shard, stretch.seq, stretch.nonce)
+    def of(cls, shard: Shard, entry_range: Range) -> Self:
+        return cls(shard.survey.name, shard.survey.tag8, shard.shard, entry_range.seq, entry_range.nonce)
 
     def job_id(self, attempt: int) -> str:
         """The id of the job that has this range alone."""
@@ -53,7 +54,7 @@ class FoldArguments(NamedTuple):
 
 
 class MergeArguments(NamedTuple):
-    """What a merge job is given: a window of a shard; `pack`: nothing is added to it any more."""
+    """What a merge job is given: a window of a shard. `pack`: it is final, so its accumulator may be packed."""
 
     survey: str
     tag8: str
@@ -78,19 +79,19 @@ def queue_address(queue: Queue) -> str:
     return f"{queue.name} on {server}"
 
 
-def job_id(shard: Shard, stretch: Range) -> str:
+def job_id(shard: Shard, entry_range: Range) -> str:
     """A job's id. It has the attempt, since RQ refuses an id that a dead worker still holds."""
-    return FoldArguments.of(shard, stretch).job_id(stretch.attempt)
+    return FoldArguments.of(shard, entry_range).job_id(entry_range.attempt)
 
 
-def enqueue(queue: Queue, shard: Shard, stretch: Range) -> bool:
+def enqueue(queue: Queue, shard: Shard, entry_range: Range) -> bool:
     """Tell the workers about a range; False where the queue's server has no memory for it."""
-    return _enqueue(queue, FOLD_JOB, tuple(FoldArguments.of(shard, stretch)), job_id(shard, stretch))
+    return _enqueue(queue, FOLD_JOB, tuple(FoldArguments.of(shard, entry_range)), job_id(shard, entry_range))
 
 
 def enqueue_many(queue: Queue, ranges: Sequence[tuple[Shard, Range]]) -> bool:
     """Tell the workers about ranges that one job folds, all of them at their first attempt."""
-    arguments = ([FoldArguments.of(shard, stretch) for shard, stretch in ranges],)
+    arguments = ([FoldArguments.of(shard, entry_range) for shard, entry_range in ranges],)
     return _enqueue(queue, MANY_JOB, arguments, _MANY + secrets.token_hex(8))
 
 
@@ -99,13 +100,13 @@ def enqueue_merges(queue: Queue, merges: Sequence[MergeArguments]) -> bool:
     return _enqueue(queue, MERGE_JOB, (list(merges),), "merge_" + secrets.token_hex(8))
 
 
-def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], identity: str) -> bool:
+def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], id_of_job: str) -> bool:
     try:
         with queue.connection.pipeline() as pipeline:  # of our own: RQ would ask the server twice
             queue.enqueue_call(
                 name,
                 args=arguments,
-                job_id=identity,
+                job_id=id_of_job,
                 result_ttl=0,
                 ttl=JOB_TTL_S,
                 failure_ttl=FAILURE_TTL_S,
@@ -121,16 +122,16 @@ def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], identity: s
 
 
 def waiting_jobs(queue: Queue) -> set[str]:
-    """Ids of the jobs that wait in the queue; of a job with many ranges the id that each would have alone."""
-    names = queue.get_job_ids()
-    waiting = {name for name in names if not name.startswith(_MANY)}
-    for job in _fetch_many(queue, names):
+    """Ids of the jobs that wait in the queue; of a `fold-many` job those that `fold` jobs of its ranges would have."""
+    ids = queue.get_job_ids()
+    waiting = {each for each in ids if not each.startswith(_MANY)}
+    for job in _fetch_many(queue, ids):
         waiting |= {each.job_id(attempt=1) for each in ranges_of(job)}
     return waiting
 
 
 def ranges_of(job: Job) -> list[FoldArguments]:
-    """The ranges of a job that has many; none where it is no such job."""
+    """The ranges of a `fold-many` job; none where it is of another form."""
     try:
         return [FoldArguments(*each) for each in job.args[0]]
     except (DeserializationError, TypeError, IndexError):
@@ -138,26 +139,29 @@ def ranges_of(job: Job) -> list[FoldArguments]:
 
 
 def delete_jobs(queue: Queue, survey: Survey) -> int:
-    """Delete a survey's queued and failed jobs; answers how many. Of a job with other surveys' ranges, its ranges."""
-    names = [*queue.get_job_ids(), *queue.failed_job_registry.get_job_ids(cleanup=False)]
+    """Delete a survey's queued and failed fold jobs; returns how many.
+
+    A job that also has ranges of other surveys stays, and loses those of this one.
+    """
+    ids = [*queue.get_job_ids(), *queue.failed_job_registry.get_job_ids(cleanup=False)]
     beginning = f"{survey.name}-{survey.tag8}-"
-    jobs = [queue.fetch_job(name) for name in names if name.startswith(beginning)]
-    waiting = [job for job in jobs if job is not None]
-    for job in _fetch_many(queue, names):
+    jobs = [queue.fetch_job(each) for each in ids if each.startswith(beginning)]
+    deletable = [job for job in jobs if job is not None]
+    for job in _fetch_many(queue, ids):
         ranges = ranges_of(job)
         others = [each for each in ranges if (each.survey, each.tag8) != (survey.name, survey.tag8)]
         if not others:
-            waiting.append(job)
+            deletable.append(job)
         elif len(others) < len(ranges):
             job.args = (others,)
             job.save()
-    for job in waiting:
+    for job in deletable:
         job.delete()
-    return len(waiting)
+    return len(deletable)
 
 
-def _fetch_many(queue: Queue, names: Sequence[str]) -> list[Job]:
-    """Jobs that have many ranges, among those of these names."""
-    chosen = [name for name in names if name.startswith(_MANY)]
+def _fetch_many(queue: Queue, ids: Sequence[str]) -> list[Job]:
+    """The `fold-many` jobs among those with these ids."""
+    chosen = [each for each in ids if each.startswith(_MANY)]
     jobs = queue.job_class.fetch_many(chosen, connection=queue.connection, serializer=queue.serializer)
     return [job for job in jobs if job is not None]
