@@ -25,7 +25,7 @@ class Batch:
     reports: Reports
     owners: Numbers
     round_number: int | None = None
-    order: list[int] = field(default_factory=list, compare=False)  # of the requests, as `ids` has them
+    order: list[int] = field(default_factory=list, compare=False)  # position of each request, in the order of `ids`
 
     def __len__(self) -> int:
         return len(self.names)

@@ -30,7 +30,7 @@ from hearsay.mechanisms.exact.randomness import Random, secure
 _LOG = logging.getLogger("hearsay.gateway")
 DEADLINE_S = 5.0  # for a server that does not answer; then devices are asked to come again
 PAUSE_S = 0.05
-DIGEST = slice(8, 12)  # of an id as PUBLISH remembers it
+DIGEST = slice(8, 12)  # of a request's packed id (RequestId.packed): the bytes after its 8 random ones
 _AWAY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.BusyLoadingError)
 
 Outcomes = list[Refusal | None]  # of a batch's requests; None: stored
@@ -52,27 +52,27 @@ class Publisher:
         self.shard, self._deadline_s, self._clock = shard, deadline_s, clock
         self._kind = SIMULATED if simulated else ""  # PUBLISH counts simulated reports apart, by the writer's name
         self._durable = safest(durable, shard.survey.durable)
-        self._checked = self._durable == MEMORY  # whether the server can keep what is promised
+        self._checked = self._durable == MEMORY  # whether it is known that the server can provide this level
         self._random = random or secure()
         self._lock = threading.Lock()
-        self._stored: deque[tuple[float, Batch, Codec]] = deque()  # within the last seconds
-        self._had_all_at = clock()  # when the server last answered that it has all of these
-        self._birth: str | None = None  # of the survey as it was first seen
+        self._stored: deque[tuple[float, Batch, Codec]] = deque()  # what the server may lose, and since when
+        self._had_all_at = clock()  # when the server last answered that it has all of _stored
+        self._birth: str | None = None  # tells the survey from one of this name that is registered after it was deleted
         self.lost = 0  # requests that were answered as stored, lost by the server, and refused when sent again
         self._begin_anew()
 
     def _begin_anew(self) -> None:
         """Take a new name: what was sent under the old one may be stored or not."""
-        self._name, self._number = self._kind + secrets.token_hex(8), 0
-        self._seen_ms: int | None = None
-        self._in_doubt = bool(self._stored)
+        self._name, self._number = self._kind + secrets.token_hex(8), 0  # of this writer; of its last stored batch
+        self._seen_ms: int | None = None  # the observed time in the server's last answer; None: it never answered
+        self._in_doubt = bool(self._stored)  # whether _stored must be sent again before anything else
 
     def publish(self, batch: Batch, codec: Codec) -> Outcomes:
         """Store a batch; the outcome of each of its requests."""
         with self._lock:
             self._let_go()
             deadline = self._clock() + self._deadline_s
-            outcomes = self._repaired(batch, codec, deadline)
+            outcomes = self._store(batch, codec, deadline)
             if any(outcome is None for outcome in outcomes) and not self._is_safe(deadline):
                 late = Refusal("server", f"the report is not on {self._durable} yet; send the same request again")
                 return [late if outcome is None else outcome for outcome in outcomes]
@@ -97,7 +97,8 @@ class Publisher:
         with suppress(redis.exceptions.RedisError):
             self.shard.leave(self._name)
 
-    def _repaired(self, batch: Batch, codec: Codec, deadline: float) -> Outcomes:
+    def _store(self, batch: Batch, codec: Codec, deadline: float) -> Outcomes:
+        """Store the batch, but first again what the server may have lost."""
         if self._in_doubt and not self._send_again(deadline):
             return [_away()] * len(batch)
         return self._settle(batch, codec, deadline)
@@ -105,7 +106,7 @@ class Publisher:
     def _settle(self, batch: Batch, codec: Codec, deadline: float) -> Outcomes:
         """Send until every request of the batch is stored or refused."""
         outcomes: Outcomes = [None] * len(batch)
-        positions = list(range(len(batch)))  # of the requests that are left
+        positions = list(range(len(batch)))  # in the whole batch, of the requests that are left
         while positions:
             answer = self._send(batch, codec, deadline)
             if isinstance(answer, Refusal):
@@ -115,18 +116,18 @@ class Publisher:
                 self._had_all_at = self._clock()
                 self._stored.append((self._had_all_at, batch, codec))
                 return outcomes
-            if answer.status in ("gap", "forgotten"):
+            if answer.status in ("gap", "forgotten"):  # the server lost a batch of this name, or deleted the name
                 self._begin_anew()
                 if self._in_doubt and not self._send_again(deadline):
                     return _filled(outcomes, positions, _away())
                 continue
             if answer.status != "known":
                 return _filled(outcomes, positions, self._refusal(answer))
-            known = {batch.order[position]: digest for position, digest in answer.known.items()}
-            for position, digest in known.items():
-                outcomes[positions[position]] = _of_known(batch.names[position][DIGEST], digest)
+            known = {batch.order[index]: digest for index, digest in answer.known.items()}
+            for request, digest in known.items():
+                outcomes[positions[request]] = _of_known(batch.names[request][DIGEST], digest)
             batch, kept = batch.without(set(known))
-            positions = [positions[each] for each in kept]
+            positions = [positions[request] for request in kept]
         return outcomes
 
     def _send(self, batch: Batch, codec: Codec, deadline: float) -> Published | Refusal:
@@ -205,18 +206,19 @@ class Publisher:
                 safe = self.shard.durable_up_to(self._name, self._durable)
             except (redis.exceptions.RedisError, ServerError):
                 return False
-            if safe is not None:
+            if safe is not None:  # None: the server waited in vain, ask again
                 return safe >= self._number  # else another server took over and has less: it is sent again
         return self._durable == MEMORY
 
     def _let_go(self) -> None:
-        """Drop what was stored so long before the server last had everything that it cannot lose it."""
+        """Drop batches that the server cannot lose any more: it had them RESEND_WINDOW_S after they were stored."""
         oldest = self._had_all_at - RESEND_WINDOW_S
         while self._stored and self._stored[0][0] < oldest and not self._in_doubt:
             self._stored.popleft()
 
 
 def _of_known(mine: bytes, stored: bytes) -> Refusal | None:
+    """The outcome of a request whose id is stored already, from the digests of both; an empty one was deleted."""
     if not stored:
         return expired()
     if stored != mine:
