@@ -21,7 +21,10 @@ SETS: dict[str, tuple[str, ...]] = {"UCM": (), "WM": ("WH",), "FM": ("F",), "AM"
 
 
 class Contender(NamedTuple):
-    """A mechanism for groups of one size."""
+    """A mechanism for groups of one size, as a matrix: a row for each released count, a column for each true one.
+
+    `whole` has integers out of 2^64, `shares` the same as probabilities.
+    """
 
     name: str
     whole: Table

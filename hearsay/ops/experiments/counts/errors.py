@@ -1,4 +1,9 @@
-"""Figures 6.9 to 6.17, each as a table and a picture."""
+"""Kulkarni's figures 6.9 to 6.17, each as a table and a picture.
+
+n is the size of a group, p the probability of a one, a = exp(-epsilon), so that a near 1 is strong privacy. L0,d is the
+share of released counts that are more than d off; L1,d and L2,d are the mean absolute and squared error, where errors
+of up to d count as 0.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -14,6 +19,7 @@ from hearsay.ops.experiments.counts.groups import (
     RMSE,
     STANDARD_ERRORS,
     Measure,
+    Measured,
     binomial,
     binomial_groups,
     flight_bits,
@@ -25,7 +31,7 @@ from hearsay.ops.experiments.output import Result
 
 DEVIATION = "standard deviation over runs"
 Contenders = Callable[[int, float], list[Contender]]
-# Check values at n = 8, a = 0.91, p = 0.5: L0, L0,1 and RMSE.
+# Exact L0, L0,1 and RMSE at n = 8, a = 0.91, p = 0.5, to four digits.
 EXPECTED = {
     "gm": (0.9492, 0.8366, 3.6596),
     "em": (0.8640, 0.6175, 2.7738),
@@ -53,7 +59,7 @@ def _by_share(
             groups = [binomial_groups(n, p, generator) for _ in range(_runs(quick))]
             for contender in contenders(n, a):
                 (measured,) = measure(contender, [one], groups, binomial(n, p), random)
-                _note(result, [a, n, p, contender.name], measured)
+                _add_row(result, [a, n, p, contender.name], measured)
                 panels[f"a = {a}, n = {n}"][contender.name].append((p, measured.value, measured.spread))
 
     def draw(figure: Any) -> None:
@@ -67,7 +73,7 @@ def _by_distance(
     name: str, title: str, power: int, shares: tuple[float, ...], contenders: Contenders, quick: bool, random: Random,
     seed: int,
 ) -> Result:  # fmt: skip
-    """The loss of errors above d against d, groups of eight."""
+    """L0,d, L1,d or L2,d (`power`: 0, 1 or 2) against d, in groups of eight; `shares` are those of ones."""
     measures = [power_beyond(power, beyond) for beyond in range(8)]
     result = Result(
         name, title,
@@ -80,7 +86,7 @@ def _by_distance(
         groups = [binomial_groups(8, p, generator) for _ in range(_runs(quick))]
         for contender in contenders(8, a):
             for beyond, measured in enumerate(measure(contender, measures, groups, binomial(8, p), random)):
-                _note(result, [a, 8, p, contender.name, beyond], measured)
+                _add_row(result, [a, 8, p, contender.name, beyond], measured)
                 panels[f"p = {p}, a = {a}"][contender.name].append((beyond, measured.value, measured.spread))
 
     def draw(figure: Any) -> None:
@@ -90,7 +96,8 @@ def _by_distance(
     return result
 
 
-def _note(result: Result, about: list[Any], measured: Any) -> None:
+def _add_row(result: Result, about: list[Any], measured: Measured) -> None:
+    """Add what was measured as a row, and check it against the exact value."""
     row = [round(part, 5) for part in (measured.value, measured.spread, measured.exact)]
     result.rows.append([*about, *row, round(measured.off, 2)])
     words = ", ".join(map(str, about))
@@ -113,7 +120,7 @@ def figure_9(quick: bool, random: Random) -> Result:
             counts = bits[: bits.size // n * n].reshape(-1, n).sum(axis=1, dtype=np.int64)
             for contender in (*for_l0(n, 0.9), *comparators(n, 0.9)):
                 (measured,) = measure(contender, [power_beyond(0, 0)], [counts] * repetitions, None, random)
-                _note(result, [name, round(float(bits.mean()), 3), n, contender.name], measured)
+                _add_row(result, [name, round(float(bits.mean()), 3), n, contender.name], measured)
                 panel[contender.name].append((n, measured.value, measured.spread))
 
     def draw(figure: Any) -> None:
@@ -124,7 +131,7 @@ def figure_9(quick: bool, random: Random) -> Result:
 
 
 def figure_13(quick: bool, random: Random) -> Result:
-    """How far off, and to which side."""
+    """Figure 6.13: how far off released counts are, and to which side."""
     result = Result(
         "figure-6-13", "Figure 6.13: share of the groups of 8 by the error of their count",
         ["p", "a", "mechanism", *(f"{error:+d}" for error in range(-8, 9))], [],
@@ -134,11 +141,11 @@ def figure_13(quick: bool, random: Random) -> Result:
     panels: dict[str, Any] = {f"p = {p}, a = {a}": {} for p, a in product((0.1, 0.7), (STRONG, WEAK))}
     for p, a in product((0.1, 0.7), (STRONG, WEAK)):
         counts = np.concatenate([binomial_groups(8, p, generator) for _ in range(_runs(quick))])
-        apart = np.arange(9)[:, None] - np.arange(9)
-        for contender in for_l0(8, a)[:3]:
+        error_of = np.arange(9)[:, None] - np.arange(9)  # of every released (row) and true count (column)
+        for contender in for_l0(8, a)[:3]:  # gm, wm and em
             error = release(contender.whole, counts, random) - counts
             measured = np.bincount(error + 8, minlength=17) / counts.size
-            exact = np.bincount((apart + 8).ravel(), (contender.shares * binomial(8, p)).ravel(), 17)
+            exact = np.bincount((error_of + 8).ravel(), (contender.shares * binomial(8, p)).ravel(), 17)
             noise = np.sqrt(np.maximum(exact * (1 - exact), 1e-9) / counts.size)
             off = float((np.abs(measured - exact) / noise).max())
             result.rows.append([p, a, contender.name, *(round(float(share), 4) for share in measured)])
@@ -155,7 +162,7 @@ def figure_13(quick: bool, random: Random) -> Result:
 
 
 def check_values(random: Random) -> Result:
-    """n = 8, a = 0.91, p = 0.5 to four digits, and the same measured."""
+    """Compare exact errors with EXPECTED, and measured errors with exact ones."""
     measures = [power_beyond(0, 0), power_beyond(0, 1), RMSE]
     result = Result(
         "check-values", "Errors on binomial counts, n = 8, a = 0.91, p = 0.5: exact, expected and measured",
@@ -196,4 +203,5 @@ def binomial_figures(quick: bool, random: Random) -> Iterable[Result]:
 
 
 def _for(power: int) -> Contenders:
+    """The mechanisms with the least L1 or L2 (`power`: 1 or 2)."""
     return lambda largest, ratio: for_objective(f"L{power}", largest, ratio)
