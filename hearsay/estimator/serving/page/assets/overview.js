@@ -16,15 +16,15 @@ export function overview(main) {
   const heads = COLUMNS.map((words) => el("th", { scope: "col", role: "columnheader" }, words));
   const table = el("table", { class: "surveys", role: "table" }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...heads)), body);
   main.append(el("h1", {}, "Surveys"), troubles, search, count, empty, el("div", { class: "scroll" }, table));
-  let seen = { surveys: [], troubles: [] };
+  let newest = { surveys: [], troubles: [] }; // the document that the stream sent last
 
   function draw() {
     const wanted = search.value.trim().toLowerCase();
-    const all = seen.surveys.filter((survey) => survey.name.toLowerCase().includes(wanted));
+    const all = newest.surveys.filter((survey) => survey.name.toLowerCase().includes(wanted));
     const shown = all.slice(0, MOST_ROWS);
-    show(empty, seen.surveys.length === 0);
-    show(table, seen.surveys.length > 0);
-    show(search, seen.surveys.length > 8);
+    show(empty, newest.surveys.length === 0);
+    show(table, newest.surveys.length > 0);
+    show(search, newest.surveys.length > 8);
     text(count, all.length > shown.length ? `${shown.length} of ${all.length} shown: search for the others` : "");
     repeat(body, shown, makeRow, (row, survey) => {
       const link = row.children[0].firstChild;
@@ -38,12 +38,12 @@ export function overview(main) {
       text(row.children[5], `${survey.mechanism}, epsilon ${survey.epsilon}`);
       text(row.children[6], headline(survey));
     });
-    repeat(troubles, seen.troubles, () => el("li"), (item, trouble) => text(item, trouble));
+    repeat(troubles, newest.troubles, () => el("li"), (item, trouble) => text(item, trouble));
   }
 
   return {
     update(document) {
-      seen = document;
+      newest = document;
       const reports = document.surveys.reduce((total, survey) => total + survey.reports, 0);
       draw();
       set(main, { "data-ready": true, "data-reports": reports, "data-state": reports ? "live" : "none" });
@@ -58,15 +58,17 @@ function makeRow() {
   return el("tr", { role: "row" }, el("th", { scope: "row", role: "rowheader" }, el("a")), ...cells);
 }
 
+// A survey's state, and how old its newest answers are.
 function stateWords(survey) {
   return survey.age_s === null || survey.age_s === undefined ? survey.state : `${survey.state}, ${ago(survey.age_s)}`;
 }
 
-// Of a question with many answers the first, with what it is about; `range 30 60` says so itself, a quantile's value too.
+// "query, item: value (interval)". A query with many answers shows only the first, so the item says which. It is left out where the
+// query names it (`range 30 60`), or where it is the value itself (a quantile).
 function headline(survey) {
   const answer = survey.headline;
   if (!answer) return "";
-  const [about, asked] = [name(answer), [...answer.query.split(" "), String(answer.value)]];
-  const said = about === answer.query || [answer.item].flat().every((end) => asked.includes(String(end)));
-  return `${said ? answer.query : `${answer.query}, ${about}`}: ${interval(answer, answer.unit)}`;
+  const [item, shown] = [name(answer), [...answer.query.split(" "), String(answer.value)]];
+  const isShown = item === answer.query || [answer.item].flat().every((end) => shown.includes(String(end)));
+  return `${isShown ? answer.query : `${answer.query}, ${item}`}: ${interval(answer, answer.unit)}`;
 }
