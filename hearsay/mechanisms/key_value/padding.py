@@ -34,7 +34,7 @@ def padding_of(options: Mapping[str, Any], domain: KeyValue) -> int:
 
 
 def sample_padded(pairs: Pairs, length: int, keys: int, random: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every device the key of the sampled pair (dummies from `keys` up) and its index, -1 for a dummy."""
+    """For every device the sampled pair: its key (dummies from `keys` up), and its place in `pairs`, -1 for a dummy."""
     sizes = pairs.sizes
     drawn = random.below_each(np.maximum(sizes, length))
     real = drawn < sizes

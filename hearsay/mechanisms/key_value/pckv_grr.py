@@ -1,15 +1,17 @@
 """PCKV-GRR: pad and sample one pair, then randomised response over all keys, in one round.
 
-Device    Sample one pair of the set padded to l, and round its value to a sign. There are D = d + l keys, dummies
-          included. Report the sampled key with probability a and each other key with b = (1-a)/(D-1). Keep the sign of
-          the sampled key with probability p; another key has a fair sign.
+Device    Sample one pair of the set padded to l, and round its value to a sign; of several value dimensions, draw
+          one and report it too. There are D = d + l keys, dummies included. Report the sampled key with probability
+          a and each other key with b = (1-a)/(D-1). Keep the sign of the sampled key with probability p; another key
+          has a fair sign.
 Privacy   With e = exp(eps), a = (l(e-1)+2)/(l(e-1)+2D) and p = (l(e-1)+1)/(l(e-1)+2) spend at most eps; tests enumerate
           all sets. Item sets have no sign, and a = (l(e-1)+1)/(l(e-1)+D).
 Estimate  f = l (y-b)/(a-b), f m = l x/(a(2p-1)), unbiased if no set is longer than l; y and x are defined in `padding`.
-Variance  n Var f = A^2 y(1-y); see `padding`.
+Variance  n Var f = A^2 y(1-y) with A = l/(a-b); that of means is in `padding`.
                                                                                  Gu et al. 2020, amplified by sampling
 
-Better than `privkv` if sets are small compared with the number of keys; for means if l < d e/(e+1).
+Better than `privkv` if sets are small compared with the number of keys d. The mean of a key has the smaller error here
+if l < d e/(e+1).
 """
 
 from dataclasses import dataclass
@@ -77,7 +79,7 @@ class PckvGRR(KeyedCounts, Padded):
 
     @property
     def spent_epsilon(self) -> float:
-        """The privacy loss of a pair that only one of two sets has."""
+        """The privacy loss of the worst two sets: only one of them has the reported pair."""
         _, b, true_sign = self._exact()
         other = b / self.signs
         return log_ratio((true_sign + (self.length - 1) * other) / self.length, other)
