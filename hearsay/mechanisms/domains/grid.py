@@ -54,10 +54,10 @@ class Grid(Cells):
 
     @property
     def is_line(self) -> bool:
-        return False  # a grid of one axis is still asked as a grid
+        return False  # even with one axis: its ranges are written A:B, and it has no quantiles
 
     def range_ends(self, words: Sequence[str], query: str) -> list[tuple[str, str]]:
-        """A1:B1 A2:B2 ..."""
+        """Both ends of the box that a query names, along every axis: A1:B1 A2:B2 ..."""
         if len(words) != len(self.axes):
             wanted = ", ".join(self.columns)
             raise QueryError(f"query {query} needs one A:B for each of {wanted}, got {len(words)}")
@@ -68,6 +68,7 @@ class Grid(Cells):
         return None, {axis.name: axis.item(int(i)) for axis, i in zip(self.axes, indices, strict=True)}
 
     def _stretches(self, stretches: list[list[Any]]) -> Name:
+        """A box as answers name it: by axis, its two ends."""
         return None, dict(zip(self.columns, stretches, strict=True))
 
 
