@@ -1,12 +1,12 @@
-"""Apple's Hadamard count-mean sketch: one coefficient of the hashed value's row, one bit per report.
+"""Apple's Hadamard count-mean sketch: the sign of one Hadamard character at the hashed value, one bit per report.
 
-Device    A random hash of k, a random character l of m; the sign of character l at h_j(x), flipped with probability
-          1/(e^eps + 1).
+Device    Draw a hash j of k and a character l of m, both uniformly; send them with the sign of character l at h_j(x),
+          flipped with probability 1/(e^eps + 1). The bit 0 is the sign +, 1 is -.
 Privacy   j and l are independent of the value; the sign has ratio at most e^eps.
 Fold      sum[j, l] += sign.
-Estimate  f = (sum_j WHT(sum[j])[h_j(x)]/(n c) - 1/m) m/(m-1): taking off 1/m corrects for values that share a bucket,
-          on the average over all hashes.
-Variance  (m/(m-1))^2 (1/c^2 - f)/n. The hashes are fixed, so what collides stays: an error floor of about
+Estimate  f = (sum_j WHT(sum[j])[h_j(x)]/(n c) - 1/m) m/(m-1), where c = 1 - 2/(e^eps + 1) is the mean of a sign that
+          was flipped so. Subtracting 1/m corrects for values that share a bucket, on average over all hashes.
+Variance  (m/(m-1))^2 (1/c^2 - f)/n. The hashes are fixed, so the same values always collide: an error floor of about
           sqrt(sum f^2/(k m)) that more reports do not lower.            Apple 2017; Kulkarni 4.4.6; a comparator
 """
 
@@ -89,10 +89,10 @@ class CountMeanSketch(FlippedSign):
 
     def fold(self, state: State, reports: Reports) -> State:
         size = self.hashes * self.width
-        signs = np.zeros(2 * size, dtype=np.int64)
+        counts = np.zeros(2 * size, dtype=np.int64)  # of reports with sign +, then of those with -
         counter = reports["row"].astype(np.int64) * self.width + reports["character"]
-        count_into(signs, counter + size * reports["sign"].astype(np.int64))
-        state["sum"] += (signs[:size] - signs[size:]).reshape(self.hashes, self.width)
+        count_into(counts, counter + size * reports["sign"].astype(np.int64))
+        state["sum"] += (counts[:size] - counts[size:]).reshape(self.hashes, self.width)
         state["reports"] += len(counter)
         return state
 
@@ -111,7 +111,11 @@ class CountMeanSketch(FlippedSign):
         return CellEstimate(self.domain, n, f.reshape(shape), standard_errors(self._variance(f, n), n).reshape(shape))
 
     def _variance(self, f: Floats, reports: int) -> Floats:
-        """n Var, with the floor over a random choice of hashes; for given ones it is the size of a bias that stays."""
+        """n times the expected squared error of f, by noise and by collisions.
+
+        The part of collisions grows with n. It is the average over a random choice of hashes; under the hashes of one
+        survey, collisions are a fixed bias of about this size.
+        """
         share, m = np.clip(f, 0.0, 1.0), self.width
         noise = (m / (m - 1)) ** 2 * (1 / self.correlation**2 - share)
         return noise + reports * others_squared(f, noise / max(reports, 1)) / (self.hashes * (m - 1))
