@@ -16,7 +16,7 @@ from hearsay.mechanisms.estimates.estimate import Estimate, Floats, Measured
 from hearsay.mechanisms.marginals.analyses.maxent import MeasuredCharacters, parts_of
 from hearsay.mechanisms.marginals.characters.code import Attributes, check_attributes
 from hearsay.mechanisms.marginals.characters.coefficients import level_sizes
-from hearsay.mechanisms.marginals.characters.reading import from_characters, spread_of_each
+from hearsay.mechanisms.marginals.characters.reading import from_characters, stderr_of_each
 from hearsay.mechanisms.marginals.characters.subspaces import Subspaces
 from hearsay.mechanisms.marginals.domain import AttributeDomain, OnAttributes
 from hearsay.mechanisms.marginals.table import Table
@@ -126,7 +126,7 @@ class CharacterEstimate(MarginalEstimate):
 
     @cached_property
     def measured_coefficients(self) -> Measured:
-        stderr = spread_of_each(self.theta, self.subspaces.seen, self.reports, self.correlation, self.own)
+        stderr = stderr_of_each(self.theta, self.subspaces.seen, self.reports, self.correlation, self.own)
         return Measured.plain(self.theta, stderr)
 
     def _table(self, attributes: Attributes) -> Table:

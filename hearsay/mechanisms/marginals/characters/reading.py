@@ -1,17 +1,21 @@
 """A marginal from its characters, whichever way reports show them.
 
-A report shows character a with chance pi_a, characters a and b together with chance pi_ab, each with its sign right
-more often than wrong: correlation c. Their signs multiply to the sign of their product, so E[s_a s_b] = c theta_ab.
+A report shows character a with chance pi_a, characters a and b together with chance pi_ab. Each shown sign has
+correlation c with the true one: c is the chance that it is right minus the chance that it is wrong. The signs of a
+report come from one perturbed bucket, so the product of two is the shown sign of the character ab, the product of a and
+b: E[s_a s_b] = c theta_ab, and not c^2 theta_ab.
 
 Estimate  theta_a = sum/(norm c); norm is the character's own count, or its expectation n pi_a where some character is
-          expected fewer than 20 times (one choice for a whole state: choosing per character biases).
-Variance  of theta, own counts:  n Cov_ab = pi_ab/(pi_a pi_b) (E_ab - theta_a theta_b), E_aa = 1/c^2, E_ab = theta_ab/c,
-          times (1 + 1/(n pi_a)) on the diagonal; expected counts:  n Cov_ab = pi_ab E_ab/(pi_a pi_b) - theta_a theta_b.
+          expected fewer than 20 times (one choice for all characters of a state: choosing per character biases).
+Variance  of theta, with E_ab = E[s_a s_b]/c^2, so E_aa = 1/c^2 and E_ab = theta_ab/c. Own counts:
+          n Cov_ab = pi_ab/(pi_a pi_b) (E_ab - theta_a theta_b), times (1 + 1/(n pi_a)) on the diagonal; expected
+          counts:  n Cov_ab = pi_ab E_ab/(pi_a pi_b) - theta_a theta_b.
           A marginal is A theta (module `code`).
 
-Below 3 expected reports a character a normal interval covers 80-95% only: Bernstein's inequality takes its place.
-Where a share is near 0 or 1, characters are near +-1 and have next to no variance but for who contradicts them, of whom
-the estimate may know nobody: what the variance changes with the share is known (`_slope`) and goes into the interval.
+Where a character has fewer than 3 expected reports, a normal interval covers 80-95% only: Bernstein's inequality takes
+its place. Where a share is near 0 or 1, characters are near +-1 and the estimated variance is near 0. A few devices
+with other values would raise it, and the sample may hold none of them: the interval allows for the variance's change
+with the share (`_slope`).
 """
 
 import numpy as np
@@ -23,13 +27,16 @@ from hearsay.mechanisms.marginals.characters.code import Attributes, Code, local
 from hearsay.mechanisms.marginals.table import Score, Table
 
 Counts = NDArray[np.int64]
-OWN_COUNT_FROM = 20  # expected reports a character from which its own count is the better norm
-NORMAL_FROM = 3
-_SMALL = 256  # characters of a table up to which those of one report are looked at two by two
+OWN_COUNT_FROM = 20  # expected reports per character from which its own count is the better norm
+NORMAL_FROM = 3  # expected reports per character from which normal intervals are used
+_SMALL = 256  # the most characters of a table for which `_slope` counts pairs that a report shows together
 
 
 def normalised(total: Counts, count: Counts, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
-    """theta from sums of signs, counts and the chances to be seen."""
+    """theta from `total`, the sums of signs, and `count`, how many reports show each character.
+
+    `seen` has the chances pi_a; `own`: divide by the character's own count, not by its expectation.
+    """
     norm = np.maximum(reports * seen, 1e-300)
     if own:
         norm = np.where(count > 0, count, norm)
@@ -38,12 +45,12 @@ def normalised(total: Counts, count: Counts, seen: Floats, reports: int, correla
 
 
 def uses_own_counts(least_seen: float, reports: int) -> bool:
-    """Whether every character is expected often enough to be divided by its own count."""
+    """Whether every character is expected often enough to be divided by its own count; `least_seen`: the least pi_a."""
     return reports * least_seen >= OWN_COUNT_FROM
 
 
-def spread_of_each(theta: Floats, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
-    """The standard error of every theta, given the devices' values: the diagonal alone, for all characters at once."""
+def stderr_of_each(theta: Floats, seen: Floats, reports: int, correlation: float, own: bool) -> Floats:
+    """The standard error of every theta by randomisation alone: the devices' values are given, not drawn."""
     clipped, n = np.clip(theta, -1.0, 1.0), max(reports, 1)
     if own:
         variance = (1 / correlation**2 - clipped**2) / seen * (1 + 1 / (n * seen)) - (1 - clipped**2)
@@ -75,15 +82,16 @@ def from_characters(
     n = max(reports, 1)
     covariance = to_cells @ _spread(code, attributes, value, together, seen, correlation, own, n) @ to_cells.T / n
     expected = n * seen[1:].min()
-    most = np.abs(to_cells[:, 1:] / seen[1:]).max(axis=1) / correlation  # that one character of a report moves
+    # How far one character of a report moves each cell at most, times n.
+    most = np.abs(to_cells[:, 1:] / seen[1:]).max(axis=1) / correlation
     if expected < NORMAL_FROM:
         return Table(attributes, code.shape(attributes), reports, value, covariance, shown * float(most.max()))
     score = None
     if own:
         slope = _slope(code, attributes, value, together, seen, correlation)
-        # Half a report matters only where most of the variance is what the share itself can change.
-        matters = slope / np.maximum(slope + n * np.diag(covariance), 1e-300)
-        score = Score(2 * most * matters**2, slope=slope)
+        # The continuity correction (half a step) is needed only where the variance mostly depends on the share itself.
+        dependent = slope / np.maximum(slope + n * np.diag(covariance), 1e-300)  # 0..1
+        score = Score(2 * most * dependent**2, slope=slope)
     return Table(attributes, code.shape(attributes), reports, value, covariance, score=score, tail_step=most)
 
 
@@ -92,21 +100,22 @@ def _slope(
 ) -> Floats:
     """By how much n Var of every cell rises at most, per unit of share that comes to the cell or leaves it.
 
-    n Var = sum A_a A_b w_ab (E_ab - theta_a theta_b) is concave in the shares, so its derivative is a bound.
+    n Var = sum A_a A_b w_ab (E_ab - theta_a theta_b), with w_ab = pi_ab/(pi_a pi_b), is concave in the shares, so its
+    derivative is a bound. `rises[i, j]` is the derivative of cell i's n Var by the share of cell j.
     """
     to_cells, shares = code.to_cells(attributes), project(value)
     signs = np.stack([code.to_characters(attributes, row) for row in np.eye(value.size)], axis=1)  # by character, cell
     theta, weight = signs @ shares, together / np.outer(seen, seen)
     weight[0, :] = weight[:, 0] = 0.0
     rises = -2 * (to_cells * (to_cells @ (theta[:, None] * weight))) @ signs
-    shown_together = weight - np.diag(np.diag(weight))
-    if shown_together.any() and theta.size <= _SMALL:
+    pair_weight = weight - np.diag(np.diag(weight))
+    if pair_weight.any() and theta.size <= _SMALL:
         product = local_xor(theta.size)
         for cell, row in enumerate(to_cells):
-            pairs = np.bincount(product.reshape(-1), weights=(np.outer(row, row) * shown_together).reshape(-1))
-            rises[cell] += pairs @ signs / correlation
-    own = np.diag(rises)
-    return np.maximum(rises.max(axis=1) - own, own - rises.min(axis=1))
+            by_product = np.bincount(product.reshape(-1), weights=(np.outer(row, row) * pair_weight).reshape(-1))
+            rises[cell] += by_product @ signs / correlation
+    itself = np.diag(rises)
+    return np.maximum(rises.max(axis=1) - itself, itself - rises.min(axis=1))
 
 
 def _spread(

@@ -26,7 +26,7 @@ from hearsay.mechanisms.marginals.characters.coefficients import MAXIMUM_COEFFIC
 from hearsay.mechanisms.marginals.characters.reading import (
     from_characters,
     normalised,
-    spread_of_each,
+    stderr_of_each,
     uses_own_counts,
 )
 from hearsay.mechanisms.marginals.estimate import MarginalEstimate
@@ -50,7 +50,7 @@ class InpOLHEstimate(MarginalEstimate):
     def measured_coefficients(self) -> Measured:
         seen = np.full(self.theta.size, self.mechanism.seen)
         return Measured.plain(
-            self.theta, spread_of_each(self.theta, seen, self.reports, self.mechanism.oracle.correlation, self.own)
+            self.theta, stderr_of_each(self.theta, seen, self.reports, self.mechanism.oracle.correlation, self.own)
         )
 
     def _table(self, attributes: Attributes) -> Table:
