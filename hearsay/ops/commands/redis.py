@@ -64,8 +64,9 @@ def acl(settings: Settings, survey: str | None, as_json: bool) -> None:
     """Print a user for each role, none with more rights than it needs.
 
     Add a password to each line (>PASSWORD), and put the lines into the server's ACL file. The server must be of
-    version 7.0 or newer. Surveys and keys are added and deleted by the operator, who is none of these users. A writer
-    can spoil its own survey's stream; let devices of others send to a gateway.
+    version 7.0 or newer. None of these users may add or delete surveys and keys of the gateway: the operator does. A
+    writer can spoil every stream that it may write to, so give its password to your own programs only; other people's
+    devices send to a gateway.
     """
     if survey is not None and not SURVEY_NAME.fullmatch(survey):
         raise ConfigurationError(what="--survey", expected="the name of a survey", got=repr(survey))

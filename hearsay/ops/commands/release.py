@@ -35,7 +35,7 @@ _LISTS = {"properties", "weights", "workload"}
 @click.option("--max", "largest", metavar="N", type=click.IntRange(1, LARGEST), required=True,
               help="The largest count there can be: the size of a group.")  # fmt: skip
 @click.option("--epsilon", type=NumberRange(0, EPSILON_LIMIT, min_open=True), required=True,
-              help="What a person's presence or answer may change, as a logarithm.")  # fmt: skip
+              help="One person makes no output more than e^epsilon times likelier.")  # fmt: skip
 @click.option("--mechanism", type=click.Choice([AUTO, *DESIGNS]), default=AUTO, show_default=True,
               help="auto: the best under L0 that has the properties asked for.")  # fmt: skip
 @click.option("--option", "given", metavar="K=V", multiple=True,
@@ -68,18 +68,18 @@ def command(
     # With --json, properties of the matrix go to stderr.
     out = notes() if as_json else console()
     with notes().status("solving a linear program") as status:
-        whole = design.whole(seconds, lambda line: status.update(f"solving a linear program: {line}"))
-    released = release(whole, counts, secure()).tolist()
+        matrix = design.whole(seconds, lambda line: status.update(f"solving a linear program: {line}"))
+    released = release(matrix, counts, secure()).tolist()
     if as_json:
         print_json([{COLUMN: each} for each in released])
     elif values_file is None:
         click.echo(f"released: {released[0]}")
     else:
         print_table("released", ("group", COLUMN), enumerate(released, start=1))
-    for line in _about(design, reason, facts(design, whole)):
+    for line in _about(design, reason, facts(design, matrix)):
         out.print(line, markup=False)
     if show:
-        out.print("\n".join(heat_map(to_shares(whole))), markup=False)
+        out.print("\n".join(heat_map(to_shares(matrix))), markup=False)
 
 
 def _counts(count: str | None, values_file: ValuesFile | None, largest: int) -> np.ndarray[Any, Any]:
@@ -93,13 +93,14 @@ def _counts(count: str | None, values_file: ValuesFile | None, largest: int) -> 
 
 
 def _design(mechanism: str, largest: int, epsilon: float, options: dict[str, Any]) -> tuple[Design, str]:
+    """The mechanism, which `auto` chooses by its options, and why it was chosen or its name."""
     design = Design(mechanism, largest, epsilon, options)
     design.check()
     if mechanism != AUTO:
         return design, mechanism
-    plain = options["objective"] == "L0" and not options["workload"] and options["weights"] is None
+    standard_objective = options["objective"] == "L0" and not options["workload"] and options["weights"] is None
     neighbours = not options["local"] and options["within"] == 1
-    choice = choose(frozenset(options["properties"]), largest, design.promise.ratio, plain and neighbours)
+    choice = choose(frozenset(options["properties"]), largest, design.promise.ratio, standard_objective and neighbours)
     return Design(choice.mechanism, largest, epsilon, options if choice.mechanism == "lp" else {}), choice.reason
 
 
@@ -115,12 +116,14 @@ def _options(mechanism: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
+    """A TOML value; else a word, or for an option that is a list the words between its commas."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         pass
-    # A comma is also part of an objective's name.
-    return [_value("", word) for word in text.split(",") if word] if name in _LISTS else text
+    if name not in _LISTS:
+        return text  # a comma may be part of it, as in the name of an objective
+    return [_value("", word) for word in text.split(",") if word]  # no list has the name "": words are not split again
 
 
 def _about(design: Design, reason: str, known: Facts) -> list[str]:
