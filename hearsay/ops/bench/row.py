@@ -8,10 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """A figure with its ceiling and target. A rate should be high, a duration (`at_most`) low.
+    """A measured number with its target and its ceiling, all in the same unit.
 
-    The ceiling is what the figure is compared with: the server's own rate with the same bytes, for example, or of an
-    answer's age the period of the estimator, which passes in any case.
+    A rate should be high, a duration or a size (`at_most`) low. The ceiling is a number to compare with, mostly of a
+    simpler operation: the server's own rate with the same bytes, or for an answer's age the estimator's period. It is no
+    limit: the ratio of value to ceiling may be above 1.
     """
 
     what: str
@@ -21,7 +22,7 @@ class Row:
     at_most: bool = False
     ceiling: float | None = None
     ceiling_name: str = ""
-    # The least share of the ceiling that is required beside the target.
+    # Of a rate: the least ratio of value to ceiling that is required as well as the target.
     ratio_target: float | None = None
     note: str = ""
 
@@ -55,7 +56,7 @@ class Row:
 
 
 def readable(number: float) -> str:
-    """Large numbers in thousands and millions."""
+    """Three digits; large numbers in thousands and millions."""
     for size, letter in ((1e6, " M"), (1e3, " k")):
         if abs(number) >= size:
             return f"{number / size:.3g}{letter}"
