@@ -1,4 +1,4 @@
-"""The page of a family from outside, written from its tables: `python -m hearsay.ops.pages.family MODULE` prints it."""
+"""The page of a plug-in family, made from its tables: `python -m hearsay.ops.pages.family MODULE` prints it."""
 
 import sys
 from importlib import import_module
@@ -15,8 +15,8 @@ def family_page(module: str) -> str:
     catalogue.add(module)
     family = import_module(module)
     mechanisms = sorted(getattr(family, "MECHANISMS", {}))
-    domains = [Home(module, home).load() for home in getattr(family, "DOMAINS", {}).values()]
-    queries = [Home(module, home).load() for home in getattr(family, "QUERIES", {}).values()]
+    domains = [Home(module, location).load() for location in getattr(family, "DOMAINS", {}).values()]
+    queries = [Home(module, location).load() for location in getattr(family, "QUERIES", {}).values()]
     lines = [f"# {module}", "", getdoc(family) or ""]
     if domains:
         rows = [(f"`{domain.KIND}`", _first_line(domain), _columns(domain.KIND, mechanisms)) for domain in domains]
@@ -29,12 +29,12 @@ def family_page(module: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _first_line(kind: type) -> str:
-    return (getdoc(kind) or "").partition("\n")[0]
+def _first_line(domain: type) -> str:
+    return (getdoc(domain) or "").partition("\n")[0]
 
 
 def _columns(kind: str, mechanisms: list[str]) -> str:
-    """As the first example on such a domain has them; they may depend on what the domain's table says."""
+    """The columns of a file of values for the first example on such a domain; they may depend on the domain's table."""
     for name in mechanisms:
         for example in catalogue.examples(name):
             if example["domain"].get("kind") == kind:
