@@ -57,6 +57,7 @@ class Row:
 
 def readable(number: float) -> str:
     """Three digits; large numbers in thousands and millions."""
+    number = float(f"{number:.3g}")  # before the unit is chosen: 999.6 is 1 k
     for size, letter in ((1e6, " M"), (1e3, " k")):
         if abs(number) >= size:
             return f"{number / size:.3g}{letter}"
