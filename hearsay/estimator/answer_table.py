@@ -1,4 +1,4 @@
-"""Answers as a list that shows itself as a table, becomes a frame and draws itself."""
+"""Answers as a list that shows itself as a table, becomes a data frame and draws itself."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hearsay.collector.showing import Rows, imported, text_of
 from hearsay.mechanisms.queries.answer import Answer
 
-_ENDS = 2  # of a bin
+_ENDS = 2  # an item that is a bin or a range is a list of its two ends
 
 
 class Answers(Rows[Answer]):
@@ -34,7 +34,10 @@ def new_axes() -> Any:
 
 
 def draw(axes: Any, answers: Sequence[Answer], truth: Sequence[float | None] | None = None) -> None:
-    """Values with their intervals: a line where the items are numbers or bins, bars with labels elsewhere."""
+    """Values over their positions, with their intervals as vertical lines.
+
+    Values are points; from 40 on they are a line, unless they have labels. `truth` has one value per answer.
+    """
     positions, labels = _positions(answers)
     for position, each in zip(positions, answers, strict=True):
         if each.low is not None and each.high is not None:
@@ -54,8 +57,9 @@ def draw(axes: Any, answers: Sequence[Answer], truth: Sequence[float | None] | N
 
 
 def _positions(answers: Sequence[Answer]) -> tuple[list[float], list[str] | None]:
-    """Where each answer stands: its number or the middle of its bin; else one after the other, with labels."""
-    numbers = [_middle(each.item) if each.band is None else None for each in answers]  # a quantile's is its value
+    """The horizontal position of each answer: its item or the middle of its bin; else 0, 1, 2 and so on, and labels."""
+    # Only quantiles have a band. Their item is the cell of their value, which is the height already.
+    numbers = [_middle(each.item) if each.band is None else None for each in answers]
     if len(answers) > 1 and all(number is not None for number in numbers):
         return [number for number in numbers if number is not None], None
     return [float(position) for position in range(len(answers))], [_label(each) for each in answers]

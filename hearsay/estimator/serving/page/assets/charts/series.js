@@ -1,4 +1,4 @@
-// One answer over the windows, with its band. Windows that are withheld are gaps.
+// One answer over the windows, each value with its 95% interval. Windows that are withheld, or have no value, are gaps.
 
 import { repeat, set, svg, text } from "../dom.js";
 import { interval, percent, plain } from "../words.js";
@@ -16,7 +16,7 @@ export function series(title) {
   const labels = svg("g", { class: "labels" });
   parts.drawing.append(grid, bands, line, points, labels);
 
-  /** `rows` as the server gives them, each with its unit; of each only the first answer is drawn. */
+  /** `rows` as the server gives them, one per window; rows that are withheld have no unit. Only a row's first answer is drawn. */
   function update(question, rows) {
     const unit = rows.find((row) => row.unit)?.unit ?? "share";
     text(parts.caption, `${question}, window by window`);
@@ -27,6 +27,7 @@ export function series(title) {
     const lowest = Math.min(...known.map(({ answer }) => answer.low ?? answer.value), share ? 0 : Infinity);
     const [low, high] = known.length ? [share ? Math.min(0, lowest) : lowest, highest] : [0, 1];
     const y = (value) => BOTTOM - ((value - low) / (high - low || 1)) * (BOTTOM - MARGIN.top);
+    // The second argument of percent and plain sets the number of decimals: with ten steps, marks one step apart differ.
     verticalAxis(grid, ticks(low, high, 4), y, (value, step) => (share ? percent(value, 10 * step) : plain(value, 10 * step)));
     repeat(bands, known, () => svg("line"), (node, { answer, index }) =>
       set(node, { x1: x(index), x2: x(index), y1: y(answer.low ?? answer.value), y2: y(answer.high ?? answer.value) }));
