@@ -101,7 +101,8 @@ def _slope(
     """By how much n Var of every cell rises at most, per unit of share that comes to the cell or leaves it.
 
     n Var = sum A_a A_b w_ab (E_ab - theta_a theta_b), with w_ab = pi_ab/(pi_a pi_b), is concave in the shares, so its
-    derivative is a bound. `rises[i, j]` is the derivative of cell i's n Var by the share of cell j.
+    derivative is a bound. `rises[i, j]` is the derivative of cell i's n Var by the share of cell j. Of tables with more
+    than `_SMALL` characters the terms with a != b of E_ab are left out: the result is an approximation, not a bound.
     """
     to_cells, shares = code.to_cells(attributes), project(value)
     signs = np.stack([code.to_characters(attributes, row) for row in np.eye(value.size)], axis=1)  # by character, cell
