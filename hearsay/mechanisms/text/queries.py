@@ -110,8 +110,9 @@ class ChosenTexts(TextQuery):
         return len(self.codes)
 
     def answer(self, estimate: Any, view: View) -> list[Answer]:
-        codes = np.frombuffer(b"".join(self.codes), dtype=np.uint8).reshape(len(self.codes), -1)
-        return _show(estimate, view, codes) if self.codes else []
+        if not self.codes:
+            return []
+        return _show(estimate, view, np.frombuffer(b"".join(self.codes), dtype=np.uint8).reshape(len(self.codes), -1))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 
 from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms import build, merge
+from hearsay.mechanisms.changes import change
 from hearsay.mechanisms.errors import QueryError, ValueOutsideDomain
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.questions import answer, parse_text
@@ -170,6 +171,12 @@ def test_windows_add_up_to_texts_that_neither_tells() -> None:
     assert [len(ask(mechanism, window, "top 5")) for window in windows] == [0, 0]
     both = merge({name: array.copy() for name, array in windows[0].items()}, windows[1])
     assert [each.item for each in ask(mechanism, both, "top 5")] == ["tea"]
+
+
+def test_where_neither_window_has_a_detected_text_no_text_changed() -> None:
+    mechanism = survey()
+    one, other = (mechanism.estimate(folded(mechanism, ["tea"] * 3, seed)) for seed in (1, 2))
+    assert change(parse_text("top 5"), one, other) == []
 
 
 def test_the_same_seed_is_the_same_hash_for_ever() -> None:
