@@ -27,6 +27,7 @@ DEVICE = "device"
 _PEOPLE_PAIRS = 4  # keys that a simulated device draws; a key drawn twice counts once
 _VALUE_STEPS = 201
 _CAPACITY = 64  # pairs that the reading of a device is padded to, if the survey does not have `pairs`
+_NOT_GIVEN = ""  # refused by every axis: a label is never empty (and may be "None"), and this is no number
 
 
 @dataclass(frozen=True)
@@ -301,13 +302,13 @@ class KeyValue(Domain):
 
 
 def _parts(whole: Any, names: Sequence[str]) -> Sequence[Any]:
-    """The coordinates of a key or value, by name or in order; None for each if they do not fit, so the axes refuse."""
+    """The coordinates of a key or value, by name or in order; a coordinate that is not given is `_NOT_GIVEN`."""
     if len(names) == 1:
         return [whole]
     if isinstance(whole, Mapping) and set(whole) <= set(names):
-        return [whole.get(name) for name in names]
-    fits = isinstance(whole, Sequence) and not isinstance(whole, str) and len(whole) == len(names)
-    return whole if fits else [None] * len(names)
+        return [whole.get(name, _NOT_GIVEN) for name in names]
+    is_complete = isinstance(whole, Sequence) and not isinstance(whole, str) and len(whole) == len(names)
+    return whole if is_complete else [_NOT_GIVEN] * len(names)
 
 
 def _key_axes(keys: Any) -> tuple[Axis, ...]:

@@ -138,6 +138,15 @@ def test_a_pair_that_is_none_is_refused_and_never_left_out(table: dict, held: An
     assert caught.value.column == column
 
 
+@pytest.mark.parametrize("held", [[("oat",)], [{"milk": "oat"}], ["oat"]])
+def test_a_coordinate_that_is_missing_is_not_the_label_none(held: Any) -> None:
+    keys = [{"name": "milk", "categories": ["oat", "None"]}, {"name": "sugar", "categories": ["brown", "None"]}]
+    domain = KeyValue.parse({"kind": "key-value", "keys": keys, "values": False})
+    assert domain.one([("None", "None")]).keys.tolist() == [3]
+    with pytest.raises(ValueOutsideDomain):
+        domain.one(held)
+
+
 def test_keys_are_found_and_named_in_their_own_words() -> None:
     shelves = KeyValue.parse(SHELVES)
     assert shelves.locate(["south", "1"]) == 4
