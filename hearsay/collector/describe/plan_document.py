@@ -13,7 +13,8 @@ from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.curves import curve, sketch
 from hearsay.mechanisms.planning.drawn_states import play
 from hearsay.mechanisms.planning.plan import Target
-from hearsay.mechanisms.questions import answer
+from hearsay.mechanisms.queries.view import View
+from hearsay.mechanisms.questions import check_reports, query_for
 
 PARAMETERS = (
     *("kind", "size", "low", "high", "bins", "order", "domain", "query", "users", "epsilon", "within"),
@@ -112,7 +113,11 @@ def _example(asked: Asked, name: str, epsilon: float | None, users: int, shape: 
         return []
     people = asked.domain.simulated(shape, min(users, _EXAMPLE_USERS), np.random.default_rng(_EXAMPLE_SEED))
     mechanism, state = play(asked.build(name, epsilon), people, np.random.default_rng(_EXAMPLE_SEED))
-    answers = answer(asked.question, mechanism.estimate(state))[:_EXAMPLE_ANSWERS]
-    truth = answer(asked.question, mechanism.exact(people))[: len(answers)]
-    same = len(truth) == len(answers)
-    return [{**each.table(), "truth": truth[number].value if same else None} for number, each in enumerate(answers)]
+    estimate, exact = mechanism.estimate(state), mechanism.exact(people)
+    check_reports(estimate.reports, minimum_reports=0)
+    query = query_for(asked.question, estimate).parse(asked.question.arguments, asked.domain)
+    # `top` and `histogram` choose their cells by the estimate; the truth must be about the same cells.
+    query, view = query.settled(estimate, estimate), View(asked.question.text)
+    answers = query.answer(estimate, view)[:_EXAMPLE_ANSWERS]
+    truth = query.answer(exact, view)[:_EXAMPLE_ANSWERS]
+    return [{**one.table(), "truth": true.value} for one, true in zip(answers, truth, strict=True)]

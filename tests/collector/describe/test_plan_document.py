@@ -1,0 +1,40 @@
+"""What `GET /api/plan` answers: its example."""
+
+import numpy as np
+import pytest
+
+from hearsay.collector.describe import plan_document
+from hearsay.collector.describe.plan_document import document
+from hearsay.mechanisms import catalogue
+
+LABELS = {"kind": ["categorical"], "size": ["64"], "users": ["3000"], "epsilon": ["1"], "mechanism": ["grr"]}
+LINE = {"kind": ["ordinal"], "size": ["1024"], "users": ["2000"], "epsilon": ["1"], "mechanism": ["hierarchical"]}
+
+
+def shares(domain: dict[str, object], shape: str, count: int) -> np.ndarray:
+    """The true shares of the simulated devices of the example."""
+    built = catalogue.parse_domain(domain)
+    people = built.simulated(shape, count, np.random.default_rng(plan_document._EXAMPLE_SEED))
+    return np.bincount(people, minlength=built.size) / count
+
+
+def test_the_truth_beside_the_most_frequent_values_is_their_own() -> None:
+    example = document({**LABELS, "query": ["top 5"], "shape": ["zipf"]})["example"]
+    truth = shares({"kind": "categorical", "size": 64}, "zipf", 3000)
+    assert [each["truth"] for each in example] == pytest.approx([truth[each["item"]] for each in example])
+    assert [each["truth"] for each in example] != sorted((each["truth"] for each in example), reverse=True)
+
+
+def test_the_truth_beside_a_bar_of_a_histogram_is_that_of_the_bar() -> None:
+    example = document({**LINE, "query": ["histogram"], "shape": ["zipf"]})["example"]
+    truth = shares({"kind": "ordinal", "size": 1024}, "zipf", 2000)
+    assert len(example) < 64
+    for bar in example:
+        first, last = bar["item"]
+        assert bar["truth"] == pytest.approx(truth[first : last + 1].sum())
+    assert sum(bar["truth"] for bar in example) == pytest.approx(1)
+
+
+def test_an_example_in_which_no_text_is_detected_is_empty() -> None:
+    question = {"kind": ["text"], "size": ["4"], "query": ["top 5"], "users": ["100"], "epsilon": ["1"]}
+    assert document(question)["example"] == []
