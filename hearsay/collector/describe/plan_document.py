@@ -65,7 +65,11 @@ def _sketches(asked: Asked, made: Plan, users: int) -> dict[str, list[tuple[floa
 
 def _domain(parameters: Mapping[str, Sequence[str]]) -> Any:
     keys: dict[str, Any] = {name: value for name in _KEYS if (value := _number(parameters, name)) is not None}
-    keys |= {name: int(keys[name]) for name in ("bins", "order") if name in keys}
+    for name in ("bins", "order"):
+        if name in keys:
+            if not keys[name].is_integer():  # neither is nan or inf
+                raise SpecificationError(what=name, expected="a whole number", got=f"{keys[name]:g}")
+            keys[name] = int(keys[name])
     text = _one(parameters, "domain")
     if text is not None:
         try:

@@ -1,4 +1,4 @@
-"""What `GET /api/plan` answers: its example."""
+"""What `GET /api/plan` answers: its example, and its refusals."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,11 @@ import pytest
 from hearsay.collector.describe import plan_document
 from hearsay.collector.describe.plan_document import document
 from hearsay.mechanisms import catalogue
+from hearsay.mechanisms.errors import SpecificationError
 
 LABELS = {"kind": ["categorical"], "size": ["64"], "users": ["3000"], "epsilon": ["1"], "mechanism": ["grr"]}
 LINE = {"kind": ["ordinal"], "size": ["1024"], "users": ["2000"], "epsilon": ["1"], "mechanism": ["hierarchical"]}
+BINS = {**LINE, "size": [], "low": ["0"], "high": ["1"], "query": ["range 0 0.5"]}
 
 
 def shares(domain: dict[str, object], shape: str, count: int) -> np.ndarray:
@@ -38,3 +40,9 @@ def test_the_truth_beside_a_bar_of_a_histogram_is_that_of_the_bar() -> None:
 def test_an_example_in_which_no_text_is_detected_is_empty() -> None:
     question = {"kind": ["text"], "size": ["4"], "query": ["top 5"], "users": ["100"], "epsilon": ["1"]}
     assert document(question)["example"] == []
+
+
+@pytest.mark.parametrize("bins", ["inf", "nan", "2.7"])
+def test_a_number_of_bins_that_is_not_whole_is_refused(bins: str) -> None:
+    with pytest.raises(SpecificationError, match="bins must be a whole number"):
+        document({**BINS, "bins": [bins]})
