@@ -1,5 +1,6 @@
 """The planner on the page: a question in the address, curves that a slider reads, the file to copy."""
 
+import re
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -32,6 +33,8 @@ def test_a_plan(tab: Tab, registry: Registry, tmp_path: Path) -> None:
         after = tab.run("document.querySelector('[data-chart=curves] .note').textContent")
         assert before != after
         assert "plus or minus" in after
+        example = tab.run("document.querySelector('section .scroll ~ p.note').textContent")
+        assert re.search(r"the truth was [\d.]+%\.$", example), example  # a percentage, as the estimate beside it
         written = tmp_path / "planned.toml"
         written.write_text(tab.run("document.querySelector('pre').textContent"), encoding="utf-8")
         registered = registry.add(load(written))

@@ -97,7 +97,7 @@ export function planner(main) {
     show(result, true);
     const [within, detects] = ["within", "detects"].map((column) => smallest(plan.rows.map((row) => row[column])) / 20);
     repeat(body, plan.rows, () => el("tr", {}, el("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => el("td"))), (row, each) => {
-      const write = each.unit === "share" ? percent : plain;
+      const write = writer(each.unit);
       const cells = [each.epsilon === null ? "none up to 10" : plain(each.epsilon, 0.01), whole(each.users), write(each.within, within),
         each.detects === null ? "" : write(each.detects, detects), whole(each.bytes)];
       text(row.firstChild, each.mechanism);
@@ -107,12 +107,17 @@ export function planner(main) {
     const reasons = plan.rows.filter((row) => row.reason).map((row) => (row.reason.startsWith(row.mechanism) ? row.reason : `${row.mechanism}: ${row.reason}`));
     repeat(words, [...plan.words, ...reasons], () => el("li"), (item, line) => text(item, line));
     const [first] = plan.example ?? [];
-    text(example, first ? `One simulated survey of this plan: ${first.query} is ${interval(first, plan.rows[0].unit)}; the truth was ${plain(first.truth, Math.abs(first.high - first.low) / 20)}.` : "");
+    const unit = plan.rows[0].unit;
+    text(example, first ? `One simulated survey of this plan: ${first.query} is ${interval(first, unit)}; the truth was ${writer(unit)(first.truth, Math.abs(first.high - first.low) / 20)}.` : "");
     text(file, plan.survey ?? "");
     show(file, Boolean(plan.survey));
     show(copy, Boolean(plan.survey));
   }
   return { load };
+}
+
+function writer(unit) {
+  return unit === "share" ? percent : plain;
 }
 
 /** A column has the digits that its smallest number needs. */
