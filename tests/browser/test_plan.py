@@ -47,6 +47,25 @@ def test_a_plan(tab: Tab, registry: Registry, tmp_path: Path) -> None:
         assert tab.errors == []
 
 
+CHART = """(async () => {
+  const { curves } = await import('./assets/charts/curves.js');
+  const chart = curves(() => {});
+  chart.update(%s, 1000, 'share');
+  return chart.node.outerHTML;
+})()"""
+
+
+@pytest.mark.parametrize("lines", ["{}", "{ grr: [[0.1, 0.5], [10, 0.5]] }"])
+def test_a_chart_without_curves_or_with_a_flat_one_is_drawn(
+    tab: Tab, registry: Registry, tmp_path: Path, lines: str
+) -> None:
+    with estimator(registry, tmp_path / "estimator") as http:
+        tab.open(f"{http.base_url}/plan?query=point+3&within=0.01&kind=categorical&size=16")  # refused: no other chart
+        drawn = tab.run(CHART % lines)
+        assert "NaN" not in drawn
+        assert "Infinity" not in drawn
+
+
 # From moving the slider to the end of the next frame, in milliseconds, and what of it the page itself computes.
 DRAG = """(async () => {
   const slider = document.querySelector('[data-chart=curves] input[type=range]');

@@ -59,8 +59,8 @@ export function curves(chosen) {
     fits = Object.fromEntries(named.map(([name, points]) => [name, monotone(points.map(([e, within]) => [Math.log(e), Math.log(within)]))]));
     const widths = named.flatMap(([, points]) => points.map(([, within]) => within));
     const [low, high] = [Math.min(...widths), Math.max(...widths)];
-    const y = (value) => BOTTOM - (Math.log(value / low) / Math.log(high / low || 2)) * (BOTTOM - MARGIN.top);
-    const marks = [low, Math.sqrt(low * high), high];
+    const y = (value) => BOTTOM - (Math.log(value / low) / (Math.log(high / low) || 1)) * (BOTTOM - MARGIN.top);
+    const marks = widths.length ? [low, Math.sqrt(low * high), high] : [];
     repeat(grid, marks, () => svg("g", {}, svg("line"), svg("text", { "text-anchor": "end" })), (mark, value) => {
       set(mark.children[0], { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y(value), y2: y(value) });
       set(mark.children[1], { x: MARGIN.left - 6, y: y(value) + 4 });
