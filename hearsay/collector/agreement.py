@@ -1,6 +1,7 @@
-"""Which forms of jobs and layouts of states may be written now: those that every live reader knows.
+"""Which forms of jobs and layouts of states a process may write now: the newest that every live reader can read.
 
-What was ever written is noted first, so that a process which is too old for what is stored ends with one line.
+Layouts are noted in Redis before a state is written in them. A process that starts compares them with those that its
+release reads; where it is too old it ends with one line that says so.
 """
 
 import time
@@ -14,47 +15,53 @@ from hearsay.collector.store.processes.versions import KNOWN, OLDEST, PREVIOUS, 
 from hearsay.collector.store.registry import Registry
 from hearsay.release import release
 
-UPGRADE_S = 600.0  # processes that differ for longer are no upgrade under way
-ASK_S = 5.0  # far below a heartbeat's time to live
-ASK_OLD_S = 15.0  # the marks of releases up to 0.2.0 are looked for among all keys: seldom, and by no check of health
+UPGRADE_S = 600.0  # an upgrade takes no longer: processes whose releases still differ then are reported
+ASK_S = 5.0  # between two readings of the heartbeats; far below their time to live
+ASK_OLD_S = 15.0  # between two searches for marks of releases up to 0.2.0, which scan all keys of the server
 
 
 class Agreement:
-    """One per process that writes. `forms` are the newest that may be written, as they were last asked for."""
+    """What this process may write: `forms` has the newest form of each kind, as of the last `refresh`.
+
+    `hold_layouts` is the collector's setting: write only what the previous release reads.
+    """
 
     def __init__(
         self, registry: Registry, clock: Callable[[], float] = time.monotonic, hold_layouts: bool = False
     ) -> None:
         self._registry, self._clock, self._hold_layouts = registry, clock, hold_layouts
         self.forms = OLDEST
-        self._old: list[ProcessMark] = []
-        self._next = self._next_old = 0.0
+        self._old_marks: list[ProcessMark] = []  # those of releases up to 0.2.0
+        self._next_reading = self._next_search = 0.0  # by the clock, in seconds
 
     def refresh(self) -> Forms:
-        """Ask for heartbeats, now and then: for the loops that beat themselves."""
-        if self._clock() >= self._next:
+        """Read the heartbeats if that is due, and note the layouts that may be written from now on.
+
+        Called by the loops that also renew this process's own heartbeat.
+        """
+        if self._clock() >= self._next_reading:
             forms = PREVIOUS if self._hold_layouts else agreed(self._marks())
             self._registry.stored_forms.note(forms)
             self.forms = forms
-            self._next = self._clock() + ASK_S
+            self._next_reading = self._clock() + ASK_S
         return self.forms
 
     def _marks(self) -> list[ProcessMark]:
-        beats = self._registry.heartbeats
-        if self._registry.servers.alone and self._clock() >= self._next_old:  # those releases knew no cluster
-            self._old = list(beats.old_marks())
-            self._next_old = self._clock() + ASK_OLD_S
-        return [*beats.marks(), *self._old]
+        heartbeats = self._registry.heartbeats
+        if self._registry.servers.alone and self._clock() >= self._next_search:  # those releases knew no cluster
+            self._old_marks = list(heartbeats.old_marks())
+            self._next_search = self._clock() + ASK_OLD_S
+        return [*heartbeats.marks(), *self._old_marks]
 
 
 def check_stored(registry: Registry) -> None:
-    """Refuse to work with what this release cannot read."""
+    """Refuse to start where states are stored in a layout that this release cannot read."""
     try:
         stored = registry.stored_forms.get()
     except AWAY:
         if registry.servers.alone:
             raise
-        return  # one of several nodes: what it would have said, reading says too
+        return  # one node of a cluster is away: without the check, reading a newer layout is an error of that survey
     for kind in KINDS:
         if getattr(stored, kind) > getattr(KNOWN, kind):
             raise TooOld(
@@ -64,12 +71,15 @@ def check_stored(registry: Registry) -> None:
 
 
 def agreed(marks: Iterable[ProcessMark]) -> Forms:
-    """What all of these processes can read. Where a role has none, its next one may be of any release."""
+    """The newest form of each kind that all of these processes can read.
+
+    Of a kind for which a reading role has no process it is the oldest: the next process may be of any release.
+    """
     marks = list(marks)
-    return Forms(*(_agreed(kind, marks) for kind in Forms._fields))
+    return Forms(*(_agreed_form(kind, marks) for kind in Forms._fields))
 
 
-def _agreed(kind: str, marks: list[ProcessMark]) -> int:
+def _agreed_form(kind: str, marks: list[ProcessMark]) -> int:
     roles, oldest, known = READERS[kind], getattr(OLDEST, kind), getattr(KNOWN, kind)
     if not roles <= {mark.role for mark in marks}:
         return int(oldest)
@@ -77,7 +87,7 @@ def _agreed(kind: str, marks: list[ProcessMark]) -> int:
 
 
 def releases_differ(marks: Iterable[ProcessMark]) -> str | None:
-    """What to say where processes of two releases run side by side for longer than an upgrade takes."""
+    """The warning if processes of two releases run side by side for longer than an upgrade takes; else None."""
     marks = list(marks)
     releases = sorted({mark.info.version for mark in marks})
     if len(releases) < 2 or min(mark.info.up_s for mark in marks) < UPGRADE_S:
