@@ -1,6 +1,8 @@
-"""Reports that their sender calls simulated (`hearsay produce --via`): counted apart, not mixed with others unasked.
+"""Reports that their sender declares simulated by a header (`hearsay produce --via`). They are counted apart.
 
-It is the sender's word. Whoever calls real reports simulated changes no answer, only the number that `status` shows.
+In the mode `alone` they are refused where the survey has other reports; in the mode `mixed` they are taken there too.
+The gateway believes the sender: real reports that are declared simulated change no answer, only the number of simulated
+reports that `status` shows.
 """
 
 import time
@@ -13,11 +15,11 @@ from hearsay.collector.store.registry import Registered
 SIMULATED_HEADER = "Hearsay-Simulated"
 ALONE, MIXED = "alone", "mixed"
 SIMULATED_MODES = (ALONE, MIXED)
-FRESH_S = 1.0  # how long the answer that a survey has simulated reports only is used without asking again
+FRESH_S = 1.0  # a survey that had simulated reports only is looked at again after this time
 
 
 def read_mode(given: bytes | None) -> str | None:
-    """What the header says; None: the reports are not simulated."""
+    """The mode that the header names; None where it is absent, as with real reports."""
     if given is None:
         return None
     if (mode := given.decode("latin-1")) not in SIMULATED_MODES:
@@ -26,23 +28,24 @@ def read_mode(given: bytes | None) -> str | None:
 
 
 class Mixtures:
-    """Which surveys have reports that nobody called simulated, behind a short memory."""
+    """Keeps simulated reports out of surveys with real ones. Surveys without real ones are remembered for FRESH_S."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._asked: dict[str, float] = {}  # by tag: when it had none
+        self._unmixed_at: dict[str, float] = {}  # by the survey's tag: when it was last seen without real reports
 
     async def refuse(self, registered: Registered) -> None:
-        """Refusal where the survey has reports that were not simulated."""
+        """Raise a Refusal if the survey has real reports, that is, reports that were not declared simulated."""
         tag, now = registered.survey.tag, time.monotonic()
-        if now - self._asked.get(tag, -FRESH_S) < FRESH_S:
+        if now - self._unmixed_at.get(tag, -FRESH_S) < FRESH_S:
             return
-        seen = await get_running_loop().run_in_executor(self._executor, registered.look)
-        if (others := seen.published_reports - seen.simulated_reports) > 0:
-            reports = "1 report" if others == 1 else f"{others:,} reports"
+        look = await get_running_loop().run_in_executor(self._executor, registered.look)
+        if (real := look.published_reports - look.simulated_reports) > 0:
+            reports = "1 report" if real == 1 else f"{real:,} reports"
             raise Refusal(
                 "real-reports",
                 f"survey {registered.survey.name} has {reports} not simulated, and simulated ones cannot be taken out "
                 f"again; use another survey, or {SIMULATED_HEADER}: {MIXED}",
             )
-        self._asked = {each: at for each, at in self._asked.items() if now - at < FRESH_S} | {tag: now}
+        fresh = {each: at for each, at in self._unmixed_at.items() if now - at < FRESH_S}
+        self._unmixed_at = {**fresh, tag: now}
