@@ -1,4 +1,4 @@
-// The planner: the error one can live with is the first field, epsilon the answer. Everything is in the address.
+// The planner: given a question and two of error, users and epsilon, it shows the third. The address holds every field.
 
 import { Refusal, address, get } from "./api.js";
 import { curves } from "./charts/curves.js";
@@ -29,12 +29,12 @@ export function planner(main) {
   const status = el("p", { class: "note", role: "status" });
   const body = el("tbody");
   const table = el("table", { class: "plans" }, el("thead", {}, el("tr", {}, ...COLUMNS.map((words) => el("th", { scope: "col" }, words)))), body);
-  const words = el("ul");
+  const notes = el("ul");
   const example = el("p", { class: "note" });
   const file = el("pre", { tabindex: "0" });
   const copy = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(file.textContent) }, "Copy the survey file");
   const chart = curves((epsilon) => go({ ...values(), epsilon: epsilon.toPrecision(3), within: "" }));
-  const result = el("section", { "aria-label": "Plan", hidden: true }, el("div", { class: "scroll" }, table), chart.node, words, example, copy, file);
+  const result = el("section", { "aria-label": "Plan", hidden: true }, el("div", { class: "scroll" }, table), chart.node, notes, example, copy, file);
   main.append(el("h1", {}, "Plan a survey"), el("p", {}, "Give two of the three: the error you can live with, how many users answer, and epsilon. The third is computed for every mechanism."), form, status, result);
   let asking = null;
 
@@ -62,7 +62,7 @@ export function planner(main) {
       draw(plan, given);
       set(main, { "data-ready": true, "data-reports": 0, "data-state": "live" });
       const drawn = plan.rows.slice(0, 3).map((row) => row.mechanism);
-      const lines = plan.curves;
+      const lines = plan.curves; // by mechanism; rough ones first, each replaced by its exact one
       chart.update(lines, plan.users, plan.rows[0].unit);
       for (const mechanism of drawn) {
         Object.assign(lines, (await patient({ ...given, curve: mechanism }, signal)).curves);
@@ -77,7 +77,7 @@ export function planner(main) {
     }
   }
 
-  /** One question is planned at a time for all viewers: a busy server is asked again, one that gave up is not. */
+  /** The server plans one question at a time for all viewers: while it is busy, ask again; any other refusal ends it. */
   async function patient(given, signal) {
     for (;;) {
       try {
@@ -95,17 +95,18 @@ export function planner(main) {
     const best = plan.rows.find((row) => row.recommended);
     text(status, best ? `Recommended: ${best.mechanism} with epsilon ${plain(best.epsilon, 0.01)}.` : "No mechanism reaches this; the best there is stands first.");
     show(result, true);
-    const [within, detects] = ["within", "detects"].map((column) => smallest(plan.rows.map((row) => row[column])) / 20);
+    const precision = (column) => smallestPositive(plan.rows.map((row) => row[column])) / 20;
+    const [withinPrecision, detectsPrecision] = [precision("within"), precision("detects")];
     repeat(body, plan.rows, () => el("tr", {}, el("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => el("td"))), (row, each) => {
       const write = writer(each.unit);
-      const cells = [each.epsilon === null ? "none up to 10" : plain(each.epsilon, 0.01), whole(each.users), write(each.within, within),
-        each.detects === null ? "" : write(each.detects, detects), whole(each.bytes)];
+      const cells = [each.epsilon === null ? "none up to 10" : plain(each.epsilon, 0.01), whole(each.users), write(each.within, withinPrecision),
+        each.detects === null ? "" : write(each.detects, detectsPrecision), whole(each.bytes)];
       text(row.firstChild, each.mechanism);
       set(row, { class: each.recommended ? "recommended" : null });
       cells.forEach((cell, index) => text(row.children[index + 1], cell));
     });
     const reasons = plan.rows.filter((row) => row.reason).map((row) => (row.reason.startsWith(row.mechanism) ? row.reason : `${row.mechanism}: ${row.reason}`));
-    repeat(words, [...plan.words, ...reasons], () => el("li"), (item, line) => text(item, line));
+    repeat(notes, [...plan.words, ...reasons], () => el("li"), (item, line) => text(item, line));
     const [first] = plan.example ?? [];
     const unit = plan.rows[0].unit;
     text(example, first ? `One simulated survey of this plan: ${first.query} is ${interval(first, unit)}; the truth was ${writer(unit)(first.truth, Math.abs(first.high - first.low) / 20)}.` : "");
@@ -116,11 +117,12 @@ export function planner(main) {
   return { load };
 }
 
+/** What writes a number of this unit as text. */
 function writer(unit) {
   return unit === "share" ? percent : plain;
 }
 
-/** A column has the digits that its smallest number needs. */
-function smallest(numbers) {
+/** The number that decides how many digits a column has. */
+function smallestPositive(numbers) {
   return Math.min(...numbers.filter((number) => number > 0));
 }
