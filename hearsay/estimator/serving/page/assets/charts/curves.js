@@ -1,17 +1,21 @@
-// Half width against epsilon, a line for each mechanism, both axes logarithmic. A slider reads all lines at once.
+// Half width against epsilon, a line for each mechanism, both axes logarithmic. A slider chooses an epsilon, at which
+// the note has the half width of every line.
 
 import { el, repeat, set, svg, text } from "../dom.js";
 import { percent, plain, short } from "../words.js";
-import { MARGIN as OTHERS, WIDTH, figure, horizontalAxis, slider, table } from "./frame.js";
+import { MARGIN as DEFAULT_MARGIN, WIDTH, figure, horizontalAxis, slider, table } from "./frame.js";
 
-const MARGIN = { ...OTHERS, left: 80 }; // widths span several powers of ten: 0.000833%
+const MARGIN = { ...DEFAULT_MARGIN, left: 80 }; // widths span several powers of ten: 0.000833%
 const HEIGHT = 300;
 const BOTTOM = HEIGHT - MARGIN.bottom;
 const [LEAST, MOST] = [0.1, 10];
 const STEPS = 200;
 const epsilonAt = (step) => LEAST * (MOST / LEAST) ** (step / STEPS);
 
-/** Monotone cubic through points with rising x (Fritsch and Carlson 1980): never beyond its neighbours. */
+/**
+ * Cubic through points with rising x, monotone between each two: its tangents are harmonic means of the slopes on both
+ * sides, which keep the conditions of Fritsch and Carlson 1980. Beyond the ends it is constant.
+ */
 export function monotone(points) {
   const xs = points.map(([x]) => x);
   const ys = points.map(([, y]) => y);
@@ -28,7 +32,8 @@ export function monotone(points) {
   };
 }
 
-export function curves(chosen) {
+/** The chart, and `update`, which draws other lines; the button calls `plan` with the slider's epsilon. */
+export function curves(plan) {
   const parts = figure("curves", "Plus or minus, by epsilon", HEIGHT);
   const grid = svg("g", { class: "grid" });
   const lines = svg("g", { class: "lines" });
@@ -38,8 +43,8 @@ export function curves(chosen) {
   const epsilon = slider("Epsilon: more private to the left, more exact to the right", () => read());
   set(epsilon.input, { max: STEPS });
   epsilon.input.value = STEPS / 2;
-  parts.controls.append(epsilon.node, el("button", { type: "button", onclick: () => chosen(epsilonAt(Number(epsilon.input.value))) }, "Plan with this epsilon"));
-  let fits = {};
+  parts.controls.append(epsilon.node, el("button", { type: "button", onclick: () => plan(epsilonAt(Number(epsilon.input.value))) }, "Plan with this epsilon"));
+  let fits = {}; // by mechanism: the logarithm of the half width as a function of that of epsilon
   let unit = "share";
   const x = (value) => MARGIN.left + (Math.log(value / LEAST) / Math.log(MOST / LEAST)) * (WIDTH - MARGIN.left - MARGIN.right);
   const write = (value) => (unit === "share" ? percent(value, value / 20) : plain(value, value / 20));
@@ -53,24 +58,25 @@ export function curves(chosen) {
     text(parts.note, said.length ? `At epsilon ${value.toPrecision(3)}: plus or minus ${said.join(", ")}.` : "");
   }
 
-  function update(all, users, inUnit) {
-    unit = inUnit;
-    const named = Object.entries(all).filter(([, points]) => points.length > 1);
+  /** `byMechanism` has points [epsilon, half width]; those of fewer than two points are left out. */
+  function update(byMechanism, users, unitOfWidths) {
+    unit = unitOfWidths;
+    const named = Object.entries(byMechanism).filter(([, points]) => points.length > 1);
     fits = Object.fromEntries(named.map(([name, points]) => [name, monotone(points.map(([e, within]) => [Math.log(e), Math.log(within)]))]));
     const widths = named.flatMap(([, points]) => points.map(([, within]) => within));
     const [low, high] = [Math.min(...widths), Math.max(...widths)];
     const y = (value) => BOTTOM - (Math.log(value / low) / (Math.log(high / low) || 1)) * (BOTTOM - MARGIN.top);
-    const marks = widths.length ? [low, Math.sqrt(low * high), high] : [];
-    repeat(grid, marks, () => svg("g", {}, svg("line"), svg("text", { "text-anchor": "end" })), (mark, value) => {
-      set(mark.children[0], { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y(value), y2: y(value) });
-      set(mark.children[1], { x: MARGIN.left - 6, y: y(value) + 4 });
-      text(mark.children[1], write(value));
+    const ticks = widths.length ? [low, Math.sqrt(low * high), high] : [];
+    repeat(grid, ticks, () => svg("g", {}, svg("line"), svg("text", { "text-anchor": "end" })), (node, value) => {
+      set(node.children[0], { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y(value), y2: y(value) });
+      set(node.children[1], { x: MARGIN.left - 6, y: y(value) + 4 });
+      text(node.children[1], write(value));
     });
     repeat(lines, named, () => svg("g", {}, svg("polyline", { class: "line" }), svg("text")), (node, [name, points], index) => {
       set(node, { class: `curve curve${index}` });
       set(node.firstChild, { points: points.map(([e, within]) => `${x(e)},${y(within)}`).join(" ") });
-      const [e, at] = points[Math.floor(((index + 1) * points.length) / (named.length + 1))]; // apart, where lines meet
-      set(node.lastChild, { x: x(e) + 6, y: y(at) - 6 });
+      const [e, within] = points[Math.floor(((index + 1) * points.length) / (named.length + 1))]; // each name at another part of its line: names stay apart where lines meet
+      set(node.lastChild, { x: x(e) + 6, y: y(within) - 6 });
       text(node.lastChild, name);
     });
     horizontalAxis(labels, [0.1, 0.2, 0.5, 1, 2, 5, 10].map((each) => [x(each), String(each)]), HEIGHT - 8);
