@@ -1,4 +1,4 @@
-"""Quantiles in the domain's own units, with a band that holds for the value and an error that holds for the rank."""
+"""Quantiles in the domain's own units, each with a 95% band of the value and the standard error of its rank."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from hearsay.mechanisms.queries.view import View
 
 @dataclass(frozen=True)
 class Quantile(Query):
-    """The values below which given shares of the reports lie."""
+    """For every rank q the first value at or below which a share q of the reports lies."""
 
-    ranks: tuple[str, ...]
+    ranks: tuple[str, ...]  # as texts: an answer names its rank as it was asked
 
     NAME, GRAMMAR = "quantile", "quantile Q..."
     HELP = "the values below which shares Q of the reports lie, in the domain's units"
@@ -86,11 +86,11 @@ class Quantile(Query):
         ]
 
     def population(self, estimate: Any, view: View) -> list[Answer]:
-        # The devices' own draw moves the rank of a value: n Var is q(1-q).
+        # To the noise of the reports comes the error of drawing the devices: n Var of the share at rank q is q(1-q).
         (axis,) = estimate.domain.axes
         answers = []
         for text, rank in zip(self.ranks, self.numbers[:, None], strict=True):
-            estimate.quantiles(rank)  # refuses where parts of the distribution are open
+            estimate.quantiles(rank)  # refuses where the reports leave parts of the distribution unknown
             inversion = estimate.inversion.with_error(np.sqrt(rank * (1 - rank) / max(estimate.reports, 1)), estimate.z)
             answers.append(_answer(axis, text, *(column[0] for column in inversion.quantiles(rank))))
         return answers
@@ -111,7 +111,7 @@ def _answer(axis: Axis, rank: str, cell: np.int64, first: np.int64, last: np.int
 
 
 def _value(axis: Axis, cell: int) -> float:
-    """The quantile of a continuous value may lie anywhere in its bin: the middle, and the band takes whole bins."""
+    """The value shown for a cell; for a bin its middle, since the quantile may lie anywhere in it."""
     return float(axis.units(cell + 0.5 if axis.continuous else cell))
 
 
