@@ -1,8 +1,8 @@
 """Key-value data: every device holds a set of pairs, each key at most once, each value within its axis' low..high.
 
-Several key dimensions are flattened to one, row-major; answers name all of them. Without value dimensions the pairs are
-item sets. A device may hold no pair: its row in a CSV file has an empty key. `pairs` is the largest number of pairs of
-a device, if it is known; mechanisms that pad sets need it.
+Several key dimensions are flattened to one, row-major; an answer names a key by its coordinate in each. Without value
+dimensions the pairs are item sets. A device may hold no pair: its row in a CSV file has an empty key. `pairs` is the
+largest number of pairs of a device, if it is known; mechanisms that pad sets need it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from hearsay.mechanisms.key_value.simulated.laws import LAWS, SPREAD, PairLaw
 
 DEVICE = "device"
 _PEOPLE_PAIRS = 4  # keys that a simulated device draws; a key drawn twice counts once
-_VALUE_STEPS = 201
+_VALUE_STEPS = 201  # a simulated value is one of so many, evenly spaced over -1..1
 _CAPACITY = 64  # pairs that the reading of a device is padded to, if the survey does not have `pairs`
 _NOT_GIVEN = ""  # refused by every axis: a label is never empty (and may be "None"), and this is no number
 
@@ -71,7 +71,7 @@ class KeyValue(Domain):
 
     keys: tuple[Axis, ...]
     values: tuple[ValueAxis, ...] = (ValueAxis(),)
-    ordered: bool = False
+    ordered: bool = False  # whether ranges of keys may be asked for
     pairs: int | None = None  # the largest number of pairs of a device, if known
     KIND: ClassVar[str] = "key-value"
     SIZE_KEY: ClassVar[str] = "keys"
@@ -97,7 +97,7 @@ class KeyValue(Domain):
         return len(self.values)
 
     def in_units(self, question: str, stderr: float) -> float:
-        """Means are predicted on the scale -1..1; of several numbers of a pair the widest one counts."""
+        """Means are predicted on the scale -1..1; of several value axes the widest one counts."""
         return stderr * max(axis.half for axis in self.values) if question == "mean" else stderr
 
     @classmethod
