@@ -20,8 +20,8 @@ PARAMETERS = (
     *("kind", "size", "low", "high", "bins", "order", "domain", "query", "users", "epsilon", "within"),
     *("shape", "mechanism", "curve", "sketch"),
 )
-_KEYS = ("low", "high", "bins", "order")
-CURVE_SECONDS = 10.0
+_DOMAIN_NUMBERS = ("low", "high", "bins", "order")  # parameters that are keys of the domain's table
+CURVE_SECONDS = 10.0  # for one curve: it has the points that were computed by then
 _SKETCHES = 3  # rows whose curves the page draws
 _EXAMPLE_USERS, _EXAMPLE_ANSWERS = 200_000, 1_024
 _EXAMPLE_SEED = 7
@@ -35,36 +35,36 @@ def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     asked = Asked.of(_domain(parameters), _one(parameters, "query") or "", parameters.get("mechanism", ()),
                      shape=_one(parameters, "shape"))  # fmt: skip
     target = Target(_number(parameters, "users", int), _number(parameters, "epsilon"), _number(parameters, "within"))
-    made = described(asked, target)
-    best = made.recommended or made[0]
-    users = best.users or target.users or 10_000
-    curves = {name: curve(asked, name, users, _shape_of(made, name, best.shape), CURVE_SECONDS)
+    plan = described(asked, target)
+    best = plan.recommended or plan[0]
+    users = best.users or target.users or 10_000  # of the curves and the example, also where no row has a number
+    curves = {name: curve(asked, name, users, _shape_of(plan, name, best.shape), CURVE_SECONDS)
               for name in parameters.get("curve", ())}  # fmt: skip
     if _one(parameters, "sketch") == "1":
-        curves = _sketches(asked, made, users) | curves
+        curves = _sketches(asked, plan, users) | curves
     return {
-        "query": made.query,
-        "rows": [row.table() for row in made],
-        "words": list(made.words),
-        "left_out": dict(made.left_out),
+        "query": plan.query,
+        "rows": [row.table() for row in plan],
+        "words": list(plan.words),
+        "left_out": dict(plan.left_out),
         "users": users,
         "curves": {name: [list(point) for point in points] for name, points in curves.items()},
         "example": _example(asked, best.mechanism, best.epsilon, users, best.shape),
-        "survey": survey_text(asked.domain, best, made.query) if made.recommended else None,
+        "survey": survey_text(asked.domain, best, plan.query) if plan.recommended else None,
     }
 
 
-def _sketches(asked: Asked, made: Plan, users: int) -> dict[str, list[tuple[float, float]]]:
-    """Rough curves of the first rows, each through its row."""
+def _sketches(asked: Asked, plan: Plan, users: int) -> dict[str, list[tuple[float, float]]]:
+    """Rough curves of the first rows; each passes through the epsilon and half width of its row."""
     return {
         row.mechanism: sketch(asked, row.mechanism, users, row.shape, (row.epsilon, row.within))
-        for row in made[:_SKETCHES]
+        for row in plan[:_SKETCHES]
         if row.epsilon is not None and row.within is not None and row.users == users
     }
 
 
 def _domain(parameters: Mapping[str, Sequence[str]]) -> Any:
-    keys: dict[str, Any] = {name: value for name in _KEYS if (value := _number(parameters, name)) is not None}
+    keys: dict[str, Any] = {name: value for name in _DOMAIN_NUMBERS if (value := _number(parameters, name)) is not None}
     for name in ("bins", "order"):
         if name in keys:
             if not keys[name].is_integer():  # neither is nan or inf
@@ -83,6 +83,7 @@ def _domain(parameters: Mapping[str, Sequence[str]]) -> Any:
 
 
 def _one(parameters: Mapping[str, Sequence[str]], name: str) -> str | None:
+    """The value of a parameter that may be given once; None where it is absent or empty."""
     values = parameters.get(name, ())
     if len(values) > 1:
         raise SpecificationError(what=name, expected="given once", got=f"{len(values)} times")
@@ -108,6 +109,7 @@ def _whole(text: str, name: str) -> int:
 
 
 def _shape_of(rows: Iterable[Any], name: str, otherwise: str) -> str:
+    """The shape that a mechanism's row was planned for; `otherwise` where it has no row."""
     return next((row.shape for row in rows if row.mechanism == name), otherwise)
 
 
