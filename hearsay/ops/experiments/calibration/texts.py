@@ -1,4 +1,7 @@
-"""Surveys of texts at the edges: the shares of the fullest text, of rare ones and of some that nobody holds."""
+"""How often the intervals of shares of texts hold the truth.
+
+Kinds: the most frequent text, texts with one to five holders, texts with none, and *outside*, which has none either.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,13 +16,13 @@ from hearsay.ops.experiments.calibration.tally import Measurement, Tally, planne
 
 KINDS = ("heavy", "rare", "empty", "outside")
 TEXTS = with_others(("prefixes",), "text")
-SIZES = (7, 255)  # how many texts there are, all of them short
+SIZES = (7, 255)  # how many different texts the devices may hold
 _TABLE = 1024  # few buckets: collisions are part of what is measured
 
 
 @dataclass(frozen=True)
 class TextCase(Case):
-    """One setting: so many texts of four letters."""
+    """One setting: `size` different texts, all of four letters."""
 
     @property
     def where(self) -> str:
@@ -33,18 +36,18 @@ class TextCase(Case):
 
 def cases(mechanism: str, quick: bool) -> Iterator[TextCase]:
     """All settings; the quick form has few of them."""
-    for size, name, n, epsilon in crossed(SIZES[:1] if quick else SIZES, ("zipf", "edge"), quick):
-        yield TextCase(mechanism, size, name, n, epsilon)
+    for size, data, reports, epsilon in crossed(SIZES[:1] if quick else SIZES, ("zipf", "edge"), quick):
+        yield TextCase(mechanism, size, data, reports, epsilon)
 
 
 def measure(case: TextCase, runs: int, seed: int) -> Measurement:
     """So many runs of one case."""
-    mechanism, holders = planned(case), case.holders()
+    mechanism, holders = planned(case), case.holders()  # how many devices hold each text
     generator = np.random.default_rng([seed, case.size, case.reports, int(case.epsilon * 10), DATA.index(case.data)])
     domain: Any = mechanism.domain
     codes = domain.code.encode(domain.some_words()[: case.size])
     people = np.repeat(codes, holders, axis=0)
-    asked = {
+    asked = {  # by kind: the codes of the texts that are asked for, and their true shares
         kind: (codes[chosen], holders[chosen] / case.reports)
         for kind, chosen in cells_by_kind(holders, generator).items()
     }
