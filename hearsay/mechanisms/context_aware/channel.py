@@ -1,9 +1,10 @@
 """A channel of the surveyor's own: any matrix of probabilities, checked against the promise before it is used.
 
-`matrix` has a row per value and a column per output. `privacy` is the E matrix (C definition 2), a row per value, "inf"
-where nothing is promised; without it the survey's epsilon is promised for every pair. The numbers in a file are
-rounded, so a channel on the very edge of its promise may miss it by the last digit: it is then mixed with as little of
-its average row as is needed, at most one part in a million. A channel that says more is refused.
+`matrix` has a row per value and a column per output. `privacy` is the E matrix (C definition 2): row x and column x'
+have the bound on ln(P(output | x)/P(output | x')), "inf" where nothing is promised; without it the survey's epsilon is
+promised for every pair. The numbers in a file are rounded, so a channel on the very edge of its promise may miss it by
+the last digit: it is then mixed with as little of its average row as is needed, at most one part in a million. It is
+refused if it still breaks its promise.
 """
 
 from collections.abc import Mapping
@@ -24,12 +25,12 @@ from hearsay.mechanisms.options import Option, choice
 from hearsay.mechanisms.oracles.finite_channel import FiniteChannel, broken_pair, losses, pure_broken_pair
 
 _MAXIMUM_ENTRIES = 1 << 20
-_MIXTURES = (None, *range(58, 19, -2))  # parts of 2^-58 and so on; none at first
-_CLEARLY = 1e-6  # far above what rounding can do to a loss
+_MIXTURES = (None, *range(58, 19, -2))  # d: a part of 2^-d is the average row; tried in this order, None: unmixed
+_SLACK = 1e-6  # far above what rounding can do to a loss
 
 
 def _matrix(name: str, infinite: bool, help: str) -> Option:
-    """A list of equally long rows of numbers that are not negative, with `infinite` also "inf"."""
+    """An option whose value is a list of equally long rows of numbers >= 0; if `infinite`, also of "inf"."""
 
     def entry(value: Any) -> Any:
         if infinite and value in ("inf", inf):
@@ -85,14 +86,13 @@ class Channel(FiniteChannel):
 
     @classmethod
     def create(cls, epsilon: float, domain: Domain, options: Mapping[str, Any]) -> Self:
-        """What a participation spends is the largest finite entry of the E matrix, where one is given."""
+        """Where an E matrix is given, `epsilon`, which a report spends, becomes its largest finite entry."""
         made = super().create(epsilon, domain, options)
         if not isinstance(made.guarantee, EMatrix):
             return made
         stated = replace(made, epsilon=made.guarantee.largest)
-        vars(stated)["weights"] = (
-            made.weights
-        )  # the matrix promises, not epsilon: they are the same, and long in coming
+        # The weights depend on the E matrix, not on epsilon: take those of `made`, since computing them takes long.
+        vars(stated)["weights"] = made.weights
         return stated
 
     @property
@@ -149,8 +149,8 @@ class Channel(FiniteChannel):
         mixtures = Mixtures(self.options["matrix"])
         bound = None if self.pure_epsilon is not None else self.guarantee.matrix(self.domain)
         broken: tuple[int, int] | None = None
-        for digits in _MIXTURES if self._within_reach(bound) else _MIXTURES[:1]:
-            weights = mixtures.weights(digits)
+        for exponent in _MIXTURES if self._within_reach(bound) else _MIXTURES[:1]:
+            weights = mixtures.weights(exponent)
             broken = pure_broken_pair(weights, self.epsilon) if bound is None else broken_pair(weights, bound)
             if broken is None:
                 return weights
@@ -165,13 +165,13 @@ class Channel(FiniteChannel):
         )
 
     def _within_reach(self, bound: Floats | None) -> bool:
-        """Whether the largest mixture could keep the promise; if it clearly cannot, no smaller one needs a try."""
+        """Whether the mixture with the most of the average row keeps the promise, up to `_SLACK`; if not, none does."""
         channel = np.array(self.options["matrix"])
         channel /= channel.sum(axis=1, keepdims=True)
         part = 2.0 ** -_MIXTURES[-1]
         mixed = (1 - part) * channel + part * channel.mean(axis=0)
         if bound is not None:
-            return bool((losses(mixed) <= bound + _CLEARLY).all())
+            return bool((losses(mixed) <= bound + _SLACK).all())
         largest, least = mixed.max(axis=0), mixed.min(axis=0)
         occurs = largest > 0
-        return bool((np.log(largest[occurs]) - np.log(least[occurs])).max() <= self.epsilon + _CLEARLY)
+        return bool((np.log(largest[occurs]) - np.log(least[occurs])).max() <= self.epsilon + _SLACK)
