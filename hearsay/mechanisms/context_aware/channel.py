@@ -65,7 +65,11 @@ class Channel(FiniteChannel):
     LONG_CHECK: ClassVar[str] = "every probability is rounded and compared in exact integers"
     OPTIONS = (
         _matrix("matrix", False, "P(output | value): a row per value, a column per output; or the name of a CSV file"),
-        _matrix("privacy", True, 'E matrix: bound for every ordered pair of values, "inf" for none; or a CSV file'),
+        _matrix(
+            "privacy",
+            True,
+            'E matrix: row x, column y bounds ln(P(output | x)/P(output | y)); "inf": no bound; or a CSV file',
+        ),
         choice("estimator", "inverse", ("inverse", "likelihood"), "unbiased inverse, or maximum likelihood"),
     )
     EXAMPLES: ClassVar[tuple[dict[str, Any], ...]] = (
