@@ -145,8 +145,8 @@ MUTANTS = (
     Mutant("purge", "kept for as long as it should", "return 'young'", "local _ = 0", (GUARDS,)),
     Mutant("purge", "only this window's deltas", "string.sub(field, 1, #start) == start", "true", (GUARDS,)),
     Mutant("show", "the survey exists", f"if {_OPEN} then return 0 end", "", (GUARDS,)),
-    Mutant("show", "only over an older one", "if stored_version and tonumber(stored_version) >= version then return 0 end", "",
-           (GUARDS,)),
+    Mutant("show", "only over an older one",
+           "if stored_version and tonumber(stored_version) >= version then return 0 end", "", (GUARDS,)),
 )  # fmt: skip
 
 

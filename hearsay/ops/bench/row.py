@@ -11,8 +11,8 @@ class Row:
     """A measured number with its target and its ceiling, all in the same unit.
 
     A rate should be high, a duration or a size (`at_most`) low. The ceiling is a number to compare with, mostly of a
-    simpler operation: the server's own rate with the same bytes, or for an answer's age the estimator's period. It is no
-    limit: the ratio of value to ceiling may be above 1.
+    simpler operation: the server's own rate with the same bytes, or for an answer's age the estimator's period. It is
+    no limit: the ratio of value to ceiling may be above 1.
     """
 
     what: str
