@@ -93,3 +93,11 @@ def test_set_up_says_what_it_does_and_installs_again_only_where_that_matters(tmp
     assert "installing" in set_up()
     assert set_up() == ""
     assert (tmp_path / "installations").read_text().count("installed") == 3
+
+
+def test_a_program_beside_the_checkout_imports_hearsay(tmp_path: Path) -> None:
+    """The checkout's own name is often `hearsay`: that folder is no package, and must not hide the installed one."""
+    (tmp_path / "hearsay").symlink_to(ROOT)
+    program = "from hearsay import Device; print(Device.__module__)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "hearsay.producer.device\n", done.stderr
