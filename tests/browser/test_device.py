@@ -16,6 +16,7 @@ from hearsay.collector.survey.survey import load, parse
 from hearsay.ops.demo.scene import SURVEYS
 from tests.browser.chromium import Browser, Tab, browser, program
 from tests.collector.gateway.running import Sender, gateway
+from tests.estimator.running import wait_until
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no Chromium on this machine: install Debian's chromium")
 MINUTES = {
@@ -175,8 +176,10 @@ def test_one_window_of_every_so_many(client: redis.Redis, prefix: str, tab: Tab)
         assert [told[first : first + 5].count("kept") for first in (0, 5, 10)] == [1, 1, 1]
         assert set(told) == {"kept", "skipped"}
         assert opened(tab, "sampled") == "opened"
+        tab.run("device.flush()")
         spent = [each for each in tab.run("device.spent()") if each["epsilon"]]
-        assert len(spent) == 1, "reports of windows that passed never left, and were given back"
+        still = int(told[-1] == "kept")
+        assert len(spent) == still, "reports of windows that passed never left, and were given back"
         offline(tab, False)
     assert client.xlen(registered.shards[0].keys.stream) == 0
 
@@ -194,6 +197,47 @@ def test_a_report_without_a_key_is_kept_until_there_is_one(
         assert opened(tab, "likes", key=key) == "opened"
         assert list(tab.run("device.flush()").values()) == ["sent"]
         assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
+
+
+def test_a_page_that_is_opened_again_sends_what_was_kept(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    away = (
+        "const real = fetch; globalThis.fetch = (url, options) =>"
+        " options ? Promise.reject(Error('away')) : real(url); 0"
+    )
+    stream = surveys["likes"].shards[0].keys.stream
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        assert opened(tab, "likes") == "opened"
+        tab.run(away)
+        assert submit(tab, "a") == "kept"
+        start(tab, sender)  # the page is closed and opened again, before it retries
+        assert client.xlen(stream) == 0
+        assert opened(tab, "likes") == "opened"
+        wait_until(lambda: client.xlen(stream) == 1)
+        assert submit(tab, "a") == "BudgetSpent"
+        assert client.xlen(stream) == 1
+
+
+def test_a_submit_that_is_refused_sends_what_was_kept(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    away = (
+        "globalThis.away = true; const real = fetch; globalThis.fetch = (url, options) =>"
+        " options && away ? Promise.reject(Error('away')) : real(url, options); 0"
+    )
+    stream = surveys["likes"].shards[0].keys.stream
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        tab.run(f"{away}; globalThis.setTimeout = () => 0; 0")  # no retry of its own
+        assert opened(tab, "likes") == "opened"
+        assert submit(tab, "a") == "kept"
+        assert submit(tab, "a") == "BudgetSpent"
+        assert client.xlen(stream) == 0
+        tab.run("away = false")
+        assert submit(tab, "a") == "BudgetSpent"
+        assert client.xlen(stream) == 1
 
 
 def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:

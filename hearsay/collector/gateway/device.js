@@ -1,7 +1,8 @@
-// A device of a survey: only a randomised report leaves it. docs/how-to/devices.md.
+// A device: only a randomised report leaves it. docs/how-to/devices.md
 
 const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
 export class Refused extends Error { name = "Refused"; }
+const refuse = (why) => { throw new Refused(why); };
 export class BudgetSpent extends Error { name = "BudgetSpent"; }
 const MENDED = ["key", "not-for-key", "unknown-survey", "too-early"];
 
@@ -99,9 +100,8 @@ function sized(header, number) {
 }
 const bin = (bytes) => join(sized(0xc4, bytes.length), bytes);
 
-// A private report.
 export function report(form, value, words = secure) {
-	if (form.version !== 1) throw new Refused("the form must be of version 1");
+	if (form.version !== 1) refuse("the form must be of version 1");
 	let cell = cellOf(form.axes, value), node = form.draw, variant = 0;
 	if (node.node === "level") {
 		if (node.parts.length > 1) variant = words.choose(node.ends);
@@ -110,7 +110,7 @@ export function report(form, value, words = secure) {
 		cell = Math.floor((units ? shifted % units : shifted) / width);
 		node = draw;
 	}
-	if (!Object.hasOwn(NODES, node.node)) throw new Refused(`unknown node ${node.node}`);
+	if (!Object.hasOwn(NODES, node.node)) refuse(`unknown node ${node.node}`);
 	const symbol = NODES[node.node](node, cell, words), { starts, rows, numbered } = form.bytes;
 	if (starts) {
 		const number = starts[variant] + (symbol.reduceRight?.((sum, bit) => 2 * sum + bit, 0) ?? symbol);
@@ -121,8 +121,7 @@ export function report(form, value, words = secure) {
 	return bin(numbered ? join([variant], row) : row);
 }
 
-// A report's epsilon.
-const ratio = (more, less) => more === less ? 0 : Math.abs(Math.log(Number(more)) - Math.log(Number(less)));
+const ratio = (more, less) => more === less ? 0 : Math.abs(Math.log(Number(more) / Number(less)));
 const rest = (threshold) => WORD - BigInt(threshold);
 const SPENT = {
 	coin: ({ truth, size }) => ratio(BigInt(truth) * BigInt(size) + rest(truth), rest(truth)),
@@ -143,7 +142,7 @@ const SPENT = {
 export const epsilon = ({draw}) => SPENT[draw.node](draw);
 
 // All is on disk before it is sent.
-const STORES = ["spent", "outbox", "surveys"], UNITS = { s: 1e3, m: 6e4, h: 36e5, d: DAY };
+const STORES = ["spent", "outbox", "surveys"], UNITS = { s: 1e3, m: 6e4, h: 36e5, d: DAY }, ANSWERS = {};
 const asked = (request) => new Promise((done, failed) =>
 	Object.assign(request, { onsuccess: () => done(request.result), onerror: () => failed(request.error) }));
 
@@ -152,34 +151,36 @@ function newId(now) { // UUIDv7
 	bytes.set(bigEndian(now, 6));
 	bytes[6] = bytes[6] & 15 | 112;
 	bytes[8] = bytes[8] & 63 | 128;
-	const text = Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join("");
-	return text.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+	return Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join("")
+		.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 export class Device {
 	static async open(url, survey, { tag, maxEpsilon = Infinity, key } = {}) {
 		const { href: at, protocol, hostname } = new URL(`v1/surveys/${survey}`, url.replace(/\/?$/, "/"));
 		if (protocol !== "https:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname))
-			throw new Refused("use https beyond this machine");
+			refuse("use https beyond this machine");
 		const request = indexedDB.open("hearsay", 1);
 		request.onupgradeneeded = () =>
 			[["tag", "window"], "id", "at"].forEach((keyPath, of) => request.result.createObjectStore(STORES[of], {keyPath}));
 		const device = Object.assign(new Device(), { at, key, survey, database: await asked(request) });
 		const answer = await fetch(at).then((response) => response.json())
 			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline
-		if (!answer?.device) throw new Refused(answer?.device_reason ?? answer?.error ?? "no gateway");
-		if (tag && answer.tag !== tag) throw new Refused("the survey has another tag");
+		if (!answer?.device) refuse(answer?.device_reason ?? answer?.error ?? "no gateway");
+		if (tag && answer.tag !== tag) refuse("the survey has another tag");
 		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, of, lifetime_epsilon } } = answer;
-		if (!(own <= maxEpsilon + SLACK)) throw new Refused("a report spends above maxEpsilon");
-		if (repeat === "memoised") throw new Refused(repeat);
+		if (!(own <= maxEpsilon + SLACK)) refuse("a report spends above maxEpsilon");
+		if (repeat === "memoised") refuse(repeat);
 		const [, count, unit] = /(\d+)(.)/.exec(definition.window?.every) ?? [];
-		await device.step(({surveys}) => { surveys.put({ ...answer, at }); });
+		await device.step(({surveys}) => surveys.put({ ...answer, at }));
 		addEventListener("online", () => device.flush());
-		return Object.assign(device, {
+		Object.assign(device, {
 			form: answer.device, tag: answer.tag, open: answer.open, of, every: repeat !== "once" && count * UNITS[unit],
 			lifetime: lifetime_epsilon ?? Infinity,
 			epsilon: Math.max(definition.epsilon, guarantee.kind === "pure" && own),
 		});
+		device.flush();
+		return device;
 	}
 
 	async step(work) { // one transaction
@@ -194,9 +195,9 @@ export class Device {
 
 	async submit(value) {
 		const now = Date.now(), window = this.window(now), id = newId(now), { at, tag, survey, epsilon, of } = this;
-		if (this.open === false) throw new Refused("closed");
+		if (this.open === false) refuse("closed");
 		const skips = await this.step(async ({ spent, outbox }) => {
-			if (of) { // drawn once, and kept
+			if (of) { // drawn once
 				const turn = Math.floor(now / this.every), key = [tag, "of " + Math.floor(turn / of)];
 				const drawn = await asked(spent.get(key)) ?? { tag, window: key[1], survey, epsilon: 0, turn: secure.below(of) };
 				spent.put(drawn);
@@ -206,23 +207,23 @@ export class Device {
 			const add = (sum, each) => sum + (each.survey === survey && each.epsilon);
 			if ((await asked(spent.getAll())).reduce(add, epsilon) > this.lifetime + SLACK)
 				throw new BudgetSpent("the lifetime's epsilon is spent");
-			if (await asked(outbox.count()) >= 1000) throw new Refused("1,000 reports wait");
+			if (await asked(outbox.count()) >= 1000) refuse("1,000 reports wait");
 			const body = join([0x91], bin(report(this.form, value)));
 			spent.put({ tag, window, survey, epsilon, at: now });
 			outbox.put({ id, at, tag, window, body, made: now, tries: 0 });
-		});
+		}).catch((error) => this.flush().finally(() => { throw error; }));
 		if (skips) return "skipped";
 		const { [id]: answer = "kept" } = await this.flush();
-		if (answer !== "sent" && answer !== "kept") throw new Refused(answer);
+		if (answer !== "sent" && answer !== "kept") refuse(answer);
 		return answer;
 	}
 
 	spent() { return this.step(({spent}) => asked(spent.getAll())); }
 
-	flush() { return navigator.locks.request(`hearsay ${this.tag}`, () => this.send()); }
+	async flush() { return navigator.locks.request(`hearsay ${this.tag}`, () => this.send()); }
 
 	async send() {
-		const answers = this.answers ??= {}, waiting = await this.step(({outbox}) => asked(outbox.getAll()));
+		const answers = ANSWERS[this.tag] ??= {}, waiting = await this.step(({outbox}) => asked(outbox.getAll()));
 		for (let each of waiting.filter(({ at, tag }) => at === this.at && tag === this.tag)) {
 			const now = Date.now(), old = now - each.made > DAY;
 			const gone = each.window !== this.window(now) || old && each.tries;
@@ -235,10 +236,10 @@ export class Device {
 				outbox.put(each);
 			});
 			if (gone) continue;
-			const headers = { "Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": each.id,
-				...this.key && { Authorization: `Bearer ${this.key}` } };
-			const {body} = each, keepalive = body.length < 6e4;
-			const response = await fetch(`${this.at}/reports`, { method: "POST", headers, body, keepalive }).catch(() => {});
+			const { id, body } = each, headers = { "Content-Type": "application/vnd.hearsay.v1+msgpack",
+				"Idempotency-Key": id, ...this.key && { Authorization: "Bearer " + this.key } };
+			const keepalive = body.length < 6e4;
+			const response = await fetch(this.at + "/reports", { method: "POST", headers, body, keepalive }).catch(() => {});
 			const wait = response?.headers.get("Retry-After");
 			const { code = "refused", error } = await response?.json().catch(() => 0) || {};
 			if (!response || wait || response.status > 499 || MENDED.includes(code)) {
@@ -248,8 +249,8 @@ export class Device {
 				this.timer = setTimeout(() => this.flush(), 1e3 * (wait || backoff_s));
 				break;
 			}
-			answers[each.id] = response.ok ? "sent" : code;
-			await this.step(({outbox}) => { outbox.delete(each.id); });
+			answers[id] = response.ok ? "sent" : code;
+			await this.step(({outbox}) => outbox.delete(id));
 		}
 		return answers;
 	}
