@@ -75,6 +75,11 @@ def submit(tab: Tab, value: Any) -> Any:
     return tab.run(f"device.submit({json.dumps(value)}).catch((error) => error.constructor.name)")
 
 
+def elsewhere(tab: Tab) -> None:
+    """From now on `device` takes its gateway for one on another machine."""
+    tab.run("device.local = false")
+
+
 def offline(tab: Tab, away: bool) -> None:
     tab.call("Network.emulateNetworkConditions", offline=away, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     tab.wait(f"navigator.onLine === {json.dumps(not away)}")
@@ -117,6 +122,7 @@ def test_a_retry_sends_the_same_bytes(
     with gateway(client, prefix) as sender:
         start(tab, sender)
         assert opened(tab, "likes") == "opened"
+        tab.run("device.flush()")  # after the one of `open`
         tab.run(lost)
         assert submit(tab, "a") == "kept"
         assert list(tab.run("device.flush()").values()) == ["sent"]
@@ -131,6 +137,7 @@ def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[s
         start(tab, sender)
         tab.run(clock)
         assert opened(tab, "minutes") == "opened"
+        elsewhere(tab)
         offline(tab, True)
         assert submit(tab, 3) == "kept"
         tab.run("shift = 31")
@@ -142,6 +149,7 @@ def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[s
         tab.run("shift = 31")
         assert submit(tab, 3) == "BudgetSpent"  # another window, but 2.0 is above the lifetime's 1.5
         assert opened(tab, "likes") == "opened"
+        elsewhere(tab)
         tab.run("shift = -2")
         offline(tab, True)
         assert submit(tab, "b") == "kept"
@@ -165,6 +173,7 @@ def test_one_window_of_every_so_many(client: redis.Redis, prefix: str, tab: Tab)
         assert opened(tab, "memoised").startswith("Refused: a memoised survey has no form")
         tab.run(clock)
         assert opened(tab, "sampled") == "opened"
+        elsewhere(tab)
         offline(tab, True)  # the gateway's own clock would refuse these ids
         told = []
         for day in range(15):
@@ -176,6 +185,7 @@ def test_one_window_of_every_so_many(client: redis.Redis, prefix: str, tab: Tab)
         assert [told[first : first + 5].count("kept") for first in (0, 5, 10)] == [1, 1, 1]
         assert set(told) == {"kept", "skipped"}
         assert opened(tab, "sampled") == "opened"
+        elsewhere(tab)
         tab.run("device.flush()")
         spent = [each for each in tab.run("device.spent()") if each["epsilon"]]
         still = int(told[-1] == "kept")
@@ -238,6 +248,44 @@ def test_a_submit_that_is_refused_sends_what_was_kept(
         tab.run("away = false")
         assert submit(tab, "a") == "BudgetSpent"
         assert client.xlen(stream) == 1
+
+
+def test_a_gateway_on_this_machine_is_asked_also_without_a_network(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    loopback_only = "Object.defineProperty(navigator, 'onLine', { value: false }); 0"
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        tab.run(loopback_only)
+        assert opened(tab, "likes") == "opened"
+        assert submit(tab, "a") == "sent"
+
+
+def test_the_console_shows_why_a_report_is_kept(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    api_keys.add(Registry(client, prefix), "pages")
+    hear = "globalThis.heard = []; console.warn = (...words) => heard.push(words.join(' ')); 0"
+    no_retry = "globalThis.setTimeout = () => 0; 0"
+    with gateway(client, prefix, keys=True) as sender:
+        start(tab, sender)
+        tab.run(hear)
+        tab.run(no_retry)
+        assert opened(tab, "likes") == "opened"
+        tab.run("device.flush()")  # after the one of `open`
+        assert submit(tab, "a") == "kept"  # no key
+        tab.run("globalThis.fetch = () => Promise.reject(new TypeError('Failed to fetch')); 0")
+        tab.run("device.flush()")
+        tab.run("globalThis.fetch = () => Promise.resolve(new Response('down', { status: 502 })); 0")
+        tab.run("device.flush()")
+        elsewhere(tab)
+        offline(tab, True)
+        tab.run("device.flush()")
+        offline(tab, False)
+        no_key, *others = tab.run("heard")[:4]
+    assert no_key.startswith("kept: ")
+    assert "key" in no_key
+    assert others == ["kept: TypeError: Failed to fetch", "kept: 502", "kept: offline"]
 
 
 def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:

@@ -26,7 +26,7 @@ const secure = draws(() => {
 	return word;
 });
 
-// Value to cell; -1: outside.
+// Value to cell; -1: outside
 function along({ labels, first, size, low, high, bins, start, step, scale }, value) {
 	if (labels) return labels.indexOf(value);
 	if (typeof value !== "number") return -1;
@@ -158,13 +158,13 @@ function newId(now) { // UUIDv7
 export class Device {
 	static async open(url, survey, { tag, maxEpsilon = Infinity, key } = {}) {
 		const { href: at, protocol, hostname } = new URL(`v1/surveys/${survey}`, url.replace(/\/?$/, "/"));
-		if (protocol !== "https:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname))
-			refuse("use https beyond this machine");
+		const local = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+		if (protocol !== "https:" && !local) refuse("use https beyond this machine");
 		const request = indexedDB.open("hearsay", 1);
 		request.onupgradeneeded = () =>
 			[["tag", "window"], "id", "at"].forEach((keyPath, of) => request.result.createObjectStore(STORES[of], {keyPath}));
-		const device = Object.assign(new Device(), { at, key, survey, database: await asked(request) });
-		const answer = await fetch(at).then((response) => response.json())
+		const device = Object.assign(new Device(), { at, key, survey, local, database: await asked(request) });
+		const answer = await fetch(at).then((it) => it.json())
 			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline
 		if (!answer?.device) refuse(answer?.device_reason ?? answer?.error ?? "no gateway");
 		if (tag && answer.tag !== tag) refuse("the survey has another tag");
@@ -207,7 +207,7 @@ export class Device {
 			const add = (sum, each) => sum + (each.survey === survey && each.epsilon);
 			if ((await asked(spent.getAll())).reduce(add, epsilon) > this.lifetime + SLACK)
 				throw new BudgetSpent("the lifetime's epsilon is spent");
-			if (await asked(outbox.count()) >= 1000) refuse("1,000 reports wait");
+			if (await asked(outbox.count()) >= 1e3) refuse("1,000 reports wait");
 			const body = join([0x91], bin(report(this.form, value)));
 			spent.put({ tag, window, survey, epsilon, at: now });
 			outbox.put({ id, at, tag, window, body, made: now, tries: 0 });
@@ -227,10 +227,10 @@ export class Device {
 		for (let each of waiting.filter(({ at, tag }) => at === this.at && tag === this.tag)) {
 			const now = Date.now(), old = now - each.made > DAY;
 			const gone = each.window !== this.window(now) || old && each.tries;
-			if (!gone && !navigator.onLine) break;
+			if (!(gone || this.local || navigator.onLine)) { console.warn("kept: offline"); break; }
 			await this.step(({ spent, outbox }) => {
 				if (gone || old) outbox.delete(each.id);
-				if (gone) return void (each.tries || spent.delete([each.tag, each.window])); // never left: given back
+				if (gone) return each.tries || spent.delete([each.tag, each.window]); // never left: given back
 				if (old) each = { ...each, id: newId(now), made: now };
 				each.tries++;
 				outbox.put(each);
@@ -238,12 +238,12 @@ export class Device {
 			if (gone) continue;
 			const { id, body } = each, headers = { "Content-Type": "application/vnd.hearsay.v1+msgpack",
 				"Idempotency-Key": id, ...this.key && { Authorization: "Bearer " + this.key } };
-			const keepalive = body.length < 6e4;
-			const response = await fetch(this.at + "/reports", { method: "POST", headers, body, keepalive }).catch(() => {});
-			const wait = response?.headers.get("Retry-After");
-			const { code = "refused", error } = await response?.json().catch(() => 0) || {};
-			if (!response || wait || response.status > 499 || MENDED.includes(code)) {
-				if (error) console.warn(error);
+			const response = await fetch(this.at + "/reports",
+				{ method: "POST", headers, body, keepalive: body.length < 6e4 }).catch(String);
+			const wait = response.headers?.get("Retry-After");
+			const { code = "refused", error = response.status ?? response } = await response.json?.().catch(() => 0) || {};
+			if (wait || !(response.status < 500) || MENDED.includes(code)) {
+				console.warn("kept:", error);
 				clearTimeout(this.timer);
 				const backoff_s = Math.min(2 ** each.tries, 3600) * (0.5 + Math.random());
 				this.timer = setTimeout(() => this.flush(), 1e3 * (wait || backoff_s));
