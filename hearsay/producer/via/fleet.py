@@ -38,6 +38,7 @@ REQUEST = 100  # reports in a request, unless asked otherwise
 MOST_IN_REQUEST = 1_000
 WAITING = 4_096  # requests that are due and not answered; beyond it the fleet itself is late
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
+NO_KEY = (401, 403)  # statuses that every request with this key gets
 OVER = ("round-over", "closed")  # a device that comes after its round has missed it
 NO_ANSWER = "gateway"  # the cause of a request that was stopped while it waited for an answer
 _NO_ANSWER = (OSError, EOFError, ValueError, TimeoutError)
@@ -56,6 +57,7 @@ class Sent:
     refused: Counter[str] = field(default_factory=Counter)
     late_s: list[float] = field(default_factory=list)
     mixture: str | None = None  # why the gateway takes no simulated reports for this survey
+    is_final: bool = False  # a request was refused as every other one is
 
     def table(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -149,6 +151,8 @@ class GatewayFleet:
             rounds, everybody = Rounds(connections, self._survey), people.take(devices)
             async for offer, shared in rounds.all(self._stop):
                 await self._paced(connections, self._in_round(rounds, offer, shared, everybody), progress)
+                if self._sent.is_final:
+                    break
         finally:
             await connections.close()
 
@@ -168,7 +172,7 @@ class GatewayFleet:
             due_at = started + due / self._rate if self._rate else time.monotonic()
             await asyncio.sleep(max(0.0, due_at - time.monotonic()))
             await room.acquire()
-            if self._stop.is_set() or self._sent.mixture is not None:
+            if self._stop.is_set() or self._sent.is_final:
                 break
             task = asyncio.create_task(self._send(connections, request, due_at))
             tasks.add(task)
@@ -235,6 +239,7 @@ class GatewayFleet:
                     return
                 if cause == REAL:
                     sent.mixture = table["error"]
+                sent.is_final |= cause == REAL or answer.status in NO_KEY
                 if "retry-after" not in answer.headers:
                     sent.refused[cause] += 1
                     return
