@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,24 +60,25 @@ def command(
 ) -> None:
     """Write a commented survey file, asking for what is missing.
 
-    The mechanism with the least predicted error is chosen and written down. The file is one that `hearsay validate` and
+    Where there is no terminal to ask, defaults are taken. The mechanism with the least predicted error is chosen and
+    written down. The file is one that `hearsay validate` and
     `hearsay survey add` take; it is never overwritten.
     """
     if size is not None and categories is not None:
         raise click.UsageError("give --size or --categories, and not both")
     if file.exists():
         raise OperationError(f"{file} exists; choose another name, or remove it first")
-    name = name or click.prompt("Name of the survey", default=_name(file), value_proc=_asked(_survey_name))
+    name = name or _prompt("--name", "Name of the survey", _asked(_survey_name), _name(file))
     if kind is None:
         question = f"What is a value? ({', '.join(catalogue.DOMAINS)})"
-        kind = click.prompt(question, default="categorical", value_proc=_asked(_kind))
+        kind = _prompt("--kind", question, _asked(_kind), "categorical")
     kind = _kind(kind)
     domain = _domain(kind, size, categories)
     if not domain and kind not in NO_SIZE:
         domain = _ask_domain(kind)
     if epsilon is None:
         question = "Epsilon, what a report may show (0.5 to 4 are usual)"
-        epsilon = click.prompt(question, type=NumberRange(0, min_open=True), default=1.0)
+        epsilon = _prompt("--epsilon", question, NumberRange(0, min_open=True), "1.0")
     survey = parse(
         {
             "name": name,
@@ -159,6 +161,20 @@ def _attribute(text: str) -> dict[str, Any]:
     return {"name": name.strip(), **({"categories": listed} if listed else {"size": 2})}
 
 
+def _prompt(flag: str, question: str, read: Callable[[str], T], default: str | None = None) -> T:
+    """The answer; where nobody can answer, the default, or an error that names the flag to give instead."""
+    try:
+        answer: T = click.prompt(question, default=default, value_proc=read)
+    except click.Abort as abort:
+        if sys.stdin.isatty() or not isinstance(abort.__context__, EOFError):
+            raise
+        click.echo()
+        if default is None:
+            raise click.UsageError(f"give {flag}: there is no terminal to ask") from None
+        return read(default)
+    return answer
+
+
 def _asked(read: Callable[[str], T]) -> Callable[[str], T]:
     """`read` for a prompt: where `read` raises an error, click prints it and asks again."""
 
@@ -185,8 +201,8 @@ def _ask_domain(kind: str) -> dict[str, Any]:
     question = QUESTIONS.get(kind, general)
     question += ", or the first and last number (18-99)" if kind in WHOLE_NUMBERS else ""
     if kind in TWO_ENDS:
-        return dict(click.prompt("Lowest and highest value", default="0,100", value_proc=_asked(read)))
-    return dict(click.prompt(question, value_proc=_asked(read)))
+        return _prompt("--size", "Lowest and highest value", _asked(read), "0,100")
+    return _prompt("--size or --categories" if labelled else "--size", question, _asked(read))
 
 
 def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """`hearsay init` asks four questions at most and writes a file that `validate` takes."""
 
+import io
+import sys
 import tomllib
 from pathlib import Path
 
@@ -46,6 +48,19 @@ def test_four_questions_at_most(tmp_path: Path) -> None:
     assert survey.name == "my-drinks"
     assert survey.mechanism.domain.table()["categories"] == ["tea", "coffee"]
     assert survey.epsilon == 1.0
+
+
+def test_without_a_terminal_defaults_are_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    file = tmp_path / "moods.toml"
+    assert run(["init", str(file), "--kind", "categorical", "--categories", "good,bad"]) == 0
+    assert (load(file).name, load(file).epsilon) == ("moods", 1.0)
+    capsys.readouterr()
+    assert run(["init", str(tmp_path / "drinks.toml")]) == 2
+    assert "give --size or --categories: there is no terminal to ask" in capsys.readouterr().err
+    assert not (tmp_path / "drinks.toml").exists()
 
 
 def test_labels_with_commas_stand_in_quotes(tmp_path: Path) -> None:
