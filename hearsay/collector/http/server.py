@@ -176,6 +176,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise ServeError(f"port {port} on {host} is already taken; choose another one") from None
+            raise ServeError(
+                f"port {port} on {host} is already taken: hearsay may already run there; stop it, or choose another port"
+            ) from None
         raise ServeError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
     return listening
