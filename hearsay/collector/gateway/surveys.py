@@ -87,7 +87,7 @@ class Surveys:
             if round_number is not None:
                 rounds = await asyncio.get_running_loop().run_in_executor(self._executor, registered.shards[0].rounds)
                 if not 1 <= round_number <= rounds.number:
-                    raise Refusal("malformed", f"round must be in 1..{rounds.number}, got another")
+                    raise Refusal("malformed", f"round {round_number} is not open; the newest is {rounds.number}")
                 survey = survey.in_round(rounds.history(round_number))
             publisher = self._publisher(shard, simulated)
             lane = Lane(survey, publisher, round_number, self._hold_s, self._executor, self._waiting)

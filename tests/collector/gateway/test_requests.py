@@ -220,6 +220,8 @@ def test_a_survey_with_rounds_needs_to_be_told_which(client: redis.Redis, prefix
         for query in ("", "?round=0", "?round=x", "?round=1&round=1", "?round=2", "?other=1"):
             assert sender.code(first, name, query=query) == "malformed", query
         same = identity()
+        early = sender.send_reports(first, name, query="?round=2").json()
+        assert early["error"] == "round 2 is not open; the newest is 1"
         assert sender.send_reports(first, name, query="?round=1", id=same).status_code == 202
         store.close_round(1)
         assert sender.get(f"/v1/surveys/{name}/round").json()["code"] == "no-round"
