@@ -38,10 +38,16 @@ def fetch(link: Link, ledger: Ledger | None) -> tuple[Terms, bool]:
     except (NotReached, NotAnswered) as error:
         known = None if ledger is None else ledger.definition(link.url)
         if known is None:
-            raise GatewayError(f"the gateway does not answer ({error}), and the survey is not known yet") from None
+            raise GatewayError(f"the gateway {_why(error)}, and the survey is not known yet") from None
         return read_survey(known), True
     finally:
         link.close()
+
+
+def _why(error: NotReached | NotAnswered) -> str:
+    """Why there is no description, as the end of a sentence about the gateway."""
+    said = isinstance(error, NotAnswered) and error.said
+    return f"cannot answer now ({error})" if said else f"does not answer ({error})"
 
 
 def _described(link: Link) -> tuple[Terms, bool]:
@@ -49,7 +55,7 @@ def _described(link: Link) -> tuple[Terms, bool]:
     does not answer."""
     answer = link.survey()
     if answer.status >= 500 or answer.retry_after_s is not None:
-        raise NotAnswered(answer.code, answer.retry_after_s)
+        raise NotAnswered(str(answer.table.get("error", answer.code)), answer.retry_after_s, said=True)
     if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
         name = link.url.rpartition("/")[2]
         if answer.code == "unknown-survey":
@@ -163,7 +169,7 @@ class Budget:
                 if answer.code == "no-round":
                     self._is_open = _described(self._link)[1]
             except (NotReached, NotAnswered) as error:
-                raise GatewayError(f"the gateway does not answer ({error}), and the round is not known") from None
+                raise GatewayError(f"the gateway {_why(error)}, and the round is not known") from None
             finally:
                 self._link.close()
         self._check_open()

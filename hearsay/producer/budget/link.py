@@ -41,12 +41,13 @@ class NotReached(ProducerError):
 
 class NotAnswered(ProducerError):
     """The request may have left the device; nobody knows what became of it. Where a gateway said that it cannot answer
-    now, `retry_after_s` is how long it asks to be left alone."""
+    now, `said` is true, and `retry_after_s` is how long it asks to be left alone."""
 
     CODE = "not-answered"
 
-    def __init__(self, message: str = "", retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str = "", retry_after_s: float | None = None, *, said: bool = False) -> None:
         super().__init__(message)
+        self.said = said
         self.retry_after_s = retry_after_s or 0.0
 
 

@@ -1,7 +1,9 @@
 """A device with a ledger and a real gateway: sent once, kept while it is away, and what it refuses."""
 
 import logging
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import redis
@@ -71,6 +73,25 @@ def test_a_second_submit_of_a_device_that_answers_once_sends_what_waits(
                 again.submit(4)
     assert client.xlen(registered.shards[0].keys.stream) == 1
     assert "1 stored" in again.statement()
+
+
+def test_a_gateway_that_answers_without_a_survey_is_quoted(tmp_path: Path) -> None:
+    class Away(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503)
+            self.send_header("Retry-After", "2")
+            self.end_headers()
+            self.wfile.write(b'{"code": "server", "error": "the server is away"}')
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Away) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{site.server_port}/v1/surveys/likes"
+        with pytest.raises(GatewayError, match=r"the gateway cannot answer now \(the server is away\), and the survey"):
+            Device(url, ledger=tmp_path / "ledger")
+        site.shutdown()
 
 
 def test_a_device_learns_that_no_round_is_open_yet_or_ever_again(
