@@ -32,7 +32,7 @@ export function overview(main) {
       text(link, survey.name);
       set(row.children[1].firstChild, { class: `state ${survey.state}` });
       text(row.children[1].firstChild, stateWords(survey));
-      text(row.children[2], survey.simulated ? `${whole(survey.reports)} (simulated)` : whole(survey.reports));
+      text(row.children[2], survey.simulated ? `${whole(survey.reports)} (${whole(survey.simulated)} simulated)` : whole(survey.reports));
       text(row.children[3], survey.rate === null ? "" : whole(survey.rate));
       text(row.children[4], survey.waiting ? `${whole(survey.waiting)}` : "");
       text(row.children[5], `${survey.mechanism}, epsilon ${survey.epsilon}`);
