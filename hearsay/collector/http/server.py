@@ -177,7 +177,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise ServeError(
-                f"port {port} on {host} is already taken: hearsay may already run there; stop it, or choose another port"
+                f"port {port} on {host} is already taken: hearsay may run there already; stop it, or choose another"
             ) from None
         raise ServeError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
     return listening
