@@ -46,8 +46,9 @@ def fetch(link: Link, ledger: Ledger | None) -> tuple[Terms, bool]:
 
 def _why(error: NotReached | NotAnswered) -> str:
     """Why there is no description, as the end of a sentence about the gateway."""
-    said = isinstance(error, NotAnswered) and error.said
-    return f"cannot answer now ({error})" if said else f"does not answer ({error})"
+    if isinstance(error, NotAnswered) and error.by_gateway:
+        return f"cannot answer now ({error})"
+    return f"does not answer ({error})"
 
 
 def _described(link: Link) -> tuple[Terms, bool]:
@@ -55,7 +56,7 @@ def _described(link: Link) -> tuple[Terms, bool]:
     does not answer."""
     answer = link.survey()
     if answer.status >= 500 or answer.retry_after_s is not None:
-        raise NotAnswered(str(answer.table.get("error", answer.code)), answer.retry_after_s, said=True)
+        raise NotAnswered(str(answer.table.get("error", answer.code)), answer.retry_after_s, by_gateway=True)
     if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
         name = link.url.rpartition("/")[2]
         if answer.code == "unknown-survey":

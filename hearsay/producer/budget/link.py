@@ -41,13 +41,13 @@ class NotReached(ProducerError):
 
 class NotAnswered(ProducerError):
     """The request may have left the device; nobody knows what became of it. Where a gateway said that it cannot answer
-    now, `said` is true, and `retry_after_s` is how long it asks to be left alone."""
+    now, `by_gateway` is true, and `retry_after_s` is how long it asks to be left alone."""
 
     CODE = "not-answered"
 
-    def __init__(self, message: str = "", retry_after_s: float | None = None, *, said: bool = False) -> None:
+    def __init__(self, message: str = "", retry_after_s: float | None = None, *, by_gateway: bool = False) -> None:
         super().__init__(message)
-        self.said = said
+        self.by_gateway = by_gateway
         self.retry_after_s = retry_after_s or 0.0
 
 
@@ -68,6 +68,7 @@ class Link:
     """One survey's address on a gateway. `key` is sent to it and never shown."""
 
     def __init__(self, url: str, key: str | None = None) -> None:
+        url = re.sub("//+v1/surveys/", "/v1/surveys/", url)  # of a gateway's address that ends with a slash
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
