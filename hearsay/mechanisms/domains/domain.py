@@ -38,6 +38,7 @@ class Domain(ABC):
     SIZE_TEXT: ClassVar[str] = "a whole number, or one for each axis separated by commas"  # what `sized` reads
     VALUE: ClassVar[str]  # what a device's value is, in the domain's own units
     EXCLUSIVE: ClassVar[bool] = True  # every device counts in exactly one cell, so that the true shares sum to one
+    EMPTY_ROWS: ClassVar[bool] = False  # whether a row may be empty but for its first column: a device without values
     UNLISTED: ClassVar[str] = ""  # why not every value has a share of its own, and what to ask instead
 
     @property

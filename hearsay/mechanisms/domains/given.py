@@ -18,7 +18,7 @@ def values_of(domain: Domain, given: Any) -> Values:
             got="one text",
             ending=". To read a file: pandas.read_csv(FILE)['COLUMN']",
         )
-    columns = _columns_of_frame(given, domain.columns)
+    columns = _columns_of_frame(given, domain)
     if columns is not None:
         return _read(domain, columns)
     if isinstance(given, Mapping):
@@ -53,8 +53,9 @@ def _is_series(given: Any) -> bool:
     return any(hasattr(given, method) for method in ("to_pylist", "to_list"))
 
 
-def _columns_of_frame(given: Any, needed: Sequence[str]) -> dict[str, list[Any]] | None:
-    """The needed columns of a frame as lists; None where it is no frame."""
+def _columns_of_frame(given: Any, domain: Domain) -> dict[str, list[Any]] | None:
+    """The domain's columns of a frame as lists; None where it is no frame."""
+    needed = domain.columns
     if isinstance(given, Mapping):
         return None
     names = getattr(given, "column_names", None)  # arrow
@@ -70,17 +71,42 @@ def _columns_of_frame(given: Any, needed: Sequence[str]) -> dict[str, list[Any]]
             raise ValueOutsideDomain(f"the frame has no column {name!r}; it has {', '.join(present[:8])}. {advice}")
         if present.count(name) > 1:
             raise ValueOutsideDomain(what="the frame", must=f"have one column {name!r}", got=present.count(name))
-    return {name: _listed(given[name], name) for name in needed}
+    columns = {name: _plain(given[name]) for name in needed}
+    if domain.EMPTY_ROWS:
+        _mark_empty_rows([columns[name] for name in needed[1:]])
+    for name, values in columns.items():
+        _refuse_empty(values, name)
+    return columns
+
+
+def _mark_empty_rows(columns: Sequence[list[Any]]) -> None:
+    """Make the cells of a row "" where all of them are empty, as a CSV file has such a row."""
+    rows: Sequence[int] = range(min(map(len, columns)))
+    for column in columns:
+        rows = [row for row in rows if _is_empty(column[row]) or column[row] == ""]
+    for row in rows:
+        for column in columns:
+            column[row] = ""
 
 
 def _listed(column: Any, name: str) -> list[Any]:
-    """A column as a list of plain values; empty cells are refused with their number and the first row, from 0."""
+    """A column as a list of plain values without empty cells."""
+    values = _plain(column)
+    _refuse_empty(values, name)
+    return values
+
+
+def _plain(column: Any) -> list[Any]:
+    """A column as a list of plain values."""
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             values: list[Any] = getattr(column, method)()
-            break
-    else:
-        values = list(column)
+            return values
+    return list(column)
+
+
+def _refuse_empty(values: Sequence[Any], name: str) -> None:
+    """Refuse empty cells with their number and the first row, from 0."""
     empty = [row for row, value in enumerate(values) if _is_empty(value)]
     if empty:
         message = f"row {empty[0]} of column {name!r} is empty; fill or drop it"
@@ -89,7 +115,6 @@ def _listed(column: Any, name: str) -> list[Any]:
                 f"{len(empty):,} rows of column {name!r} are empty, the first is row {empty[0]}; fill or drop them"
             )
         raise ValueOutsideDomain(message, empty, name)
-    return values
 
 
 def _is_empty(value: Any) -> bool:

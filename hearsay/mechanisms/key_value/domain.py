@@ -78,6 +78,7 @@ class KeyValue(Domain):
     KEYS: ClassVar[str] = "`keys`; and, if wanted, `low`, `high`, `values`, `ordered`, `pairs`"
     VALUE: ClassVar[str] = "a set of keys, each with a number"
     EXCLUSIVE: ClassVar[bool] = False
+    EMPTY_ROWS: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...]:

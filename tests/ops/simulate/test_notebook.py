@@ -1,6 +1,7 @@
 """What notebooks see: short reprs, tables, frames in and out, with and without the libraries."""
 
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +12,10 @@ from hearsay.collector.showing import MissingLibrary
 from hearsay.estimator.answer_table import Answers
 from hearsay.estimator.serving.answers import as_csv
 from hearsay.mechanisms.errors import ValueOutsideDomain
+from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.mechanisms.queries.answer import Answer, tables
+from hearsay.ops.simulate import simulation
+from hearsay.producer import values
 
 FRUIT = {"kind": "categorical", "categories": ["apple", "pear"]}
 SURVEY = {"name": "fruit", "mechanism": "grr", "epsilon": 3.0, "domain": FRUIT}
@@ -174,6 +178,59 @@ def test_an_empty_truth_value_is_named() -> None:
     survey = {"name": "smokes", "mechanism": "grr", "epsilon": 3.0, "domain": {"kind": "binary"}}
     with pytest.raises(ValueOutsideDomain, match="row 1 of column 'smokes' is empty"):
         hearsay.simulate(survey, pandas.Series([True, None], name="smokes", dtype="boolean"))
+
+
+FILMS = {"kind": "key-value", "keys": ["Dune", "Alien"], "low": 1, "high": 5}
+RATINGS = {"name": "films", "mechanism": "privkv", "epsilon": 2.0, "domain": FILMS}
+SEEN = [(f"p{row}", *[("Dune", 4.0), ("Alien", 2.5), (None, None)][row % 3]) for row in range(600)]
+
+
+def rated(library: str, rows: list[tuple[Any, ...]]) -> Any:
+    columns = dict(zip(("device", "key", "value"), map(list, zip(*rows, strict=True)), strict=True))
+    if library == "any":
+        return Frame(**columns)
+    module = pytest.importorskip(library)
+    return (module.table if library == "pyarrow" else module.DataFrame)(columns)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "any"])
+def test_people_without_pairs_are_the_same_in_a_frame_and_a_file(library: str, tmp_path: Path) -> None:
+    file = tmp_path / "ratings.csv"
+    lines = ["device,key,value", *(f"{name},{key or ''},{value or ''}" for name, key, value in SEEN)]
+    file.write_text("\n".join(lines))
+    survey = hearsay.Survey.of(RATINGS)
+    from_file = simulation.simulate(survey, values.load(file, survey.mechanism.domain).values, seeded(1)).state
+    found = hearsay.simulate(survey, rated(library, SEEN), seed=1)
+    assert found.reports == 600
+    assert found.truth("point Dune") == [pytest.approx(1 / 3)]
+    assert {name: array.tolist() for name, array in found.state.items()} == {
+        name: array.tolist() for name, array in from_file.items()
+    }
+
+
+@pytest.mark.parametrize("dtype", ["object", "string"])
+def test_a_missing_key_may_be_written_in_every_way_that_pandas_knows(dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = {"device": [1, 2, 3, 4], "key": [None, "", float("nan"), "Dune"], "value": [None, None, None, 4]}
+    frame = pandas.DataFrame(rows).astype({"key": dtype})
+    assert hearsay.simulate(RATINGS, frame, seed=1).truth("point Dune") == [0.25]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "any"])
+def test_half_a_pair_in_a_frame_is_refused(library: str) -> None:
+    with pytest.raises(ValueOutsideDomain, match="^row 1 of column 'value' is empty; fill or drop it$"):
+        hearsay.simulate(RATINGS, rated(library, [("a", None, None), ("b", "Dune", None), ("c", "Dune", 3.0)]))
+    with pytest.raises(ValueOutsideDomain, match="^row 1 of column 'key' is empty; fill or drop it$"):
+        hearsay.simulate(RATINGS, rated(library, [("a", None, None), ("b", None, 2.0), ("c", "Dune", 3.0)]))
+    with pytest.raises(ValueOutsideDomain, match="^row 0 of column 'device' is empty; fill or drop it$"):
+        hearsay.simulate(RATINGS, rated(library, [(None, None, None), ("c", "Dune", 3.0)]))
+
+
+def test_numbered_keys_in_a_column_with_gaps() -> None:
+    pandas = pytest.importorskip("pandas")
+    survey = {**RATINGS, "domain": {"kind": "key-value", "keys": 3, "values": False}, "mechanism": "auto"}
+    frame = pandas.DataFrame({"device": [1, 2, 3, 4], "key": [0, None, 2, 2]})  # pandas makes it a column of floats
+    assert hearsay.simulate(survey, frame, seed=1).truth("point 2") == [0.5]
 
 
 def test_bad_cells_are_counted() -> None:
