@@ -23,7 +23,7 @@ from hearsay.mechanisms.checks.coverage import intervals_cover
 from hearsay.mechanisms.checks.examples import Law, about, ask, exact_estimate, noisy_estimate
 from hearsay.mechanisms.checks.law import expect
 from hearsay.mechanisms.estimates.estimate import Z95, Estimate, Measured
-from hearsay.mechanisms.estimates.postprocess import SMOOTH
+from hearsay.mechanisms.estimates.postprocess import WITH_INTERVAL
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.queries.example import Example
 from hearsay.mechanisms.queries.query import Query
@@ -90,7 +90,7 @@ def counts_are_shares_of_the_reports(kind: type[Query], example: Example) -> Non
 
 
 def methods_change_the_value_only(kind: type[Query], example: Example) -> None:
-    """Each method that `METHODS` names, where the estimate has it; only `smooth` has intervals of its own."""
+    """Each method that `METHODS` names, where the estimate has it; methods `WITH_INTERVAL` have intervals of their own."""
     estimate = noisy_estimate(example, 9)
     plain = ask(kind, example, estimate)
     for method in sorted(kind.METHODS):
@@ -103,7 +103,7 @@ def methods_change_the_value_only(kind: type[Query], example: Example) -> None:
             used = after.postprocess == method or (after.postprocess is not None and after.note is not None)
             expect(used, f"{where} says that the method was {after.postprocess!r}")
             as_it_was = replace(after, value=after.raw, query=before.query)
-            names = ("item", "cell", "value", "stderr") if method == SMOOTH else FIELDS
+            names = ("item", "cell", "value", "stderr") if method in WITH_INTERVAL else FIELDS
             for name in names:
                 one, other = getattr(before, name), getattr(as_it_was, name)
                 same = _close(one, other, 9) if isinstance(one, float) else one == other

@@ -29,6 +29,7 @@ ISOTONIC = "isotonic"
 SMOOTH = "smooth"
 SUM_TO_ONE = ("norm-sub", "simplex")  # methods that make them so
 NAMES = (*METHODS, ISOTONIC)
+WITH_INTERVAL = (SMOOTH,)  # methods whose answers have an interval of their own, not that of the raw value
 NEEDED_FOR_SMOOTH = "smooth needs mechanism hierarchical, with consistency, on an ordinal domain of 32..65536 cells"
 _OWN_UP_TO = 1 << 16
 _MANY_FALLS = 50  # runs are pooled together while one in so many neighbours falls

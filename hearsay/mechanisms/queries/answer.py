@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Self, TypeGuard
 
 from hearsay.mechanisms.estimates.estimate import Z95
+from hearsay.mechanisms.estimates.postprocess import WITH_INTERVAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class Answer:
     quantile has `band`, its asymmetric 95% band in the domain's units, `rank_stderr`, the standard error of the share
     at the value, and where there is a theorem its `rank_bound` on the error in rank. With `postprocess` the value went
     through that method and `raw` is the unbiased one, to which standard error and intervals belong. `simultaneous` are
-    the ends of the interval that holds at 95% for all cells at once, where it was asked for. Answers after
-    `smooth` have a band of their own as interval. `note` says why an answer is another one than was asked for.
+    the ends of the interval that holds at 95% for all cells at once, where it was asked for. After some methods the
+    interval is that of `value` (`owns_interval`). `note` says why an answer is another one than was asked for.
     A difference has `of`, the two values, `p_value` and, of many, `p_adjusted`; the largest change of a trend has the
     `window` that it begins in. A correlation says which `coefficient` it is: pearson or cramers-v.
     """
@@ -45,6 +46,11 @@ class Answer:
     def unbiased(self) -> float | None:
         """The value that nothing was done to."""
         return self.value if self.postprocess is None else self.raw
+
+    @property
+    def owns_interval(self) -> bool:
+        """Whether the interval is that of the processed value, not of the raw one."""
+        return self.postprocess in WITH_INTERVAL
 
     @property
     def low(self) -> float | None:

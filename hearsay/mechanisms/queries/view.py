@@ -1,7 +1,7 @@
 """How answers are shown: as shares or as numbers of reports, raw or after a post-processing method.
 
 Standard errors and intervals belong to the raw values: processed values are biased, and no interval around them is
-known to hold. Only `smooth` has intervals of its own.
+known to hold. Methods `WITH_INTERVAL` have intervals of their own.
 """
 
 from collections.abc import Iterable

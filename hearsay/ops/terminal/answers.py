@@ -124,7 +124,7 @@ def subject(each: Answer, many: bool) -> str:
 
 def _outside_interval(answer: Answer) -> bool:
     """Whether a share is below 0 or above 1 beside an interval that is cut to 0..1, as that of a conditional share."""
-    value, low, high = answer.unbiased, answer.low, answer.high
+    value, low, high = answer.value if answer.owns_interval else answer.unbiased, answer.low, answer.high
     if value is None or low is None or high is None or not (value < 0 <= low or high <= 1 < value):
         return False
     return answer.interval is not None and answer.coefficient is None
@@ -165,10 +165,14 @@ def _line(shown: _Shown, decimals: int | None) -> str:
     def number(value: float | None) -> str:
         return rounded(value, decimals)
 
+    interval = _interval(shown.low, shown.high, number)
     words = f"{each.query}: {number(each.value)}"
-    if each.postprocess is not None:
-        words += f" after {each.postprocess}; raw {number(each.unbiased)}"
-    words += f" {_interval(shown.low, shown.high, number)}"
+    if each.postprocess is None:
+        words += f" {interval}"
+    elif each.owns_interval:
+        words += f" {interval}, after {each.postprocess}; raw {number(each.unbiased)}"
+    else:
+        words += f" after {each.postprocess}; raw {number(each.unbiased)} {interval}"
     if each.simultaneous is not None:
         words += f", for all cells at once {_interval(*each.simultaneous, number)}"
     if each.coefficient is not None:
@@ -204,11 +208,12 @@ def _columns(shown: _Shown, decimals: int | None, many: bool) -> dict[str, Any]:
     def number(value: float | None) -> str:
         return rounded(value, decimals)
 
+    interval = {"low": number(shown.low), "high": number(shown.high)}
     if each.postprocess is not None:
         columns |= {each.postprocess: number(each.value)}
+    columns |= interval if each.owns_interval else {}  # an interval stands behind the value that it belongs to
     columns |= {"value" if each.postprocess is None else "raw": number(each.unbiased)}
-    columns |= {"stderr": rounded(each.stderr, decimals and decimals + 1)}
-    columns |= {"low": number(shown.low), "high": number(shown.high)}
+    columns |= {"stderr": rounded(each.stderr, decimals and decimals + 1)} | interval
     if each.simultaneous is not None:
         columns |= {name: number(end) for name, end in zip(("all low", "all high"), each.simultaneous, strict=True)}
     if each.rank_stderr is not None:

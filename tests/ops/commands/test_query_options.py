@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hearsay.estimator.serving import page
+from hearsay.mechanisms.estimates.postprocess import WITH_INTERVAL
 from hearsay.ops import cli
+
+ASSETS = Path(page.__file__).parent / "assets"
 
 SURVEY = """
 name = "people"
@@ -65,6 +69,27 @@ def test_columns_say_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture
     assert table_of(capsys, *asked, "top", "2", "--simultaneous") == [*PROCESSED, "all low", "all high"]
     quantiles = table_of(capsys, *asked, "quantile", "0.5", "0.9", "--postprocess", "isotonic")
     assert quantiles == ["query", "isotonic", "raw", "stderr", "low", "high", "rank stderr"], "their band once"
+
+
+def test_the_interval_of_smooth_stands_behind_its_own_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "survey.toml").write_text(
+        SURVEY.format(mechanism="hierarchical", postprocess="none").replace("8", "64")
+    )
+    survey, out = str(tmp_path / "survey.toml"), str(tmp_path / "s")
+    words = ["simulate", survey, "--devices", "20000", "--distribution", "cauchy", "--out", out, "--seed", "1"]
+    assert cli.run(words) == 0
+    capsys.readouterr()
+    asked = ["--snapshot", str(tmp_path / "s"), "--postprocess", "smooth"]
+    line = line_of(capsys, *asked, "range", "30", "45")
+    found = re.fullmatch(r"range 30 45: (\S+) \((\S+) to (\S+)\), 95%, after smooth; raw \S+", line)
+    assert found is not None, line
+    value, low, high = map(float, found.groups())
+    assert low < value < high
+    assert table_of(capsys, *asked, "cdf") == ["item", "smooth", "low", "high", "raw", "stderr"]
+
+
+def test_the_page_knows_which_method_has_an_interval_of_its_own() -> None:
+    assert f'OWN_BAND = "{"|".join(WITH_INTERVAL)}";' in (ASSETS / "words.js").read_text()
 
 
 def test_json_fields_appear_only_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
