@@ -21,6 +21,7 @@ from hearsay.ops.errors import OperationError
 from hearsay.ops.terminal.options import NumberRange, uses
 
 TWO_ENDS = ("number",)  # kinds whose size is the lowest and the highest value
+KEYS_WITH_ENDS = ("key-value",)  # kinds that need keys, and the lowest and the highest value of a key
 NO_SIZE = ("binary", "text")  # kinds that are complete without a size
 WITH_ATTRIBUTES = ("attributes",)  # kinds whose labels name attributes; one without listed values has two: yes and no
 WHOLE_NUMBERS = ("ordinal",)  # kinds whose values are labels or whole numbers: from 0, or between two ends
@@ -30,7 +31,6 @@ _SIZES = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")  # "2,3": one size per attribute
 LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
 QUESTIONS = {
     "attributes": "Attributes with their values (city=Paris|Rome, smokes=yes|no)",
-    "key-value": "How many keys, or their names separated by commas",
     "grid": "How many cells along each axis (8,4)",
 }
 
@@ -43,7 +43,8 @@ QUESTIONS = {
 @click.option(
     "--categories",
     metavar="A,B",
-    help="Instead of --size: the values' names; one with a comma in double quotes. Of attributes: city=Paris|Rome,...",
+    help="Instead of --size: the values' names; one with a comma in double quotes. Of attributes: city=Paris|Rome,... "
+    "Of key-value data the keys, or how many; --size is then the lowest and the highest value of a key.",
 )
 @click.option(
     "--epsilon", type=NumberRange(0, min_open=True), help="What a report may reveal of a value; usually 0.5 to 4."
@@ -64,7 +65,7 @@ def command(
     written down. The file is one that `hearsay validate` and
     `hearsay survey add` take; it is never overwritten.
     """
-    if size is not None and categories is not None:
+    if size is not None and categories is not None and kind not in (None, *KEYS_WITH_ENDS):
         raise click.UsageError("give --size or --categories, and not both")
     if file.exists():
         raise OperationError(f"{file} exists; choose another name, or remove it first")
@@ -73,9 +74,14 @@ def command(
         question = f"What is a value? ({', '.join(catalogue.DOMAINS)})"
         kind = _prompt("--kind", question, _asked(_kind), "categorical")
     kind = _kind(kind)
-    domain = _domain(kind, size, categories)
-    if not domain and kind not in NO_SIZE:
-        domain = _ask_domain(kind)
+    if kind in KEYS_WITH_ENDS:
+        domain = _keys_with_ends(size, categories)
+    elif size is not None and categories is not None:
+        raise click.UsageError("give --size or --categories, and not both")
+    else:
+        domain = _domain(kind, size, categories)
+        if not domain and kind not in NO_SIZE:
+            domain = _ask_domain(kind)
     if epsilon is None:
         question = "Epsilon, what a report may show (0.5 to 4 are usual)"
         epsilon = _prompt("--epsilon", question, NumberRange(0, min_open=True), "1.0")
@@ -104,6 +110,8 @@ def survey_file(survey: Survey) -> str:
         "epsilon": survey.mechanism.guarantee.words(),
         "[domain]": "what a value is; `hearsay schema` lists the keys of every kind",
         "[options]": "the mechanism's own",
+        "low": "the lowest value that a device may report; --clamp moves lower ones there, else they are refused",
+        "high": "the highest value",
         "minimum_reports": "no answer is given from fewer reports; a file without it answers from the first",
         "postprocess": "what is done to shares before they are shown: none, clip, norm-sub, simplex, ...",
     }
@@ -203,6 +211,43 @@ def _ask_domain(kind: str) -> dict[str, Any]:
     if kind in TWO_ENDS:
         return _prompt("--size", "Lowest and highest value", _asked(read), "0,100")
     return _prompt("--size or --categories" if labelled else "--size", question, _asked(read))
+
+
+def _keys_with_ends(size: str | None, categories: str | None) -> dict[str, Any]:
+    """Keys, and the ends of their values; what is missing is asked for in one question."""
+    if size is not None and size.strip().isdecimal() and categories is None:
+        size, categories = None, size  # the number of keys
+    if categories is None and size is None:
+        question = "Keys, or how many; then the lowest and highest value of a key (Dune,Alien: 1,5)"
+        return dict(click.prompt(question, value_proc=_asked(_keys_and_ends)))
+    question = "How many keys, or their names separated by commas"
+    keys = click.prompt(question, value_proc=_asked(_keys)) if categories is None else _keys(categories)
+    question = "Lowest and highest value of a key (1,5)"
+    ends = click.prompt(question, value_proc=_asked(_ends)) if size is None else _ends(size)
+    return {**keys, **ends}
+
+
+def _keys_and_ends(text: str) -> dict[str, Any]:
+    """Keys and the ends of their values, with a colon between them.
+
+    >>> _keys_and_ends("Dune, Alien: 1,5")
+    {'keys': ['Dune', 'Alien'], 'low': 1.0, 'high': 5.0}
+    """
+    keys, colon, ends = text.rpartition(":")
+    if not colon:
+        raise OperationError(what="keys", expected="followed by a colon and two numbers LOW,HIGH", got=repr(text[:40]))
+    return {**_keys(keys), **_ends(ends)}
+
+
+def _keys(text: str) -> dict[str, Any]:
+    return _domain("key-value", text, None) if text.strip().isdecimal() else _domain("key-value", None, text)
+
+
+def _ends(text: str) -> dict[str, Any]:
+    number = catalogue.DOMAINS["number"].load()
+    ends: dict[str, Any] = number.sized(text)
+    number.parse(ends)  # refuses ends that are reversed or not finite
+    return ends
 
 
 def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, Any]:

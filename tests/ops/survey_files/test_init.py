@@ -22,7 +22,8 @@ from hearsay.ops.survey_files.init import MINIMUM_REPORTS
         ("binary", []),
         ("count", ["--size", "13"]),
         ("number", ["--size", "0,100"]),
-        ("key-value", ["--categories", "ikiru,psycho"]),
+        ("key-value", ["--categories", "ikiru,psycho", "--size", "1,5"]),
+        ("key-value", ["--categories", "8", "--size", "-1,1"]),
         ("attributes", ["--categories", "smokes,sport"]),
         ("grid", ["--size", "8,4"]),
     ],
@@ -61,6 +62,32 @@ def test_without_a_terminal_defaults_are_taken(
     assert run(["init", str(tmp_path / "drinks.toml")]) == 2
     assert "give --size or --categories: there is no terminal to ask" in capsys.readouterr().err
     assert not (tmp_path / "drinks.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        ([], "\n\nDune, Alien: 1,5\n\n"),
+        ([], "\n\nDune, Alien\nDune, Alien: 5,1\nDune, Alien: 1,5\n\n"),
+        (["--categories", "Dune,Alien"], "\n\n5,1\n1,5\n\n"),
+        (["--size", "1,5"], "\n\nDune,Alien\n\n"),
+        (["--categories", "Dune,Alien", "--size", "1,5"], "\n\n\n"),
+    ],
+)
+def test_the_ends_of_a_key_s_values_are_asked_for(words: list[str], typed: str, tmp_path: Path) -> None:
+    file = tmp_path / "films.toml"
+    typed = typed.replace("\n\n", "\nkey-value\n", 1)
+    done = CliRunner().invoke(cli, ["init", str(file), *words], input=typed)
+    assert done.exit_code == 0, done.output
+    table = load(file).mechanism.domain.table()
+    assert (table["keys"], table["low"], table["high"]) == (["Dune", "Alien"], 1.0, 5.0)
+    assert "# the lowest value that a device may report" in file.read_text()
+
+
+def test_both_sizes_and_names_are_refused_once_the_kind_is_known(tmp_path: Path) -> None:
+    words = ["init", str(tmp_path / "a.toml"), "--size", "2", "--categories", "a,b"]
+    done = CliRunner().invoke(cli, words, input="\ncategorical\n")
+    assert "give --size or --categories, and not both" in str(done.exception) + done.output
 
 
 def test_labels_with_commas_stand_in_quotes(tmp_path: Path) -> None:
