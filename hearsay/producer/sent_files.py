@@ -39,6 +39,19 @@ class SentFiles:
         name.update(b"\0" + collection.encode())
         return Note.open(self._folder / name.hexdigest())
 
+    def mark(self, survey: str) -> str:
+        """What notes call a survey, which is given by what distinguishes it from a deleted one of the same name."""
+        return blake2b(survey.encode(), key=self._key, digest_size=_NAME_BYTES).hexdigest()
+
+    def rows_in(self, survey: str) -> int:
+        """How many rows of files went to a survey, at most; older notes do not say where they went."""
+        mark, rows = self.mark(survey), 0
+        for path in self._folder.iterdir():
+            with suppress(OSError):  # one that was just taken away
+                progress = _progress(path.read_bytes())
+                rows += progress.earlier + progress.tried if progress.survey == mark else 0
+        return rows
+
 
 def _key(path: Path) -> bytes:
     """The folder's key; whole as soon as it has its name."""
@@ -58,7 +71,8 @@ def _key(path: Path) -> bytes:
 class Progress:
     """How far a file of so many rows went out: `sent` surely, `tried` at most. `at` is when it was last sent.
 
-    `before` is how many simulated reports the survey had when the sending began, None where that is unknown.
+    `before` is how many simulated reports the survey had when the sending began, None where that is unknown. `survey`
+    is the mark of the survey, `earlier` how many rows went there when the file was sent from its start before.
     """
 
     rows: int = 0
@@ -66,6 +80,15 @@ class Progress:
     tried: int = 0
     before: int | None = None
     at: str = ""
+    survey: str = ""
+    earlier: int = 0
+
+
+def _progress(text: bytes) -> Progress:
+    """What a note says; one that is cut off says nothing."""
+    with suppress(ValueError, TypeError):
+        return Progress(**json.loads(text))
+    return Progress()
 
 
 class Note:
@@ -73,9 +96,7 @@ class Note:
 
     def __init__(self, path: Path, file: int) -> None:
         self._path, self._file, self._first, self._is_written = path, file, 0, False
-        self.progress = Progress()
-        with suppress(ValueError, TypeError):  # one that is cut off says nothing
-            self.progress = Progress(**json.loads(os.pread(file, _NOTE_BYTES, 0)))
+        self.progress = _progress(os.pread(file, _NOTE_BYTES, 0))
 
     @classmethod
     def open(cls, path: Path) -> "Note":
@@ -98,10 +119,13 @@ class Note:
                 raise
             return cls(path, file)
 
-    def begin(self, rows: int, first: int, before: int | None) -> None:
-        """From row `first` on the file is sent; the survey has so many simulated reports now."""
+    def begin(self, rows: int, first: int, before: int | None, survey: str = "") -> None:
+        """From row `first` on the file is sent to `survey`, which has so many simulated reports now."""
         self._first = first
-        self.progress = Progress(rows, first, first, None if before is None else before - first)
+        earlier = self.progress.earlier + self.progress.tried - first
+        self.progress = Progress(
+            rows, first, first, None if before is None else before - first, survey=survey, earlier=earlier
+        )
 
     def trying(self, rows: int) -> None:
         """So many more rows are about to go out."""

@@ -90,7 +90,7 @@ def counts_are_shares_of_the_reports(kind: type[Query], example: Example) -> Non
 
 
 def methods_change_the_value_only(kind: type[Query], example: Example) -> None:
-    """Each method that `METHODS` names, where the estimate has it; methods `WITH_INTERVAL` have intervals of their own."""
+    """Each method of `METHODS`, where the estimate has it; those `WITH_INTERVAL` have intervals of their own."""
     estimate = noisy_estimate(example, 9)
     plain = ask(kind, example, estimate)
     for method in sorted(kind.METHODS):

@@ -20,7 +20,7 @@ from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
 from hearsay.ops.load.command import load_task, load_test
-from hearsay.ops.operate.send_once import Collection, Sending, sending
+from hearsay.ops.operate.send_once import Collection, Sending, rows_sent, sending
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.options import SERVER, CountRange, NumberRange, json_option, seed_option, uses
 from hearsay.ops.terminal.present import counted, per_round, print_json
@@ -84,8 +84,8 @@ def command(
 
     Waits while the pipeline signals back-pressure; a restart of the server loses no report. Devices draw from the
     secure source unless --seed is given. If the survey has rounds, the same devices take part in each, until the survey
-    is closed. A survey that has other reports is refused without --into-real; status, page and snapshots show that
-    reports are simulated.
+    is closed. A survey that has other reports is refused without --into-real, and so are drawn values where rows of
+    --values were sent; status, page and snapshots show that reports are simulated.
 
     A row of --values is sent once to a survey, or once to each of its windows of time: notes in the data directory
     record which files were sent. A file that was sent in part continues with its next row; one that was sent is refused
@@ -118,12 +118,17 @@ def command(
             raise click.UsageError("--processes, --replay, --ramp, --report and --p99 do not go with --via")
         size = 1 if single else frame
         survey, birth = _behind(via, name, size)
-        with source(survey, lambda: Collection.behind(via, survey, birth, int(1_000 * time.time()))) as people:
+        behind = Collection.behind(via, survey, birth, int(1_000 * time.time()))
+        if values_file is None and not into_real:
+            _refuse_files(name, behind.birth, settings.data_dir)
+        with source(survey, lambda: behind) as people:
             _send_to_gateway(via, settings.key, survey, people, rate, seed, size, into_real, as_json)
         return
     registered = open_registry(settings).get(name)
     if not into_real:
-        _refuse_mixture(registered)
+        birth = _refuse_mixture(registered)
+        if values_file is None:
+            _refuse_files(name, birth, settings.data_dir)
     in_rounds = registered.survey.windows.in_rounds
     if in_rounds and is_test:
         raise click.UsageError("a load test needs a survey without rounds")
@@ -271,9 +276,10 @@ def _send_to_gateway(
         raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}{advice}")
 
 
-def _refuse_mixture(registered: Registered) -> None:
+def _refuse_mixture(registered: Registered) -> str:
     """Refuse a survey with reports that no simulated device made: nobody could tell them apart afterwards.
 
+    Returns what distinguishes the survey from a deleted one of the same name.
     Shards that do not answer are left out, devices report to the others; where none answers, the error says why.
     """
     parts = look_at_parts([registered]) or [registered.look()]
@@ -282,6 +288,16 @@ def _refuse_mixture(registered: Registered) -> None:
         raise _mixture(
             f"survey {registered.survey.name} has {counted(real, 'report')} not simulated, and simulated ones cannot "
             "be taken out again"
+        )
+    return str(parts[0].birth)
+
+
+def _refuse_files(name: str, birth: str, data_dir: Path) -> None:
+    """Refuse to mix devices with drawn values into a survey that rows of files were sent to from this machine."""
+    rows = rows_sent(birth, data_dir)
+    if rows:
+        raise _mixture(
+            f"survey {name} has rows of a file ({rows:,} at most), and simulated values cannot be taken out again"
         )
 
 

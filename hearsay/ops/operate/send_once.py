@@ -1,7 +1,7 @@
 """A file's devices report once in a collection: which rows are still to be sent, and what is said of the others."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,17 +26,20 @@ class Collection:
 
     survey: Survey
     name: str
+    birth: str  # distinguishes the survey from a deleted one of the same name
     simulated: int | None  # reports that it has, where that is known
 
     @classmethod
     def of(cls, registered: Registered) -> "Collection":
         seen = registered.look()
-        return cls(seen.survey, f"{seen.birth}{_window(seen.survey, seen.now_ms)}", seen.simulated_reports)
+        birth = str(seen.birth)
+        return cls(seen.survey, f"{birth}{_window(seen.survey, seen.now_ms)}", birth, seen.simulated_reports)
 
     @classmethod
     def behind(cls, url: str, survey: Survey, birth: str | None, now_ms: int) -> "Collection":
         """Behind a gateway, of which an older one does not tell whether a survey was deleted and registered anew."""
-        return cls(survey, f"{birth or f'{url} {survey.tag}'}{_window(survey, now_ms)}", None)
+        birth = birth or f"{url} {survey.tag}"
+        return cls(survey, f"{birth}{_window(survey, now_ms)}", birth, None)
 
 
 def _window(survey: Survey, now_ms: int) -> str:
@@ -106,12 +109,35 @@ def sending(
         return
     try:
         first = 0 if again else _first(note.progress, file, collection, len(values), total, in_parts)
-        note.begin(len(values), first, collection.simulated)
+        _say_others(file, collection, known)
+        note.begin(len(values), first, collection.simulated, known.mark(collection.birth))
         if first:
             notes().print(f"{file.name}: {counted(first, 'row')} went out before; going on with the next", markup=False)
         yield Sending(Rows(values, first), total - first, note, first)
     finally:
         note.close()
+
+
+def rows_sent(birth: str, data_dir: Path) -> int:
+    """How many rows of files went to a survey from here, at most."""
+    folder = data_dir / FOLDER
+    with suppress(OSError):  # notes of somebody else
+        return SentFiles(folder).rows_in(birth) if folder.is_dir() else 0
+    return 0
+
+
+def _say_others(file: ValuesFile, collection: Collection, known: SentFiles) -> None:
+    """Say that a survey has simulated reports that are no rows of a file, as far as is known here."""
+    rows = known.rows_in(collection.birth)
+    if rows and collection.survey.windows.in_rounds:  # a row may have reported in every round
+        return
+    if collection.simulated is not None and collection.simulated > rows:
+        of_files = f", {rows:,} of them rows of files" if rows else ""
+        has = f"already has {counted(collection.simulated, 'simulated report')}{of_files}"
+        notes().print(
+            f"survey {collection.survey.name} {has}; the rows of {file.name} mix with them",
+            markup=False,
+        )
 
 
 def _unless_disk(data_dir: Path, make: Callable[[], Made]) -> Made | None:

@@ -187,7 +187,7 @@ def test_notes_hold_no_value_and_only_their_user_reads_them(produce: Hearsay, tm
     (note,) = [path for path in folder.iterdir() if path.name != "key"]
     assert folder.stat().st_mode & 0o077 == 0
     assert {path.stat().st_mode & 0o077 for path in folder.iterdir()} == {0}
-    assert set(json.loads(note.read_text())) == {"rows", "sent", "tried", "before", "at"}
+    assert set(json.loads(note.read_text())) == {"rows", "sent", "tried", "before", "at", "survey", "earlier"}
     other = SentFiles(tmp_path / "other").hasher()
     mine = SentFiles(folder).hasher()
     for hasher in (other, mine):
@@ -220,6 +220,42 @@ def test_simulated_devices_need_no_note(hearsay: Hearsay, registry: Registry, tm
     assert [hearsay(*words)[0] for _ in range(2)] == [0, 0]
     assert not (tmp_path / "state" / "sent").exists()
     assert "--again goes with --values" in hearsay(*words, "--again")[2]
+
+
+def test_drawn_values_do_not_mix_with_the_rows_of_a_file(
+    produce: Hearsay, hearsay: Hearsay, registry: Registry, client: redis.Redis, prefix: str
+) -> None:
+    drawn = ("produce", "ages", "--devices", "10", "--data-dir", "state")
+    assert produce()[0] == 0
+    refusal = "survey ages has rows of a file (300 at most), and simulated values cannot be taken out again"
+    with gateway(client, prefix) as sender:
+        for more in ((), ("--replay",), ("--rate", "1e5"), ("--via", str(sender.base_url))):
+            code, _, err = hearsay(*drawn, *more)
+            assert (code, err) == (2, f"hearsay: {refusal}; use another survey, or --into-real\n")
+    assert published(registry) == ROWS
+    assert hearsay(*drawn, "--into-real")[0] == 0
+    assert published(registry) == ROWS + 10
+    registry.delete("ages")
+    registry.add(parse(AGES))
+    assert hearsay(*drawn)[0] == 0, "another survey of the same name"
+
+
+def test_a_file_into_drawn_values_says_how_many_there_are(
+    produce: Hearsay, hearsay: Hearsay, registry: Registry, tmp_path: Path
+) -> None:
+    assert hearsay("produce", "ages", "--devices", "10", "--data-dir", "state")[0] == 0
+    mixes = "the rows of people.csv mix with them"
+    assert f"survey ages already has 10 simulated reports; {mixes}" in produce()[2]
+    assert f"survey ages already has 310 simulated reports, 300 of them rows of files; {mixes}" in produce("--again")[2]
+    (tmp_path / "people.csv").write_text(FILE + "5\n")
+    assert f"610 simulated reports, 600 of them rows of files; {mixes}" in produce()[2]
+
+
+def test_a_file_after_another_file_mixes_with_nothing(produce: Hearsay, tmp_path: Path) -> None:
+    assert "simulated" not in produce()[2]
+    assert "simulated" not in produce("--again")[2]
+    (tmp_path / "people.csv").write_text(FILE + "5\n")
+    assert "simulated" not in produce()[2]
 
 
 def test_a_file_that_went_through_a_gateway_is_known_on_every_road(

@@ -218,11 +218,11 @@ def test_a_missing_key_may_be_written_in_every_way_that_pandas_knows(dtype: str)
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "any"])
 def test_half_a_pair_in_a_frame_is_refused(library: str) -> None:
-    with pytest.raises(ValueOutsideDomain, match="^row 1 of column 'value' is empty; fill or drop it$"):
+    with pytest.raises(ValueOutsideDomain, match=r"^row 1 of column 'value' is empty; fill or drop it$"):
         hearsay.simulate(RATINGS, rated(library, [("a", None, None), ("b", "Dune", None), ("c", "Dune", 3.0)]))
-    with pytest.raises(ValueOutsideDomain, match="^row 1 of column 'key' is empty; fill or drop it$"):
+    with pytest.raises(ValueOutsideDomain, match=r"^row 1 of column 'key' is empty; fill or drop it$"):
         hearsay.simulate(RATINGS, rated(library, [("a", None, None), ("b", None, 2.0), ("c", "Dune", 3.0)]))
-    with pytest.raises(ValueOutsideDomain, match="^row 0 of column 'device' is empty; fill or drop it$"):
+    with pytest.raises(ValueOutsideDomain, match=r"^row 0 of column 'device' is empty; fill or drop it$"):
         hearsay.simulate(RATINGS, rated(library, [(None, None, None), ("c", "Dune", 3.0)]))
 
 
