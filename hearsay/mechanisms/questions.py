@@ -195,25 +195,38 @@ def check_reports(reports: int, minimum_reports: int) -> None:
 
 def query_for(question: Question, estimate: Estimate) -> type[Query]:
     """The class that answers the verb for this estimate; the error names the mechanisms that can answer it."""
-    return _query_for(question.verb, catalogue.queries(question.verb), type(estimate), estimate.domain)
+    kinds = catalogue.queries(question.verb)
+    kind = _query_for(kinds, type(estimate), estimate.domain)
+    if kind is None:
+        raise _unanswerable(question.verb, kinds, estimate)
+    return kind
 
 
 @lru_cache(maxsize=REMEMBERED)  # every pass of an estimator asks the same few questions of its surveys
-def _query_for(verb: str, kinds: tuple[type[Query], ...], of: type[Estimate], domain: Domain) -> type[Query]:
-    problems = [kind.unsuited(domain) for kind in kinds]
-    for kind, problem in zip(kinds, problems, strict=True):
-        if issubclass(of, kind.NEEDS) and problem is None:
-            return kind
-    for problem in problems:
-        if problem is not None and None not in problems:
-            raise QueryError(problem)
+def _query_for(kinds: tuple[type[Query], ...], of: type[Estimate], domain: Domain) -> type[Query] | None:
+    return next((kind for kind in kinds if issubclass(of, kind.NEEDS) and kind.unsuited(domain) is None), None)
+
+
+def _unanswerable(verb: str, kinds: tuple[type[Query], ...], estimate: Estimate) -> QueryError:
+    """The error for a question that this estimate cannot answer: what can, or what may be asked instead."""
+    domain = estimate.domain
+    problems = [problem for kind in kinds if (problem := kind.unsuited(domain)) is not None]
+    if len(problems) == len(kinds):
+        return QueryError(f"{problems[0]}; {_instead(estimate)}")
     needed = " or ".join(dict.fromkeys(str(vars(kind.NEEDS)["WHAT"]) for kind in kinds))
     able = catalogue.able(tuple(kind.NEEDS for kind in kinds), domain.kind)
-    raise QueryError(
-        f"the survey's mechanism cannot answer {verb}, which needs {needed}; {who_answers(kinds, domain)}",
+    instead = "" if able else f"; {_instead(estimate)}"
+    return QueryError(
+        f"the survey's mechanism cannot answer {verb}, which needs {needed}; {who_answers(kinds, domain)}{instead}",
         what="mechanism",
         expected=f"one that can answer {verb}" + (f": {one_of(able)}" if able else ""),
     )
+
+
+def _instead(estimate: Estimate) -> str:
+    """What may be asked of this estimate."""
+    verbs = ", ".join(dict.fromkeys(query.NAME for query in answerable(estimate)))
+    return f"this survey answers {verbs}" + "".join(f" (such as: {question})" for question in estimate.headline()[:1])
 
 
 def who_answers(kinds: tuple[type[Query], ...], domain: Domain) -> str:
@@ -221,7 +234,7 @@ def who_answers(kinds: tuple[type[Query], ...], domain: Domain) -> str:
     needs = tuple(kind.NEEDS for kind in kinds)
     able = catalogue.able(needs, domain.kind)
     here = f"on domains of kind {domain.kind} " + (f"use {one_of(able)}" if able else "no mechanism has that")
-    settings = [kind.SETTING for kind in kinds if kind.SETTING]
+    settings = [kind.SETTING for kind in kinds if kind.SETTING and kind.unsuited(domain) is None]
     here += f", with {' or '.join(settings)} in the survey's file" if able and settings else ""
     chosen = [kind for kind, names in catalogue.CANDIDATES.items() if {*names} & {*catalogue.able(needs, kind)}]
     if not chosen or domain.kind in chosen:  # `auto` finds one

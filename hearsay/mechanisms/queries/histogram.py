@@ -48,7 +48,7 @@ class Histogram(Query):
     def unsuited(cls, domain: Domain) -> str | None:
         if isinstance(domain, Cells) and domain.ORDERED:
             return None
-        return f"query histogram needs an ordered domain, this one is {domain.kind}; ask for frequencies or top K"
+        return f"query histogram needs an ordered domain, this one is {domain.kind}"
 
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:

@@ -158,8 +158,10 @@ def test_the_tree_has_the_pairs_that_depend_on_each_other(estimate: Any, exact: 
         ("correlations smokes", "takes no argument"),
         (
             "point 1",
-            "cannot answer point, which needs shares of single cells.*; .*no mechanism has that",
+            "cannot answer point, which needs shares of single cells.*; .*no mechanism has that"
+            "; this survey answers marginal, .*tree.* \\(such as: marginal smokes\\)$",
         ),
+        ("histogram 3", r"this one is attributes; this survey answers marginal, .* \(such as: marginal smokes\)$"),
     ],
 )
 def test_refusals_are_one_line(estimate: Any, text: str, says: str) -> None:

@@ -91,7 +91,9 @@ def test_a_bad_number_is_refused(question: str, words: str) -> None:
 
 def test_unordered_values_are_referred_to_frequencies() -> None:
     of = estimate("grr", {"kind": "categorical", "size": 4}, np.array([0, 1, 2, 3]))
-    with pytest.raises(QueryError, match="ask for frequencies or top K"):
+    with pytest.raises(
+        QueryError, match=r"categorical; this survey answers point, frequencies, top \(such as: top 10\)$"
+    ):
         ask(of, "histogram")
 
 
