@@ -183,6 +183,7 @@ class KeyQuantile(ValueQuery):
     key: int
 
     NAME, GRAMMAR = "quantile", "quantile Q... KEY"
+    SETTING = "bins above 2 below [options]"
     HELP = "on key-value data with bins: values below which shares Q of a key's holders lie; the last word is the key"
     NEEDS = KeyQuantiles
     WIDER = "a rank may lie between two values, and the band then has both"

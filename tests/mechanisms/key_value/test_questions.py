@@ -57,7 +57,7 @@ def test_quantiles_name_the_key_last() -> None:
 def test_refusals_are_one_line() -> None:
     estimate, _ = found()
     for text, says in (
-        ("quantile 0.5 stalker", "privkv with options.bins"),
+        ("quantile 0.5 stalker", r"use privkv, with bins above 2 below \[options\] in the survey's file$"),
         ("mean nosferatu", "must be one of"),
         ("range ikiru psycho", "ranges of items"),
         ("cdf", "ordinal"),
