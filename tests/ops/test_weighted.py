@@ -84,7 +84,7 @@ def test_from_the_command_line(weights: str, tmp_path: Path, capsys: pytest.Capt
     ("words", "message"),
     [
         (["weighted", "3"], "query weighted needs two ends, as in `weighted A B`, got 1"),
-        (["weighted", "4", "2"], "age range must not be reversed, got 4 above 2"),
+        (["weighted", "4", "2"], "age range must not be reversed, got 4 above 2; swap the two ends"),
         (["weighted", "2:3", "10:20"], "age must be an integer in 0..5, got 2:3"),
         (["weighted", "2", "3", "--postprocess", "clip"], "postprocess clip applies to"),
         (["weighted"], "query weighted needs an argument"),

@@ -145,7 +145,8 @@ class Axis:
         """
         first, last = 0 if low is None else self.locate(low), self._last(high)
         if low is not None and (first > self.locate(high) or (self.continuous and float(low) > float(high))):
-            raise QueryError(what=f"{self.name} range", must="not be reversed", got=f"{low} above {high}")
+            got = f"{low} above {high}"
+            raise QueryError(what=f"{self.name} range", must="not be reversed", got=got, ending="; swap the two ends")
         # A range of a single point on an edge still has a bin: the one the point falls into.
         return first, max(first, last)
 
