@@ -104,6 +104,10 @@ def load(directory: str | Path) -> Snapshot:
     >>> [round(answer.value, 1) for answer in snapshot.ask("frequencies")]
     [0.6, 0.4]
     """
+    if Path(directory).is_file():
+        raise SnapshotError(
+            f"{directory} is a file; a snapshot is a directory, as `hearsay simulate --out DIR` writes it"
+        )
     if not Path(directory).is_dir():
         raise SnapshotError(f"snapshot directory {directory} does not exist")
     # The directory is a link to the newest generation. Resolved once, so that both files are of the same one.

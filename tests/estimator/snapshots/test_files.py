@@ -149,6 +149,10 @@ class TestRefusals:
     def test_missing(self, tmp_path: Path) -> None:
         self.refuse(tmp_path / "nowhere", "does not exist")
 
+    def test_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "age.toml").touch()
+        self.refuse(tmp_path / "age.toml", "age.toml is a file; a snapshot is a directory, as ")
+
     def test_not_a_snapshot(self, tmp_path: Path) -> None:
         self.refuse(tmp_path, r"has no snapshot\.json$")
 
