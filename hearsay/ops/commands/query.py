@@ -26,7 +26,7 @@ from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
-from hearsay.ops.terminal.pictures import drawable, save_picture, tree_lines
+from hearsay.ops.terminal.pictures import PictureFile, drawable, save_picture, tree_lines
 from hearsay.ops.terminal.present import console, counted, counted_reports, notes, print_json
 
 
@@ -63,7 +63,7 @@ class _Question(click.Command):
 @click.option(
     "--picture",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PictureFile(),
     help=f"Also draw the answers of {' or '.join(drawable())} into a file (png, svg, pdf).",
 )
 @json_option

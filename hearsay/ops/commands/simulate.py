@@ -24,7 +24,7 @@ from hearsay.ops.simulate.simulation import simulate
 from hearsay.ops.terminal.answers import alike_decimals, by_question, print_answers, rounded, subject
 from hearsay.ops.terminal.options import CountRange, json_option, seed_option, uses
 from hearsay.ops.terminal.out_directory import OutDirectory
-from hearsay.ops.terminal.pictures import save_answers
+from hearsay.ops.terminal.pictures import PictureFile, save_answers
 from hearsay.ops.terminal.present import counted, counted_reports, notes, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
 from hearsay.ops.terminal.values_file import ValuesFile, values_option
@@ -42,7 +42,7 @@ from hearsay.producer.populations import Population
 @click.option("--truth", is_flag=True, help="Show every answer beside the truth, and whether its interval holds.")
 @click.option("--repeat", "runs", metavar="R", type=click.IntRange(1, 100_000),
               help="So many surveys of the same devices: how often intervals hold, how wide they are.")  # fmt: skip
-@click.option("--picture", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--picture", metavar="FILE", type=PictureFile(),
               help="Draw the answers, with --truth beside the truth, into a file (png, svg, pdf).")  # fmt: skip
 @click.option("--mode", type=click.Choice(MODES), help="Answer --ask as a collector of this kind does.")
 @seed_option

@@ -12,7 +12,7 @@ class OutDirectory(click.Path):
     """A new directory, an empty one, or one that holds a snapshot, which is written anew."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(file_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(value))

@@ -4,12 +4,28 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 from hearsay.estimator.answer_table import draw
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops.errors import OperationError
 from hearsay.ops.terminal.heat_map import LEGEND, Cell, colour_bars, paint
 
 Branch = tuple[str, Answer]  # the attribute at the other end of an edge, and the answer about the edge
+
+
+class PictureFile(click.Path):
+    """A file in a directory that exists; without an extension it is a png."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(str(value))
+        super().convert(value, param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"{path.parent} is no directory; make it first", param, ctx)
+        return path if path.suffix or not path.name else path.with_suffix(".png")
 
 
 def drawable() -> tuple[str, ...]:

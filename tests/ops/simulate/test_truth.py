@@ -110,6 +110,28 @@ def test_a_picture(survey: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "<svg" in Path("p.svg").read_text()
     assert cli.run(["simulate", survey, *PEOPLE, "--picture", "p.svg"]) == 0
     assert "picture in p.svg" in capsys.readouterr().err
+    assert cli.run(["simulate", survey, *PEOPLE, "--picture", "p"]) == 0
+    assert "picture in p.png" in capsys.readouterr().err
+    assert Path("p.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("--picture", "nodir/p.png"), "nodir is no directory; make it first"),
+        (("--out", "minutes.toml"), "'minutes.toml' is a file"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_runs(
+    survey: str,
+    words: tuple[str, ...],
+    refusal: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr("hearsay.ops.commands.simulate.simulate")
+    assert cli.run(["simulate", survey, *PEOPLE, *words]) == 2
+    assert refusal in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
