@@ -33,7 +33,7 @@ class ValuesFile:
         return "standard input" if str(self.path) == "-" else str(self.path)
 
     def read(self, domain: "Domain", seen: "Callable[[bytes], object] | None" = None) -> Any:
-        """All values; says on stderr how many rows there were, how many were left out, and how many values clamped.
+        """All values; says on stderr how many rows there were, how many were left out, why, and how many values clamped.
 
         `seen` gets the content, unpacked and with one kind of line end.
         """
@@ -59,12 +59,13 @@ class ValuesFile:
         facts = [counted(loaded.rows, "row")]
         if self.clamp:
             facts.append(f"{counted(loaded.clamped, 'value')} clamped")
-        if self.skip_bad:
-            facts.append(f"{counted(loaded.left_out, 'bad row')} left out")
         if loaded.blank_lines:
             facts.append(f"{counted(loaded.blank_lines, 'blank line')} skipped")
+        if self.skip_bad:
+            why = f": {loaded.causes}" if loaded.left_out else ""
+            facts.append(f"{counted(loaded.left_out, 'bad row')} left out{why}")
         if console.is_terminal or len(facts) > 1 or time.monotonic() - started > QUICK_S:
-            console.print(f"{self.name}: {', '.join(facts)}", markup=False)
+            console.print(f"{self.name}: {', '.join(facts)}", markup=False, soft_wrap=True)
         return loaded.values
 
 
@@ -88,7 +89,7 @@ def values_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any
             click.option("--clamp", is_flag=True,
                          help="With --values: move numbers outside to the nearest end, and say how many."),
             click.option("--skip-bad", is_flag=True,
-                         help="With --values: leave out rows that cannot be read, and say how many."),
+                         help="With --values: leave out rows that cannot be read, and say how many and why."),
         )  # fmt: skip
         for option in reversed(options):
             with_file = option(with_file)

@@ -56,8 +56,12 @@ class BadRows:
         fields = Fields() if others else first.cause.fields
         if self.count == 1:
             return ValuesError(f"{file}: {self._unit} {first.first[0]}{first.cause.alone}{hints}", **fields)
-        causes = "; ".join(self._words(met) for met in self._met.values())
+        causes = self.causes()
         return ValuesError(f"{file}: {self.count:,} of {rows:,} rows are bad: {causes}{hints}", **fields)
+
+    def causes(self) -> str:
+        """How many rows are bad for each cause, and where the first of them are."""
+        return "; ".join(self._words(met) for met in self._met.values())
 
     def _words(self, met: _Met) -> str:
         numbers = ", ".join(f"{number:,}" for number in met.first) + (", ..." if met.count > len(met.first) else "")

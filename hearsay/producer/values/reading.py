@@ -36,6 +36,7 @@ class Loaded:
     clamped: int  # cells moved to the nearest end
     blank_lines: int
     left_out: int  # bad rows
+    causes: str  # why they are bad
 
 
 def read(path: str | Path, domain: Domain) -> Any:
@@ -86,7 +87,7 @@ def _load(source: Source, domain: Domain, column: str | None, clamp: bool, skip_
         joined = domain.join(parts)
     except ValueOutsideDomain as error:  # between rows that are far apart
         raise ValuesError(f"{source.name}: {error}", **error.fields) from None
-    return Loaded(joined, rows, clamped, blank_lines, bad.count)
+    return Loaded(joined, rows, clamped, blank_lines, bad.count, bad.causes())
 
 
 def _values(block: Block, domain: Domain, clamped: bool, bad: BadRows) -> tuple[Values, Block]:

@@ -61,7 +61,11 @@ def test_release_and_plan_take_a_column(folder: Path, capsys: pytest.CaptureFixt
         file.write("3,\n4,x\n5\n")
     code, out, err = run(capsys, *words, "--clamp", "--skip-bad")
     assert (code, len(json.loads(out))) == (0, 2)
-    assert "groups.csv: 2 rows, 1 value clamped, 3 bad rows left out" in err
+    causes = (
+        "1 with fewer cells than the header, which has 2 (line 6); "
+        "2 in column 2: count must be an integer in 0..8 (lines 4, 5)"
+    )
+    assert f"groups.csv: 2 rows, 1 value clamped, 3 bad rows left out: {causes}\n" in err
     planned = ("plan", "ages.toml", "--query", "range 0 9", "--users", "1e5", "--epsilon", "1", "--mechanism", "haar")
     assert run(capsys, *planned, "--values", "groups.csv", "--column", "members", "--skip-bad", "--json")[0] == 0
 
