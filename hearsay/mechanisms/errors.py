@@ -83,6 +83,11 @@ def refuse_more(number: int, most: int, of: str, ending: str = "", *, what: str 
         raise SpecificationError(what=what, must=f"have at most {most} {of}", got=number, ending=ending)
 
 
+def quoted(name: str) -> str:
+    """A name as a list shows it: in double quotes where it has a comma, as `hearsay init` and CSV files take it."""
+    return f'"{name}"' if "," in name else name
+
+
 def one_of(names: Iterable[str], got: object = "") -> str:
     """Names as an error lists them: all, or where there are more than eight the three nearest to what was given.
 
@@ -92,8 +97,10 @@ def one_of(names: Iterable[str], got: object = "") -> str:
     'grr, hr, hrr'
     >>> one_of([f"mechanism{number}" for number in range(40)], "mechanism7")
     'mechanism7, mechanism37, mechanism27 (and 37 others)'
+    >>> one_of(["New York", "Washington, D.C."])
+    'New York, "Washington, D.C."'
     """
-    every = list(names)
+    every = list(map(quoted, names))
     if len(every) <= LISTED or not isinstance(got, str):
         return ", ".join(every)
     near = nearest(got, every)

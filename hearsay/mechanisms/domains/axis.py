@@ -25,7 +25,7 @@ from hearsay.mechanisms.domains.domain import (
     of_one_device,
 )
 from hearsay.mechanisms.domains.numbers import numbers
-from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain
+from hearsay.mechanisms.errors import QueryError, SpecificationError, ValueOutsideDomain, quoted
 
 _LARGEST_INTEGER = 1 << 53  # numbers of a file are read as doubles, which hold all integers up to here
 Item = str | int | list[float]
@@ -108,7 +108,7 @@ class Axis:
     def allowed(self) -> str:
         """What a value may be, in words."""
         if self.labels is not None:
-            shown = ", ".join(self.labels[:8])
+            shown = ", ".join(map(quoted, self.labels[:8]))
             return f"one of {shown}" + (f", ... ({self.size} labels)" if self.size > 8 else "")
         if self.low is None:
             return f"an integer in {self.item(0)}..{self.item(self.size - 1)}"

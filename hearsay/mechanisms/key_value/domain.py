@@ -77,8 +77,7 @@ class KeyValue(Domain):
     SIZE_KEY: ClassVar[str] = "keys"
     KEYS: ClassVar[str] = "`keys`; and, if wanted, `low`, `high`, `values`, `ordered`, `pairs`"
     VALUE: ClassVar[str] = "a set of keys, each with a number"
-    EXCLUSIVE: ClassVar[bool] = False
-    EMPTY_ROWS: ClassVar[bool] = True
+    EXCLUSIVE, EMPTY_ROWS = False, True
 
     @property
     def columns(self) -> tuple[str, ...]:

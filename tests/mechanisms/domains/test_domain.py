@@ -116,6 +116,12 @@ def test_a_missing_column_is_named() -> None:
         parse(COLOURS).read({"colour": ["red"]})
 
 
+def test_labels_with_commas_are_quoted_where_they_are_listed() -> None:
+    domain = parse({"kind": "categorical", "categories": ["Rome", "Washington, D.C."]})
+    with pytest.raises(QueryError, match='value must be one of Rome, "Washington, D.C.", got pink'):
+        domain.axes[0].locate("pink")
+
+
 def test_a_query_shows_what_it_was_asked() -> None:
     domain: Domain = parse(COLOURS)
     assert domain.axes[0].locate("none") == 3
