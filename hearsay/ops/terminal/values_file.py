@@ -33,7 +33,7 @@ class ValuesFile:
         return "standard input" if str(self.path) == "-" else str(self.path)
 
     def read(self, domain: "Domain", seen: "Callable[[bytes], object] | None" = None) -> Any:
-        """All values; says on stderr how many rows there were, how many were left out, why, how many values clamped.
+        """All values; says on stderr how many rows there were, how many were left out and why, and what was clamped.
 
         `seen` gets the content, unpacked and with one kind of line end.
         """

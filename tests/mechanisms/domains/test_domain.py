@@ -118,7 +118,7 @@ def test_a_missing_column_is_named() -> None:
 
 def test_labels_with_commas_are_quoted_where_they_are_listed() -> None:
     domain = parse({"kind": "categorical", "categories": ["Rome", "Washington, D.C."]})
-    with pytest.raises(QueryError, match='value must be one of Rome, "Washington, D.C.", got pink'):
+    with pytest.raises(QueryError, match=r'value must be one of Rome, "Washington, D\.C\.", got pink'):
         domain.axes[0].locate("pink")
 
 
