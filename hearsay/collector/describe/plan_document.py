@@ -8,6 +8,7 @@ import numpy as np
 
 from hearsay.collector.describe.plan_file import survey_text
 from hearsay.collector.describe.planned import Plan, described, domain_from
+from hearsay.collector.describe.written import half_width, without_separators
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.planning.asked import Asked
 from hearsay.mechanisms.planning.curves import curve, sketch
@@ -27,14 +28,24 @@ _EXAMPLE_USERS, _EXAMPLE_ANSWERS = 200_000, 1_024
 _EXAMPLE_SEED = 7
 
 
-def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The answer to the parameters of an address, each a list of texts."""
+def question_of(parameters: Mapping[str, Sequence[str]]) -> tuple[Asked, Target]:
+    """What the parameters of an address ask, each a list of texts; nothing is planned yet."""
     unknown = [name for name in parameters if name not in PARAMETERS]
     if unknown:
         raise SpecificationError(what="parameter", expected=f"one of {', '.join(PARAMETERS)}", got=repr(unknown[0]))
     asked = Asked.of(_domain(parameters), _one(parameters, "query") or "", parameters.get("mechanism", ()),
                      shape=_one(parameters, "shape"))  # fmt: skip
-    target = Target(_number(parameters, "users", int), _number(parameters, "epsilon"), _number(parameters, "within"))
+    within = _one(parameters, "within")
+    return asked, Target(
+        _number(parameters, "users", int),
+        _number(parameters, "epsilon"),
+        None if within is None else half_width(within, asked.is_share or asked.in_ranks),
+    )
+
+
+def document(parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The answer to the parameters of an address."""
+    asked, target = question_of(parameters)
     plan = described(asked, target)
     best = plan.recommended or plan[0]
     users = best.users or target.users or 10_000  # of the curves and the example, also where no row has a number
@@ -103,9 +114,10 @@ def _number(parameters: Mapping[str, Sequence[str]], name: str, kind: type = flo
 
 
 def _whole(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+    digits = without_separators(text)
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
         raise SpecificationError(what=name, expected="a whole number", got=repr(text[:40]))
-    return int(text)
+    return int(digits)
 
 
 def _shape_of(rows: Iterable[Any], name: str, otherwise: str) -> str:

@@ -12,6 +12,7 @@ from hearsay.collector.describe.plan_file import DEFAULT_NAME, survey_text
 from hearsay.collector.describe.planned import Plan, PlanRow, asked_of, described, domain_from
 from hearsay.collector.describe.risk import lifetime_words
 from hearsay.collector.describe.several import plan_several
+from hearsay.collector.describe.written import half_width
 from hearsay.collector.survey.survey import Survey, load
 from hearsay.collector.survey.windows import seconds
 from hearsay.mechanisms.domains.domain import Domain
@@ -51,8 +52,8 @@ _COLUMNS = (
 @click.option("--query", metavar="QUERY", help="What will be asked, as in `hearsay query`, in quotes.")
 @click.option("--users", type=CountRange(), help="How many users report.")
 @click.option("--epsilon", type=NumberRange(), help="How much a report may reveal of a user's value.")
-@click.option("--within", type=NumberRange(),
-              help="Half the width of the 95% interval, in the answer's own unit.")  # fmt: skip
+@click.option("--within", metavar="WIDTH",
+              help="Half the width of the 95% interval, in the answer's own unit; of a share also as 2%.")  # fmt: skip
 @click.option("--shape", metavar="SHAPE", help="The distribution of users' values, as in `produce --distribution`.  "
               "[default: the worst]")  # fmt: skip
 @values_option("Values of real people instead of a shape.")
@@ -80,7 +81,7 @@ def command(
     query: str | None,
     users: int | None,
     epsilon: float | None,
-    within: float | None,
+    within: str | None,
     shape: str | None,
     values_file: ValuesFile | None,
     mechanisms: tuple[str, ...],
@@ -120,7 +121,8 @@ def command(
     source = _source(survey_files, kind, size, keys)
     people = None if values_file is None else values_file.read(_domain(source))
     asked = asked_of(source, query, shape, people, mechanisms)
-    made = described(asked, Target(users, epsilon, within))
+    wanted = None if within is None else half_width(within, asked.is_share or asked.in_ranks)
+    made = described(asked, Target(users, epsilon, wanted))
     best = made.recommended
     if as_json:
         print_json([row.table() for row in made])

@@ -4,7 +4,6 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 from functools import wraps
 from math import isfinite
 from typing import Any, TypeVar
@@ -12,12 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from hearsay.collector import logs
+from hearsay.collector.describe.written import without_separators
 from hearsay.collector.roles import Role
 from hearsay.ops.config import BY_NAME, TABLE, Settings, unknown_variables
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
-_MOST_DIGITS = 18  # of a count: a 64-bit integer holds it
 SERVER = ("redis_url", "redis_port", "data_dir", "prefix")
 
 
@@ -95,16 +93,7 @@ class CountRange(click.IntRange):
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and _THOUSANDS.fullmatch(value):
-            value = value.replace(",", "")
-        if isinstance(value, str) and "e" in value.lower():
-            try:
-                number = Decimal(value)
-                if number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS and number == int(number):
-                    value = int(number)
-            except InvalidOperation:
-                pass
-        return super().convert(value, param, ctx)
+        return super().convert(without_separators(value) if isinstance(value, str) else value, param, ctx)
 
 
 def add_plugins(modules: str) -> None:

@@ -46,3 +46,17 @@ def test_an_example_in_which_no_text_is_detected_is_empty() -> None:
 def test_a_number_of_bins_that_is_not_whole_is_refused(bins: str) -> None:
     with pytest.raises(SpecificationError, match="bins must be a whole number"):
         document({**BINS, "bins": [bins]})
+
+
+def test_numbers_are_taken_as_people_write_them() -> None:
+    question = {"kind": ["categorical"], "size": ["16"], "query": ["point 3"], "mechanism": ["grr"]}
+    plain = document({**question, "users": ["40000"], "within": ["0.02"]})
+    written = document({**question, "users": ["40,000"], "within": ["2%"]})
+    assert written["rows"][0]["epsilon"] == plain["rows"][0]["epsilon"]
+    assert document({**question, "users": ["4e4"], "within": ["2 %"]})["users"] == 40_000
+
+
+def test_a_percentage_of_what_is_no_share_is_refused() -> None:
+    question = {**LINE, "epsilon": [], "query": ["quantile 0.5"], "shape": ["zipf"], "within": ["2%"]}
+    with pytest.raises(SpecificationError, match="within must be in the answer's own unit, which is no share, got '2%'"):
+        document(question)

@@ -157,6 +157,12 @@ size = 7
     assert found["within"] > 1.01 * best["within"]
 
 
+def test_the_half_width_of_a_share_may_be_a_percentage(capsys: pytest.CaptureFixture[str]) -> None:
+    question = (*LABELS, "--query", "point 1", "--users", "5000", "--mechanism", "grr")
+    (percent,), (number,) = (rows(capsys, *question, "--within", within) for within in ("5%", "0.05"))
+    assert percent["epsilon"] == number["epsilon"]
+
+
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
@@ -168,7 +174,8 @@ size = 7
         ((*LABELS, "--size", "5", "--query", "point 1"), "size must be given once"),
         (("--kind", "grid", "--domain", "sizes", "--query", "point 1"), "--domain must be KEY=VALUE"),
         ((*LABELS, "--query", "point", "New", "York"), 'quote the question: --query "point New York"'),
-        ((*LABELS, "--query", "point 1", "--users", "5", "--within", "1%"), "write 1% as 0.01"),
+        ((*LABELS, "--query", "point 1", "--users", "5", "--within", "some"), "within must be a number, or of a share"),
+        ((*LABELS, "--query", "point 1", "--users", "5", "--epsilon", "1%"), "write 1% as 0.01"),
         ((*LABELS, "--query", "point 1", "--users", "5", "--within", "2"), "below 1, a share of the users: 1% is 0.01"),
         ((*LINE, "--query", "quantile 0.5", "--users", "5", "--within", "1"), "give shape or values to plan it in the"),
         ((*LINE, "--query", "mean", "--users", "5", "--within", "1"), "a survey of kind count or key-value or number"),
