@@ -127,3 +127,38 @@ def test_a_bad_question_is_refused_in_one_line(tab: Tab, registry: Registry, tmp
     with estimator(registry, tmp_path) as http:
         tab.open(f"{http.base_url}/plan?query=point+3&within=0.01&kind=categorical&size=16")
         assert "two of" in tab.run("document.querySelector('main > .note').textContent")
+
+
+def test_numbers_are_taken_as_people_write_them(tab: Tab, registry: Registry, tmp_path: Path) -> None:
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/plan?query=point+3&within=2%25&users=40,000&kind=categorical&size=16&mechanism=grr")
+        tab.wait("document.querySelector('tr.recommended')", 60)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("within=2&users=100", '"Plus or minus" must be below 1'),
+        ("within=0.01&users=100&epsilon=1", 'Fill in two of "Plus or minus", "Users", "Epsilon"'),
+    ],
+)
+def test_a_refusal_names_the_field_as_the_form_does(
+    tab: Tab, registry: Registry, tmp_path: Path, asked: str, words: str
+) -> None:
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/plan?query=point+3&kind=categorical&size=16&{asked}")
+        assert words in tab.run("document.querySelector('main > .note').textContent")
+
+
+def test_rows_of_an_older_question_are_hidden_while_the_new_one_is_planned(
+    tab: Tab, registry: Registry, tmp_path: Path
+) -> None:
+    with estimator(registry, tmp_path) as http:
+        tab.open(f"{http.base_url}/plan?{QUESTION}&mechanism=grr")
+        tab.wait("document.querySelector('tr.recommended')", 60)
+        tab.run("document.querySelector('input[name=mechanism]').value = 'oue'")
+        tab.run("document.querySelector('form.plan').requestSubmit()")
+        result = "getComputedStyle(document.querySelector('section[aria-label=Plan]')).visibility"
+        assert tab.run(result) == "hidden"
+        tab.wait(f"{result} === 'visible'", 60)
+        assert tab.run("document.querySelector('table.plans tbody th').textContent") == "oue"

@@ -3,7 +3,8 @@
 The process is paused while the estimator makes a pass.
 One question is planned at a time, for at most 20 s of processor time and 60 s by the clock: on a busy machine the
 process, which has the lowest priority, waits more than it runs. Answers are kept by question. Whoever asks what is
-being planned waits for it; whoever asks something else meanwhile is told to come back.
+being planned waits for it; whoever asks something else meanwhile is told to come back. A question that is wrong is
+refused before, whatever is being planned.
 """
 
 import asyncio
@@ -11,13 +12,16 @@ import json
 import os
 import sys
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hearsay.collector.describe.plan_document import question_of
 from hearsay.collector.http.problems import Problem
+from hearsay.errors import HearsayError
 from hearsay.estimator.serving.pausing import Pauses
 from hearsay.estimator.serving.plan_worker import OUT_OF_TIME
 from hearsay.mechanisms import catalogue
@@ -52,6 +56,7 @@ class Planner:
             raise Problem(400, "too-large", f"a question must have at most {_LONGEST_QUESTION} characters")
         answer = self._kept.get(question)
         if answer is None:
+            _check(parameters)
             answer = await self._planned(question)
         else:
             self._kept.move_to_end(question)
@@ -114,6 +119,14 @@ class Planner:
         with self._pauses.of(process.pid) if may_be_paused else nullcontext():
             output, _ = await process.communicate(given)
         return output
+
+
+def _check(parameters: Mapping[str, Sequence[str]]) -> None:
+    """Refuse at once what can be refused without planning."""
+    try:
+        question_of(parameters)
+    except HearsayError as error:
+        raise Problem(400, error.code, str(error)) from None
 
 
 def _too_long(words: str) -> Problem:

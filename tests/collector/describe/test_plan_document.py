@@ -58,5 +58,7 @@ def test_numbers_are_taken_as_people_write_them() -> None:
 
 def test_a_percentage_of_what_is_no_share_is_refused() -> None:
     question = {**LINE, "epsilon": [], "query": ["quantile 0.5"], "shape": ["zipf"], "within": ["2%"]}
-    with pytest.raises(SpecificationError, match="within must be in the answer's own unit, which is no share, got '2%'"):
+    with pytest.raises(
+        SpecificationError, match="within must be in the answer's own unit, which is no share, got '2%'"
+    ):
         document(question)

@@ -74,6 +74,17 @@ def test_another_question_meanwhile_is_busy() -> None:
     assert (second.status_code, second.json()["code"], second.headers["retry-after"]) == (503, "busy", "2")
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"kind": "ordnal"}, "kind must be one of"), ({"epsilon": "-1"}, "epsilon must be"), ({"users": "few"}, "users")],
+)
+def test_a_bad_question_is_refused_while_another_is_planned(change: dict[str, str], words: str) -> None:
+    first, second = ask(Planner(PATIENT_S), QUESTION, {**QUESTION, **change})
+    assert first.status_code == 200
+    assert second.status_code == 400
+    assert words in second.json()["error"]
+
+
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "RETRY_S", 3.0)
     (response,) = ask(Planner(longest_s=0.01), QUESTION)

@@ -20,6 +20,8 @@ const FIELDS = [
   ["mechanism", "Only this mechanism (empty: all)", "", "text"],
 ];
 const COLUMNS = ["mechanism", "epsilon", "users", "plus or minus", "finds a difference of", "bytes per report"];
+const ALIKE = ["within", "users", "epsilon"]; // two of them give the third
+const LABELS = Object.fromEntries(FIELDS.map(([name, label]) => [name, `"${label.split(/ \(|,/)[0]}"`]));
 const DEFAULTS = { query: "range 300 500", within: "0.02", users: "100000", kind: "ordinal", size: "1024" };
 
 export function planner(main) {
@@ -57,7 +59,9 @@ export function planner(main) {
     asking = new AbortController();
     const { signal } = asking;
     text(status, "Planning: every mechanism is asked your question...");
+    result.style.visibility = "hidden"; // it answers an older question; its place stays, so that nothing jumps
     try {
+      if (ALIKE.filter((name) => given[name]).length !== 2) throw new Refusal(400, `Fill in two of ${ALIKE.map((name) => LABELS[name]).join(", ")}, and leave the third empty.`);
       const plan = await patient({ ...given, sketch: 1 }, signal);
       draw(plan, given);
       set(main, { "data-ready": true, "data-reports": 0, "data-state": "live" });
@@ -71,7 +75,7 @@ export function planner(main) {
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!(error instanceof Refusal)) throw error;
-      text(status, error.message);
+      text(status, inWordsOfTheForm(error.message));
       show(result, false);
       set(main, { "data-ready": true, "data-reports": 0, "data-state": "live" });
     }
@@ -95,6 +99,7 @@ export function planner(main) {
     const best = plan.rows.find((row) => row.recommended);
     text(status, best ? `Recommended: ${best.mechanism} with epsilon ${plain(best.epsilon, 0.01)}.` : "No mechanism reaches this; the best there is stands first.");
     show(result, true);
+    result.style.visibility = "";
     const precision = (column) => smallestPositive(plan.rows.map((row) => row[column])) / 20;
     const [withinPrecision, detectsPrecision] = [precision("within"), precision("detects")];
     repeat(body, plan.rows, () => el("tr", {}, el("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => el("td"))), (row, each) => {
@@ -115,6 +120,12 @@ export function planner(main) {
     show(copy, Boolean(plan.survey));
   }
   return { load };
+}
+
+/** A refusal names the parameter of the address; who filled in the form knows its label. */
+function inWordsOfTheForm(message) {
+  const [name] = message.split(" must ");
+  return LABELS[name] ? LABELS[name] + message.slice(name.length) : message;
 }
 
 /** What writes a number of this unit as text. */
