@@ -189,7 +189,10 @@ def _why_unreachable(url: str, error: Exception) -> str:
         return "does not answer in TLS; is it a plain port? Then the URL starts with redis://"
     if url.startswith("redis:") and re.search(r"closed by server|reset by peer", text, re.IGNORECASE):
         return "closes the connection; does it ask for TLS? Then the URL starts with rediss://"
-    return "cannot be reached; start it (the embedded one with: hearsay redis) or name another in HEARSAY_REDIS_URL"
+    return (
+        "cannot be reached; start it (all services of a checkout: make run; the embedded server alone: hearsay redis) "
+        "or name another in HEARSAY_REDIS_URL"
+    )
 
 
 def check_server(client: Client) -> None:

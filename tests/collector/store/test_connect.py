@@ -69,7 +69,10 @@ def test_what_is_no_url_is_told_how_one_looks(url: str) -> None:
 
 def test_nobody_at_the_door(unused_port: int) -> None:
     message = error_of(f"redis://user:{SECRET}@127.0.0.1:{unused_port}")
-    hint = "start it (the embedded one with: hearsay redis) or name another in HEARSAY_REDIS_URL"
+    hint = (
+        "start it (all services of a checkout: make run; the embedded server alone: hearsay redis) or name another "
+        "in HEARSAY_REDIS_URL"
+    )
     assert message == f"Redis server at 127.0.0.1:{unused_port} cannot be reached; {hint}"
 
 
