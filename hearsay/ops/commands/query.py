@@ -16,6 +16,7 @@ from hearsay.estimator.comparing import Comparison, ask_trend
 from hearsay.estimator.readings import Readings
 from hearsay.estimator.snapshots import loading
 from hearsay.estimator.snapshots.checks import check_apart, refusing_impossible_counts
+from hearsay.estimator.snapshots.files import JSON
 from hearsay.estimator.waiting import with_waiting
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.changes import TREND, parse_trend
@@ -25,6 +26,7 @@ from hearsay.mechanisms.questions import grammar, words_of
 from hearsay.ops.config import Settings
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.answers import print_answers
+from hearsay.ops.terminal.meant import naming
 from hearsay.ops.terminal.options import SERVER, add_plugins, json_option, uses
 from hearsay.ops.terminal.pictures import PictureFile, drawable, save_picture, tree_lines
 from hearsay.ops.terminal.present import console, counted, counted_reports, notes, print_json
@@ -113,8 +115,9 @@ def command(
             raise click.UsageError("name a survey, or a snapshot with --snapshot DIR")
         name, *words_left = words
         words = tuple(words_left)
-        registry, readings = open_registry(settings), Readings()
-        registered = _named(registry, name, words)
+        with naming(Path(name) / JSON, f"--snapshot {shlex.quote(name)}"):
+            registry, readings = open_registry(settings), Readings()
+            registered = _named(registry, name, words)
         words = in_words(words)
         seen = registered.look()
         if words[:1] == (TREND,):

@@ -25,6 +25,7 @@ from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.operate.window_list import window_rows
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.lazy import HelpfulGroup
+from hearsay.ops.terminal.meant import survey_of
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
 from hearsay.ops.terminal.patience import load_patiently
 from hearsay.ops.terminal.present import console, counted, print_json, print_table
@@ -117,9 +118,7 @@ def show(
     """
     if (attackers is None) != (users is None):
         raise click.UsageError("--attackers and --users go together.")
-    surveys = [
-        load_patiently(name) if name.endswith(".toml") else open_registry(settings).get(name).survey for name in names
-    ]
+    surveys = [survey_of(settings, name) for name in names]
     if len(surveys) > 1:
         _show_together(surveys, as_json)
         return

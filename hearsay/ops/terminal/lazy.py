@@ -11,6 +11,8 @@ import click
 
 from hearsay.errors import nearest
 
+_NAMED = 3  # commands that may have been meant
+
 
 class HelpfulGroup(click.Group):
     """A group that shows its help where nothing is named, unless it does something of its own then."""
@@ -25,10 +27,16 @@ class HelpfulGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            near = nearest(args[0], self.list_commands(ctx), cutoff=0.5)
+            near = [*self._in_groups(ctx, args[0]), *nearest(args[0], self.list_commands(ctx), cutoff=0.5)][:_NAMED]
             meant = f"; the nearest: {', '.join(near)}" if near else "."
             raise click.UsageError(f"No such command {args[0]!r}{meant}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _in_groups(self, ctx: click.Context, name: str) -> list[str]:
+        """The commands of that name in the groups of this group: `survey show` where `show` was asked for."""
+        groups = {each: self.get_command(ctx, each) for each in self.list_commands(ctx)}
+        return [f"{each} {name}" for each, group in groups.items()
+                if isinstance(group, click.Group) and name in group.list_commands(ctx)]  # fmt: skip
 
 
 class LazyGroup(HelpfulGroup):

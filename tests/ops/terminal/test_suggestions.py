@@ -41,6 +41,8 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     ("words", "says"),
     [
         (["quer"], "No such command 'quer'; the nearest: query (see"),
+        (["show", "age.toml"], "No such command 'show'; the nearest: survey show"),
+        (["add", "age.toml"], "No such command 'add'; the nearest: survey add, key add"),
         (["survey", "lst"], "No such command 'lst'; the nearest: list"),
         (["simulate", "a.toml", "--value", "b"], "No such option '--value'; the nearest: --values (see"),
         (["query", "--snapsot", "b", "point", "1"], "No such option '--snapsot'; the nearest: --snapshot (see"),
@@ -94,6 +96,28 @@ def test_a_question_without_its_survey_says_where_the_name_goes(hearsay: Hearsay
                   "survey shards citys 2", "survey next-round citys", "snapshot citys --out out",
                   "key add phone --survey citys"):  # fmt: skip
         assert "survey 'citys' is not registered; the nearest: cities" in hearsay(*words.split())[2], words
+
+
+def test_without_a_server_a_file_of_that_name_is_named(
+    snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nobody = ("--redis-url", "redis://127.0.0.1:1")
+    for words in (["survey", "show", "cities"], ["survey", "show", "./cities"]):
+        line = refused(capsys, *words, *nobody)
+        assert "cannot be reached" in line
+        assert line.endswith("; did you mean " + words[-1] + ".toml?")
+    assert "did you mean" not in refused(capsys, "survey", "show", "towns", *nobody)
+    assert refused(capsys, "query", "snapshot", "top", "3", *nobody).endswith("; did you mean --snapshot snapshot?")
+    assert "did you mean" not in refused(capsys, "query", "cities", "top", "3", *nobody)
+
+
+def test_a_file_is_named_also_where_the_server_has_no_such_survey(
+    hearsay: Hearsay, tmp_path: Path, snapshot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hearsay("survey", "show", "cities")[2].rstrip().endswith("; did you mean cities.toml?")
+    assert hearsay("query", "snapshot", "top", "3")[2].rstrip().endswith("; did you mean --snapshot snapshot?")
 
 
 @pytest.mark.parametrize("group", ["survey", "key", "experiment"])
