@@ -50,7 +50,7 @@ def grammar() -> str:
 def parse(words: Sequence[str]) -> Question:
     """A question from its words."""
     if not words:
-        raise QueryError(what="query", expected=f"one of {grammar()}", got="nothing")
+        raise UnknownQuery(what="query", expected=f"one of {grammar()}", got="nothing", verb="")
     if any(unicodedata.category(letter) in _CONTROL for word in words for letter in word):
         raise QueryError(what="query", must="hold no control characters")
     verb, *arguments = words
@@ -160,7 +160,15 @@ _OTHER_WORDS = {"median": "quantile", "percentile": "quantile", "average": "mean
 
 
 def suggestion(verb: str, estimate: Estimate) -> UnknownQuery:
-    """The error for a verb that there is not: the nearest three that this estimate answers, and how they are asked."""
+    """The error for a verb that there is not: the nearest three that this estimate answers, and how they are asked.
+
+    Without a verb all that it answers.
+    """
+    if not verb:
+        grammars = " | ".join(dict.fromkeys(query.GRAMMAR for query in answerable(estimate)))
+        return UnknownQuery(
+            what="query", expected=f"one that this survey answers: {grammars}", got="nothing", verb=verb
+        )
     forms = {query.NAME: query.GRAMMAR for query in reversed(answerable(estimate))}
     near = [name for name in [_OTHER_WORDS.get(verb.casefold(), "")] if name in forms] or nearest(verb, forms)
     asked = "; ".join(forms[name] for name in near)

@@ -68,6 +68,16 @@ def test_a_question_like_no_other_is_answered_with_three_that_this_survey_answer
         assert form not in line, "categories have no order"
 
 
+def test_without_a_question_those_that_this_survey_answers_are_named(
+    snapshot: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(capsys, "query", "--snapshot", snapshot)
+    assert "one that this survey answers: " in line
+    assert "top K" in line
+    for form in ("range", "quantile", "marginal", "mean"):
+        assert form not in line, "categories have no order"
+
+
 def test_a_question_may_be_one_line(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for words in (["top", "2"], ["top 2"]):
