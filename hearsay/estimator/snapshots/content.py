@@ -1,7 +1,7 @@
 """What a snapshot says: estimate and headline answers of one window, made from its exact state."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,7 +12,7 @@ from hearsay.collector.survey.survey import Survey
 from hearsay.collector.survey.windows import ALL, Window
 from hearsay.collector.wire.rejections import Rejections
 from hearsay.mechanisms import State
-from hearsay.mechanisms.estimates.estimate import Estimate
+from hearsay.mechanisms.estimates.estimate import MEDIAN, Estimate
 from hearsay.mechanisms.estimates.postprocess import Processed
 from hearsay.mechanisms.estimates.simultaneous import CONFIDENCE, TOGETHER, critical_value
 from hearsay.mechanisms.queries.answer import Answer, tables
@@ -134,7 +134,7 @@ class Newest:
     @classmethod
     def of(cls, content: Content) -> "Newest":
         """Of a snapshot that was just made."""
-        first = content.answers[0].table() if content.answers else None
+        first = _newest_answer([answer.table() for answer in content.answers])
         if first is not None and content.estimate is not None:
             first["unit"] = unit_of(first["query"], content.estimate)
         status = "final" if content.final else "partial"
@@ -146,8 +146,8 @@ class Newest:
     def stored(cls, document: Mapping[str, Any]) -> "Newest":
         """Of a snapshot that another process made; in which unit its answers are is not stored."""
         made = datetime.fromisoformat(document["generated_at"].replace("Z", "+00:00"))
-        answers = document.get("answers") or [None]
-        first = None if answers[0] is None else {**answers[0], "unit": OWN}
+        answer = _newest_answer(document.get("answers") or [])
+        first = None if answer is None else {**answer, "unit": OWN}
         return cls(
             document["survey"],
             document["window"],
@@ -197,6 +197,15 @@ def compose(
     made = mechanism.estimate(state) if estimate is None else estimate()
     answers, processed = headline(made, survey.postprocess), made.processed(survey.postprocess)
     return replace(content, estimate=made, answers=answers, processed=processed)
+
+
+def _newest_answer(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The headline's answer that an overview shows: of quantiles the median, else the first."""
+    if not answers:
+        return None
+    of_quantiles = answers[0]["query"].startswith("quantile ")
+    median = (answer for answer in answers if of_quantiles and answer["query"] == MEDIAN)
+    return dict(next(median, answers[0]))
 
 
 def _moment(milliseconds: int | None) -> str | None:

@@ -25,6 +25,7 @@ Z95 = 1.96  # two-sided 95% point of the normal distribution
 Floats = NDArray[np.float64]
 Ends = NDArray[np.int64]
 DECILES = "quantile 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9"
+MEDIAN = "quantile 0.5"  # one of them
 
 
 class _Columns(NamedTuple):

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -110,6 +111,18 @@ class TestOverview:
         assert row["headline"]["unit"] == "share"
         assert {process["role"] for process in document["processes"]} == {"estimator"}
         assert any("no worker" in trouble for trouble in document["troubles"])
+
+    def test_of_deciles_the_median_is_the_newest_answer(self, registry: Registry, tmp_path: Path) -> None:
+        ages = colours(name="ages", mechanism="hierarchical", domain={"kind": "ordinal", "size": 16})
+        deliver(registry.add(ages), 300)
+        with estimator(registry, tmp_path) as http:
+
+            def headline() -> Any:
+                rows = http.get("/api/overview").json()["surveys"]
+                return next(row["headline"] for row in rows if row["name"] == "ages")
+
+            wait_until(lambda: headline() is not None)
+            assert headline()["query"] == "quantile 0.5"
 
     def test_states(self, registry: Registry, tmp_path: Path) -> None:
         empty = registry.add(colours(answers={"minimum_reports": 150}))
