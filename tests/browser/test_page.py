@@ -149,6 +149,16 @@ def test_a_question_in_the_address_and_back(tab: Tab, address: str, registry: Re
     assert unharmed_but_refusals == []
 
 
+def test_a_question_that_does_not_take_the_method_says_so(tab: Tab, address: str) -> None:
+    tab.open(f"{address}surveys/session-minutes?q=quantile+0.5&postprocess=clip")
+    tab.wait("document.querySelector('[data-answer]')")
+    shown = tab.run("document.querySelector('section[aria-label=Ask] .note').textContent")
+    assert "Answered without post-processing: postprocess clip applies to " in shown
+    ask(tab, "range 300 500")
+    tab.wait("document.querySelector('[data-answer]').dataset.query === 'range 300 500'")
+    assert "Answered without" not in tab.run("document.querySelector('section[aria-label=Ask] .note').textContent")
+
+
 def test_labels_are_only_ever_text(tab: Tab, registry: Registry, tmp_path: Path) -> None:
     domain = {"kind": "categorical", "categories": ODD}
     survey = parse({"name": "odd", "mechanism": "grr", "epsilon": 3.0, "domain": domain})

@@ -22,6 +22,7 @@ export function answerBox({ name, ask, path }) {
   const answer = el("div", { "aria-live": "polite", hidden: true }, line, rows.node, notes, take);
   const node = el("section", { "aria-label": "Ask" }, form, answer);
   let asked = {};
+  let refused = ""; // why options were left out
   let unit = "share";
   let rate = null;
   let reports = 0;
@@ -44,14 +45,17 @@ export function answerBox({ name, ask, path }) {
     }
   }
 
-  /** Options that this question does not take are left out, as for the charts. */
+  /** Options that this question does not take are left out, as for the charts, and a note says so. */
   async function askServer(all, bare) {
     try {
       asked = all;
+      refused = "";
       return await get(address(`${path}/query`, all));
     } catch (error) {
       if (!(error instanceof Refusal) || JSON.stringify(all) === JSON.stringify(bare)) throw error;
       asked = bare;
+      const left = [all.postprocess && "post-processing", all.simultaneous && "simultaneous intervals"].filter(Boolean).join(" and ");
+      refused = `Answered without ${left}: ${error.message}.`;
       return await get(address(`${path}/query`, bare));
     }
   }
@@ -69,7 +73,7 @@ export function answerBox({ name, ask, path }) {
     show(take, true);
     text(line, many ? `${asked.q}: ${found.answers.length} answers` : `${first.query}: ${interval(first, unit)}, 95% interval`);
     if (many) rows.update({ ...found, answers: together(found.answers) });
-    text(notes, [remark(found.answers), many ? "" : more(first)].join(" ").trim());
+    text(notes, [refused, remark(found.answers), many ? "" : more(first)].join(" ").trim());
     const flags = [["window", asked.window], ["against", asked.against], ["postprocess", asked.postprocess]].filter(([, value]) => value);
     const switches = [["count", asked.count], ["simultaneous", asked.simultaneous]].filter(([, value]) => value === "1");
     const words = found.query; // as the server writes it: quoted for a shell, whatever stood in the address
