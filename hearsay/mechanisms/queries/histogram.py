@@ -2,12 +2,12 @@
 
 A stretch is answered as `range` answers it. Without N the largest number near a power of two is taken, for each axis,
 whose tallest stretch is at least four median half widths: finer bars would show noise, coarser ones hide the shape.
-Where stretches have fewer than six cells, a number is taken that makes them equally wide, if one is near: of bars
-that are two or three cells wide by turns every other one would stand out. At most 256 stretches of a line and 4,096
-boxes of a grid are drawn, at least 4 along an axis.
+A number is taken that makes them equally wide, if one is near: of bars that are two or three cells wide by turns every
+other one would stand out, and bars of 5 years are read sooner than bars of 6.25. At most 256 stretches of a line and
+4,096 boxes of a grid are drawn, at least 4 along an axis.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -28,7 +28,7 @@ from hearsay.mechanisms.queries.stretches import Ends, cut_points, whole_number
 from hearsay.mechanisms.queries.view import View
 
 LEAST, MOST, MOST_BOXES = 4, 256, 4096
-WIDE = 6  # cells of a stretch from which one more or less does not show
+WIDE = 6  # cells of a stretch from which one more or less hardly shows: only a nearer number is worth it
 VISIBLE = 4.0  # median half widths that the tallest stretch must reach
 
 
@@ -104,15 +104,22 @@ def _even(size: int, wanted: int, most: int) -> int:
     The last one may be a cell wider. Where no number near does that, `wanted` itself.
 
     >>> [_even(82, wanted, 256) for wanted in (64, 32, 16, 8, 4)]
-    [82, 41, 27, 8, 4]
+    [82, 41, 27, 9, 4]
+    >>> [_even(100, wanted, 256) for wanted in (64, 32, 16, 8, 4)]
+    [50, 25, 20, 10, 4]
     """
     if size <= wanted:
         return size
+    near: Iterable[int] = range(max(LEAST, wanted // 2 + 1), min(2 * wanted - 1, most, size) + 1)
     if size >= WIDE * wanted:
-        return wanted
-    near = range(max(LEAST, wanted // 2 + 1), min(2 * wanted - 1, most, size) + 1)
+        near = [number for number in near if _distance(number, wanted) < 0.5]
     even = [number for number in near if size % number == 0 or (size % number == 1 and size // number > 1)]
-    return min(even, key=lambda number: (size % number, abs(log2(number / wanted))), default=wanted)
+    return min(even, key=lambda number: (size % number, _distance(number, wanted)), default=wanted)
+
+
+def _distance(number: int, wanted: int) -> float:
+    """In powers of two."""
+    return abs(log2(number / wanted))
 
 
 def _measured_choices(estimate: Any) -> Iterator[tuple[tuple[int, ...], Measured] | None]:

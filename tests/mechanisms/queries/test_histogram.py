@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hearsay.collector.survey.survey import parse
+from hearsay.mechanisms.catalogue import parse_domain
 from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Estimate
 from hearsay.mechanisms.exact.randomness import seeded
@@ -62,7 +63,7 @@ def test_the_resolution_follows_the_noise(mechanism: str, reports: int) -> None:
 
     assert LEAST <= len(chosen) <= MOST
     tried = [number for (number,) in choices(of.domain)]  # type: ignore[arg-type]
-    assert tried == [250, 128, 64, 32, 16, 8, 4]
+    assert tried == [250, 125, 50, 40, 20, 8, 4]
     assert visible(chosen) or len(chosen) == LEAST
     for finer in tried[: tried.index(len(chosen))]:
         assert not visible(ask(of, f"histogram {finer}"))
@@ -123,3 +124,10 @@ def test_narrow_bars_are_equally_wide(reports: int) -> None:
     answers = ask(estimate("hierarchical", ages, values), "histogram")
     widths = {each.item[1] - each.item[0] + 1 for each in answers[:-1]}
     assert len(widths) == 1 or min(widths) >= WIDE
+
+
+def test_wide_bars_are_equally_wide_if_a_number_near_allows_it() -> None:
+    hundred = parse_domain({"kind": "ordinal", "size": 100})
+    assert [number for (number,) in choices(hundred)][-4:] == [25, 20, 10, 4]
+    prime = parse_domain({"kind": "ordinal", "size": 10_007})
+    assert [number for (number,) in choices(prime)] == [256, 128, 64, 32, 16, 8, 4]
