@@ -12,7 +12,7 @@ from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.ops.cli import cli
 from hearsay.ops.experiments.key_value.command import LAST_TABLES, command
 from hearsay.ops.experiments.key_value.cost import figure_11, table_4
-from hearsay.ops.experiments.key_value.curves import Panel, Score, Spot, figure
+from hearsay.ops.experiments.key_value.curves import Panel, Score, Spot, figure, method_styles
 from hearsay.ops.experiments.key_value.figures import MEANS, SHARES
 from hearsay.ops.experiments.key_value.laws import draw_padded
 from hearsay.ops.experiments.key_value.methods import (
@@ -135,3 +135,17 @@ def test_mean_est_is_private_and_unbiased(dimensions: int) -> None:
     values = np.tile(np.linspace(-0.8, 0.6, dimensions), (40_000, 1))
     found = rival.estimate(rival.perturb(values, seeded(2)))
     assert (np.abs(found - values[0]) < 5 * rival.scale / np.sqrt(40_000)).all()
+
+
+def test_a_method_looks_the_same_in_every_figure_and_no_two_of_one_are_alike() -> None:
+    three = ["PrivKVM (1 real, 5 virtual)", "PrivKVM-Harmony", "PrivKVM-MeanEst", "joint", "pckv-grr"]
+    seven = ["real", "PrivKVM (1 real, 5 virtual)", "k-RR & Harmony", "joint", "pckv-grr"]
+    nine = ["PrivKVM, paper", "PrivKVM, unbiased, combined", "joint, one round", "pckv-grr, one round"]
+    twelve = [*seven[1:2], "virtual from 0 instead of 1", "PrivKVM-noVI (6 real)", "joint", "pckv-grr"]
+    cost = ["PrivKVM-3", "PrivKVM-6", "PrivKVM+", "joint", "pckv-grr"]
+    for methods in (three, seven, nine, twelve, cost):
+        styles = method_styles(methods)
+        colours = [style["color"] for style in styles.values()]
+        assert len({*colours}) == len(methods)
+        joint = next(styles[name] for name in methods if name.startswith("joint"))
+        assert (joint["color"], joint["linestyle"], joint["marker"]) == ("C0", "-", "o")

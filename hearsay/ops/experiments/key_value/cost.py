@@ -11,11 +11,10 @@ from hearsay.collector.wire.codec import codec
 from hearsay.mechanisms.exact.randomness import Random, seeded
 from hearsay.mechanisms.key_value.rounds import published
 from hearsay.mechanisms.key_value.simulated.laws import PairLaw
-from hearsay.ops.experiments.key_value.curves import Spot, own_ticks
+from hearsay.ops.experiments.key_value.curves import Spot, method_styles, own_ticks
 from hearsay.ops.experiments.key_value.laws import run_rounds
 from hearsay.ops.experiments.key_value.methods import Method, Setting, answers, pckv_grr, privkv
 from hearsay.ops.experiments.key_value.rivals import over_keys
-from hearsay.ops.experiments.lines import line_style
 from hearsay.ops.experiments.output import Result
 
 COSTS = (0.2, 0.02)
@@ -60,7 +59,7 @@ def figure_11(runs: int, generator: np.random.Generator) -> Result:
             rows = [index for index, row in enumerate(result.rows) if tuple(row[:2]) == panel]
             for number, name in enumerate(METHODS):
                 costs, bars = [result.rows[row][3 + number] for row in rows], [noise[row][number] for row in rows]
-                style = line_style(number, len(METHODS)) | {"elinewidth": 1}
+                style = method_styles(METHODS)[name] | {"elinewidth": 1}
                 axes.errorbar([result.rows[row][2] for row in rows], costs, bars, label=name, **style)
             own_ticks(axes, BUDGETS)
             axes.set(title=f"{panel[0]}, A0 = {panel[1]:g}", xlabel="epsilon", ylabel="total cost", ylim=(0, None))

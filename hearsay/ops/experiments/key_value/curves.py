@@ -1,6 +1,6 @@
 """Curves of an error by one varying parameter, for several methods: most of the paper's figures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, hypot, sqrt
 from typing import Any, NamedTuple
@@ -98,9 +98,37 @@ def figure(
     return result, by_panel
 
 
+# A method has the same colour, dashes and marker in every figure; no two of one figure have the same number.
+_LOOKS = {
+    "joint": 0, "pckv-grr": 1,
+    "PrivKVM": 2, "PrivKVM (1 real, 5 virtual)": 2, "PrivKVM, paper": 2,
+    "PrivKVM-Harmony": 3, "PrivKVM-MeanEst": 4,
+    "k-RR": 5, "k-RR & Harmony": 6, "RAPPOR": 7, "SHist": 8,
+    "virtual from 0 instead of 1": 7, "PrivKVM-noVI (6 real)": 8, "PrivKVM, unbiased, combined": 9, "real": 9,
+}  # fmt: skip
+
+
+def method_styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Matplotlib's settings of each method's curve: its look wherever it is drawn, its width by its place here.
+
+    >>> alone, beside = method_styles(["joint"]), method_styles(["k-RR", "split", "joint, one round"])
+    >>> alone["joint"]["color"], [style["color"] for style in beside.values()]
+    ('C0', ['C5', 'C1', 'C0'])
+    """
+    names = {method: method.removesuffix(", one round") for method in methods}
+    free = iter(sorted({*range(len(_LOOKS) + len(names))} - {_LOOKS.get(name) for name in names.values()}))
+    looks = {method: _LOOKS[name] if name in _LOOKS else next(free) for method, name in names.items()}
+    widths = {"linewidth", "markersize"}
+    return {
+        method: line_style(look, len(names)) | {key: line_style(place, len(names))[key] for key in widths}
+        for place, (method, look) in enumerate(looks.items())
+    }
+
+
 def _draw_panel(axes: Any, panel: Panel, curves: Curves) -> None:
-    for number, (method, spots) in enumerate(curves.items()):
-        style = line_style(number, len(curves)) | ({"marker": ""} if method in panel.once else {})
+    styles = method_styles(curves)
+    for method, spots in curves.items():
+        style = styles[method] | ({"marker": ""} if method in panel.once else {})
         errors, noise = zip(*spots, strict=True)
         axes.errorbar(list(panel.settings), errors, noise, label=method, elinewidth=1, **style)
     if all(spot.error > 0 for spots in curves.values() for spot in spots):
