@@ -1,7 +1,8 @@
 """Whether another mechanism with the same kind of promise would have less error on the same domain.
 
 Compared are the candidates of `auto`, by the predicted standard error of the question that the survey's own mechanism
-is first of all for. Differences below 5% are not worth a word.
+is first of all for. Differences below 5% are not worth a word. A survey whose levels are fixed, which may have been
+optimised for another epsilon, is also compared with the same mechanism with levels for its own.
 """
 
 from collections.abc import Mapping
@@ -37,6 +38,8 @@ def better_choice(mechanism: Mechanism) -> str | None:
     if question is None:
         return None
     names = [name for name in catalogue.CANDIDATES.get(domain.kind, ()) if name != mechanism.ID]
+    if mechanism.ID == _PLANNED and _is_fixed(mechanism):
+        names.append(_PLANNED)
     if domain.size > _LARGEST:
         names = [name for name in names if name != _PLANNED]
     errors = {name: error for name in names if (error := _error(name, mechanism, question)) is not None}
@@ -44,7 +47,15 @@ def better_choice(mechanism: Mechanism) -> str | None:
     if best is None or errors[best] >= _WORTH * own[question]:
         return None
     saved = 1 - errors[best] / own[question]
+    if best == mechanism.ID:
+        best = f'options.levels = "optimised" (for epsilon {mechanism.epsilon:g}; those of the file are fixed)'
     return f"{best} would have {saved:.0%} less error here, of {_WORDS[question]}"
+
+
+def _is_fixed(mechanism: Mechanism) -> bool:
+    """Whether its levels stand in the survey's file and could be optimised."""
+    lasting = mechanism.lasting_options().get("levels")
+    return lasting == "optimised" and mechanism.options["levels"] != lasting
 
 
 def _error(name: str, mechanism: Mechanism, question: str) -> float | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hearsay.mechanisms import build
 from hearsay.ops.cli import run
 from hearsay.ops.demo.scene import SURVEYS
 
@@ -40,3 +41,21 @@ def test_what_is_unwise_is_remarked_on(tmp_path: Path, capsys: pytest.CaptureFix
     survey.write_text('name = "a"\nmechanism = "hrr"\nepsilon = 1\n[domain]\nkind = "categorical"\nsize = 3\n')
     assert run(["survey", "show", str(survey)]) == 0
     assert "Remark: grr would have 22% less error here, of single values." in capsys.readouterr().out
+
+
+def test_levels_for_another_epsilon_are_remarked_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    domain = {"kind": "ordinal", "size": 100}
+    solved = build({"mechanism": "hierarchical", "epsilon": 4.0, "domain": domain}).canonical_options()["levels"]
+    survey = tmp_path / "ages.toml"
+    text = (
+        'name = "ages"\nmechanism = "hierarchical"\nepsilon = 4.0\n[domain]\nkind = "ordinal"\nsize = 100\n'
+        f"[options]\nlevels = {json.dumps(solved)}\n"
+    )
+    survey.write_text(text)
+    assert run(["validate", str(survey)]) == 0
+    assert "options.levels" not in capsys.readouterr().out
+    survey.write_text(text.replace("epsilon = 4.0", "epsilon = 0.5"))
+    assert run(["validate", str(survey)]) == 0
+    said = capsys.readouterr().out
+    assert 'options.levels = "optimised" (for epsilon 0.5; those of the file are fixed) would have ' in said
+    assert "less error here, of ranges" in said
