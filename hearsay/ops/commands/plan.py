@@ -36,6 +36,12 @@ _COLUMNS = (
     "detects",
 )
 
+_COLUMNS_IN_WORDS = (
+    "within: half the width of the 95% interval, of half of all surveys at most so much; within 90: of nine in ten; "
+    "worst: whatever the shape of the values; detects: the least difference between two halves of the users that is "
+    "found four times in five"
+)
+
 
 @click.command()
 @click.argument("survey_files", metavar="[SURVEY.toml]...", nargs=-1, type=click.Path(path_type=Path))
@@ -214,6 +220,7 @@ def _print(made: Plan) -> None:
         [[_marked(row), *(getattr(row, name) for name in _COLUMNS[1:])] for row in made],
         caption="* recommended",
     )
+    say(_COLUMNS_IN_WORDS)
     for line in made.words:
         say(line)
     for row in made:

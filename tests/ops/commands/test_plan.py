@@ -157,6 +157,13 @@ size = 7
     assert found["within"] > 1.01 * best["within"]
 
 
+def test_a_line_below_the_table_says_what_its_columns_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*LABELS, "--query", "point 1", "--users", "500", "--epsilon", "1", "--mechanism", "grr") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for column in ("within: half the width", "within 90: of nine in ten", "worst: ", "detects: the least difference"):
+        assert column in shown
+
+
 def test_the_half_width_of_a_share_may_be_a_percentage(capsys: pytest.CaptureFixture[str]) -> None:
     question = (*LABELS, "--query", "point 1", "--users", "5000", "--mechanism", "grr")
     (percent,), (number,) = (rows(capsys, *question, "--within", within) for within in ("5%", "0.05"))
