@@ -93,7 +93,9 @@ class CountRange(click.IntRange):
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return super().convert(without_separators(value) if isinstance(value, str) else value, param, ctx)
+        if isinstance(value, str):
+            value = without_separators(value)
+        return super().convert(value, param, ctx)
 
 
 def add_plugins(modules: str) -> None:
