@@ -117,12 +117,11 @@ class TestOverview:
         deliver(registry.add(ages), 300)
         with estimator(registry, tmp_path) as http:
 
-            def headline() -> Any:
-                rows = http.get("/api/overview").json()["surveys"]
-                return next(row["headline"] for row in rows if row["name"] == "ages")
+            def newest() -> Any:
+                return [row["headline"] for row in http.get("/api/overview").json()["surveys"]]
 
-            wait_until(lambda: headline() is not None)
-            assert headline()["query"] == "quantile 0.5"
+            wait_until(lambda: all(newest()))
+            assert [answer["query"] for answer in newest()] == ["quantile 0.5"]
 
     def test_states(self, registry: Registry, tmp_path: Path) -> None:
         empty = registry.add(colours(answers={"minimum_reports": 150}))

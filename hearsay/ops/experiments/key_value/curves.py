@@ -120,8 +120,8 @@ def method_styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     looks = {method: _LOOKS[name] if name in _LOOKS else next(free) for method, name in names.items()}
     widths = {"linewidth", "markersize"}
     return {
-        method: line_style(look, len(names)) | {key: line_style(place, len(names))[key] for key in widths}
-        for place, (method, look) in enumerate(looks.items())
+        method: line_style(look, len(names)) | {key: line_style(number, len(names))[key] for key in widths}
+        for number, (method, look) in enumerate(looks.items())
     }
 
 
