@@ -62,8 +62,7 @@ def command(
     """Write a commented survey file, asking for what is missing.
 
     Where there is no terminal to ask, defaults are taken. The mechanism with the least predicted error is chosen and
-    written down. The file is one that `hearsay validate` and
-    `hearsay survey add` take; it is never overwritten.
+    written down. The file is one that `hearsay validate` and `hearsay survey add` take; it is never overwritten.
     """
     if size is not None and categories is not None and kind not in (None, *KEYS_WITH_ENDS):
         raise click.UsageError("give --size or --categories, and not both")
@@ -219,11 +218,11 @@ def _keys_with_ends(size: str | None, categories: str | None) -> dict[str, Any]:
         size, categories = None, size  # the number of keys
     if categories is None and size is None:
         question = "Keys, or how many; then the lowest and highest value of a key (Dune,Alien: 1,5)"
-        return dict(click.prompt(question, value_proc=_asked(_keys_and_ends)))
+        return _prompt("--categories and --size", question, _asked(_keys_and_ends))
     question = "How many keys, or their names separated by commas"
-    keys = click.prompt(question, value_proc=_asked(_keys)) if categories is None else _keys(categories)
-    question = "Lowest and highest value of a key (1,5)"
-    ends = click.prompt(question, value_proc=_asked(_ends)) if size is None else _ends(size)
+    keys = _prompt("--categories", question, _asked(_keys)) if categories is None else _keys(categories)
+    question = "Lowest and highest value of a key (1,5 for one to five stars)"
+    ends = _prompt("--size", question, _asked(_ends), "-1,1") if size is None else _ends(size)
     return {**keys, **ends}
 
 

@@ -62,6 +62,9 @@ def test_without_a_terminal_defaults_are_taken(
     assert run(["init", str(tmp_path / "drinks.toml")]) == 2
     assert "give --size or --categories: there is no terminal to ask" in capsys.readouterr().err
     assert not (tmp_path / "drinks.toml").exists()
+    assert run(["init", str(tmp_path / "films.toml"), "--kind", "key-value", "--categories", "Dune,Alien"]) == 0
+    assert load(tmp_path / "films.toml").mechanism.domain.table()["low"] == -1.0
+    assert run(["init", str(tmp_path / "songs.toml"), "--kind", "key-value"]) == 2
 
 
 @pytest.mark.parametrize(
