@@ -52,6 +52,7 @@ PUBLISH_BYTES = 8 * MIB
 DEDUP_WINDOW_S = 86_400
 LEFT_WRITER_S = 600  # a late copy of its last batch may still come
 LONGEST_STEP_S = 5  # what one look at the clock may add to the time that has gone by: ten times the usual
+LOOKS_PER_RETAIN = 2  # of a survey that sleeps, by collector and estimator: both together are late by `retain` at most
 WRITERS_AT_ONCE = 500  # looked at by one TRIM; all of a million would stop the server for a second
 RESEND_WINDOW_S = 10.0  # an everysec server can lose its last second or two; writers hold on to more than that
 

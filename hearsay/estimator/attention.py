@@ -1,13 +1,14 @@
 """Which surveys a pass looks at: those that lately had something to do, and of the others those that changed.
 
-A survey that sleeps is asked every two seconds whether anything was published to it, and looked at once a minute. What
-was seen last stays known, for metrics and checks of health.
+A survey that sleeps is asked every two seconds whether anything was published to it, and looked at once a minute, or
+more often if its windows are deleted sooner. What was seen last stays known, for metrics and checks of health.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hearsay.collector import limits
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.node import ask
 from hearsay.collector.store.registry import Registered, SurveyLook
@@ -46,7 +47,7 @@ class Attention:
                 known = self._known[registered.survey.tag] = _Attention(now + ASLEEP_AFTER_S)
             if known.window_end is not None and known.window_end <= now:
                 known.awake_until, known.window_end = now + ASLEEP_AFTER_S, None
-            if known.awake_until > now or known.looked_at + LOOK_S <= now:
+            if known.awake_until > now or known.looked_at + _look_s(registered) <= now:
                 due.append(registered)
             elif known.probed_at + PROBE_S <= now:
                 known.probed_at = now
@@ -94,6 +95,12 @@ class Attention:
         self._known = {tag: each for tag, each in self._known.items() if tag in tags}
         self.looks = {name: each for name, each in self.looks.items() if name in names and each.survey.tag in tags}
         self.failed = {name: each for name, each in self.failed.items() if name in names}
+
+
+def _look_s(registered: Registered) -> float:
+    """How long a survey that sleeps is not looked at."""
+    retain_s = registered.survey.retain_s
+    return LOOK_S if retain_s is None else min(LOOK_S, retain_s / limits.LOOKS_PER_RETAIN)
 
 
 def _entries(look: Look) -> bytes | None:

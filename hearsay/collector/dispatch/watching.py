@@ -1,7 +1,7 @@
 """Which shards of a node need attention: those that lately had something are asked in every pass, the others seldom.
 
 A shard that sleeps is asked for the number of its waiting batches several times a second, and looked at once a minute.
-Nothing is written to it but the time that went by, every ten minutes.
+Nothing is written to it but the time that went by: every ten minutes, and at each look where windows are deleted by it.
 """
 
 import time
@@ -76,7 +76,7 @@ class Watching:
         due = []
         for shard in shards:
             known = self._of(shard)
-            if every or known.looked_at is None or known.awake_until > now or known.looked_at + LOOK_S <= now:
+            if every or known.looked_at is None or known.awake_until > now or known.looked_at + _look_s(shard) <= now:
                 due.append(shard)
         return due
 
@@ -87,10 +87,11 @@ class Watching:
             self.wake(shard)
 
     def trim_step_s(self, shard: Shard) -> float | None:
-        """How much time one TRIM may add now, by this process's clock; None: it is not due."""
+        """How much time one TRIM of a shard that was just looked at may add, by this process's clock; None: not due."""
         known, now = self._of(shard), self._clock()
         since = None if known.trimmed_at is None else now - known.trimmed_at
-        if since is not None and known.awake_until <= now and since < TRIM_S:
+        sleeps = known.awake_until <= now and shard.survey.retain_s is None
+        if since is not None and sleeps and since < TRIM_S:
             return None
         known.trimmed_at = now
         return _SLACK_S + (since or 0.0)
@@ -100,3 +101,9 @@ class Watching:
         kept = {shard.name for shard in shards}
         for name in self._known.keys() - kept:
             del self._known[name]
+
+
+def _look_s(shard: Shard) -> float:
+    """How long a shard that sleeps is not looked at."""
+    retain_s = shard.survey.retain_s
+    return LOOK_S if retain_s is None else min(LOOK_S, retain_s / limits.LOOKS_PER_RETAIN)

@@ -39,6 +39,23 @@ def test_a_shard_that_sleeps_is_written_to_every_ten_minutes(client: redis.Redis
     assert step_s == pytest.approx(5.0 + watching.ASLEEP_AFTER_S + 0.1 + watching.LOOK_S + watching.TRIM_S)
 
 
+@pytest.mark.parametrize(("retain", "look_s"), [("20s", 10.0), ("30d", watching.LOOK_S)])
+def test_time_counts_at_every_look_where_windows_are_deleted_by_it(
+    client: redis.Redis, prefix: str, retain: str, look_s: float
+) -> None:
+    shard, clock = buckets(client, prefix, 4, window={"every": "15s", "retain": retain}).shards[0], Clock()
+    watched = Watching(clock)
+    watched.looked(shard, shard.look())
+    assert watched.trim_step_s(shard) == 5.0
+    for _ in range(3):
+        clock.now += look_s - 0.1
+        assert watched.to_look_at([shard], every=False) == []
+        clock.now += 0.2
+        assert watched.to_look_at([shard], every=False) == [shard]
+        watched.looked(shard, shard.look())
+        assert watched.trim_step_s(shard) == pytest.approx(5.0 + look_s + 0.1)
+
+
 def test_the_time_of_a_long_sleep_counts(client: redis.Redis, prefix: str) -> None:
     shard = buckets(client, prefix, 4).shards[0]
     shard.trim()

@@ -31,6 +31,17 @@ def test_a_survey_that_sleeps_is_asked_one_thing(client: redis.Redis, prefix: st
     assert watched.due([registered]) == [registered]
 
 
+def test_a_survey_whose_windows_are_soon_deleted_is_looked_at_sooner(client: redis.Redis, prefix: str) -> None:
+    registered, now = buckets(client, prefix, 4, window={"every": "1d", "retain": "40s"}), [1_000.0]
+    watched = Attention(lambda: now[0])
+    watched.due([registered])
+    watched.looked(registered.look(), busy=False)
+    now[0] += 19.0
+    assert watched.due([registered]) == []
+    now[0] += 1.0
+    assert watched.due([registered]) == [registered]
+
+
 def test_what_was_seen_stays_known_until_the_survey_is_deleted(client: redis.Redis, prefix: str) -> None:
     registered = buckets(client, prefix, 4)
     watched = Attention()
