@@ -100,6 +100,10 @@ class ServerError(CollectorError):
     CODE = "server"
 
 
+class StillLoading(ServerError):
+    """The server answers, and reads its files before it takes commands."""
+
+
 class TooOld(ServerError):
     """This release cannot read what a newer one has stored."""
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-from hearsay.collector.errors import NoQueueThere, ServerError
+from hearsay.collector.errors import NoQueueThere, ServerError, StillLoading
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.servers.cluster import Cluster
@@ -44,6 +44,7 @@ def open_servers(url: str) -> Servers:
         if target.sentinel is not None:
             client = _through_sentinel(target)
             check_server(client)
+            _refuse_while_loading(client.info(), target)
             return One(Node(client, address=target.address))
         if len(target.seeds) > 1:
             return _cluster(target)
@@ -53,6 +54,7 @@ def open_servers(url: str) -> Servers:
             client.close()
             return _cluster(target)
         check(information)
+        _refuse_while_loading(information, target)
         return One(Node(client))
 
 
@@ -63,8 +65,10 @@ def connect_queue(url: str) -> redis.Redis:
         if len(target.seeds) > 1 and target.sentinel is None:
             raise NoQueueThere(**_NO_CLUSTER)
         client = _client(url) if target.sentinel is None else _through_sentinel(target)
-        if int(client.info("cluster").get("cluster_enabled", 0)):
+        information = client.info()
+        if int(information.get("cluster_enabled", 0)):
             raise NoQueueThere(**_NO_CLUSTER)
+        _refuse_while_loading(information, target)
     return cast(redis.Redis, client)
 
 
@@ -211,3 +215,8 @@ def check(information: Mapping[str, Any]) -> None:
     policy = str(information.get("maxmemory_policy", "noeviction"))
     if policy != "noeviction":
         raise ServerError(what="Redis server", must="run with maxmemory-policy noeviction", got=policy)
+
+
+def _refuse_while_loading(information: Mapping[str, Any], target: Target) -> None:
+    if int(information.get("loading", 0)):
+        raise StillLoading(f"Redis server at {target.address} still loads its files; it answers when it has read them")

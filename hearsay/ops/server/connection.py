@@ -1,14 +1,17 @@
 """The registry behind the settings' server, and RQ's server: at once for commands, patiently for services."""
 
+import logging
 import time
 from collections.abc import Callable
 from threading import Event
 from typing import TypeVar, cast
 
 from redis import Redis
+from redis.exceptions import ConnectionError, TimeoutError
 
 from hearsay.collector.agreement import check_stored
-from hearsay.collector.errors import NoQueueThere, ServerError, TooOld, UnknownSurvey
+from hearsay.collector.errors import NoQueueThere, ServerError, StillLoading, TooOld, UnknownSurvey
+from hearsay.collector.logs import RepeatedWarnings
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.roles import Role
 from hearsay.collector.store.client import Client
@@ -19,7 +22,8 @@ from hearsay.errors import nearest
 from hearsay.ops.config import Settings
 
 Opened = TypeVar("Opened")
-PATIENCE_S = 30.0  # services start together with the server, which may have a long AOF to read
+PATIENCE_S = 30.0  # services start together with the server; the time in which it reads a long AOF does not count
+_LOG = logging.getLogger("hearsay.server")
 
 
 class _OperatorsRegistry(Registry):
@@ -62,13 +66,16 @@ def open_queue_patiently(settings: Settings, stop: Event, role: Role) -> Redis |
 
 
 def _patiently(connect: Callable[[], Opened], stop: Event) -> Opened | None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline, warnings = time.monotonic() + PATIENCE_S, RepeatedWarnings(_LOG)
     while not stop.is_set():
         try:
             return connect()
         except (TooOld, NoQueueThere):
             raise
-        except ServerError:
+        except StillLoading as error:
+            deadline = time.monotonic() + PATIENCE_S
+            warnings.warning(str(error))
+        except (ServerError, ConnectionError, TimeoutError):  # the server may end between two commands
             if time.monotonic() > deadline:
                 raise
         stop.wait(0.2)
