@@ -58,6 +58,8 @@ def load_test(
     went_out: Callable[[int], None] = lambda reports: None,
 ) -> None:
     """Run it, print what was seen, write the report; CheckFailed where `p99` is given and something is not held."""
+    if report_dir is not None:
+        report.prepare(report_dir)
     registry = open_registry(settings)
     with stopping() as stop:
         if is_ramp:

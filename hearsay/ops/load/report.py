@@ -1,6 +1,8 @@
 """The report of a load test: a table (`report.md`), the figures (`report.json`) and a picture (`report.png`)."""
 
+import importlib.util
 import json
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from hearsay.ops.load.latencies import SHARES, Latencies
 from hearsay.ops.load.run import Outcome
 
 COLUMNS = ("asked/s", "sent/s", "committed/s", "held", "p50 s", "p99 s", "max s", "commit p99 s", "fresh s", "limit")
+_NO_PICTURES = "pictures need matplotlib: pip install 'hearsay-ldp[experiments]'"
 _SECOND = 1.0  # a point of the picture
 _COLOURS = {"asked": "0.6", "acknowledged": "#1f5fa8", "committed": "#c4600a", "in a snapshot": "#3b7d23"}
 
@@ -30,10 +33,22 @@ def row(outcome: Outcome) -> list[Any]:
     ]
 
 
-def write(directory: Path, title: str, outcomes: list[Outcome]) -> None:
-    """All three files."""
+def prepare(directory: Path) -> None:
+    """Create the folder, and refuse what no report can be written to: before the test, which may take minutes."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        reason = "is no folder" if directory.exists() and not directory.is_dir() else error.strerror
+        raise OperationError(f"--report {directory}: {reason}; name a folder that can be written to") from None
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OperationError(_NO_PICTURES)
+
+
+def write(directory: Path, title: str, outcomes: list[Outcome]) -> None:
+    """All three files, into a folder that is prepared."""
+    try:
         (directory / "report.json").write_text(json.dumps([each.table() for each in outcomes], indent=2), "utf-8")
         (directory / "report.md").write_text(_markdown(title, outcomes), "utf-8")
     except OSError as error:
@@ -57,10 +72,8 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _draw(file: Path, title: str, outcomes: list[Outcome]) -> None:
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise OperationError("pictures need matplotlib: pip install 'hearsay-ldp[experiments]'") from None
+    import matplotlib as mpl
+
     mpl.use("Agg")
     from matplotlib import pyplot, ticker
 

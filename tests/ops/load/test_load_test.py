@@ -60,6 +60,20 @@ def test_a_rate_that_is_held(pipeline: Pipeline, produce: Produce, tmp_path: Pat
     assert json.loads((tmp_path / "report.json").read_text())[0]["held"] is True
 
 
+@pytest.mark.parametrize("name", ["afile", "afile/below", "locked/below"])
+def test_a_report_that_cannot_be_written_is_refused_before_the_test(
+    pipeline: Pipeline, produce: Produce, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "afile").touch()
+    (tmp_path / "locked").symlink_to("/proc")
+    before = pipeline.registry().get("ages").look().published_reports
+    code, told, err = produce("--ramp", "--report", str(tmp_path / name))
+    assert (code, told) == (2, {})
+    assert f"--report {tmp_path / name}: " in err
+    assert "name a folder that can be written to" in err
+    assert pipeline.registry().get("ages").look().published_reports == before
+
+
 def test_workers_that_come_during_a_test_are_counted(
     pipeline: Pipeline, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
