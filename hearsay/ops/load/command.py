@@ -67,7 +67,8 @@ def load_test(
                 lambda step: run(settings, registry, step, processes, stop), task, stop, lambda seen: _say(seen, stop)
             )
             last = highest(outcomes)
-            limited = None if outcomes[-1].held else outcomes[-1].limit  # of the step that ended it
+            # Of the step that ended it; one that was stopped has none, and the steps before it keep their verdict.
+            limited = None if outcomes[-1].held else outcomes[-1].limit
         else:
             with reports_bar(f"devices of {task.survey}", task.total) as bar:
                 last = run(settings, registry, task, processes, stop, bar.advance)
@@ -82,7 +83,8 @@ def load_test(
             print_table(f"{task.survey}: rates", report.COLUMNS, [report.row(each) for each in outcomes])
             highest_rate = "none" if last is None or last.asked_per_s is None else f"{last.asked_per_s:,.0f} reports/s"
             named_limit = "" if limited is None else f"; limit {limited.part}: {limited.why}"
-            click.echo(f"highest rate held: {highest_rate}{named_limit}")
+            stopped = "; stopped before the end" if outcomes[-1].stopped else ""
+            click.echo(f"highest rate held: {highest_rate}{named_limit}{stopped}")
         elif last is not None:
             goes_on = processes == 1 and task.values is not None and not task.replay
             click.echo("\n".join(_words(task, last, stop, goes_on)))
@@ -95,7 +97,7 @@ def load_test(
 
 def _say(outcome: Outcome, stop: Stop) -> None:
     asked = "as fast as taken" if outcome.asked_per_s is None else f"{outcome.asked_per_s:,.0f} asked"
-    verdict = "" if outcome.asked_per_s is None else f", {_VERDICTS[outcome.held]}"
+    verdict = "" if outcome.asked_per_s is None else f", {'stopped' if outcome.stopped else _VERDICTS[outcome.held]}"
     notes().print(f"{asked}: {outcome.committed_per_s:,.0f} reports/s committed{verdict}", markup=False)
 
 
@@ -132,6 +134,8 @@ def _words(task: Task, outcome: Outcome, stop: Stop, goes_on: bool) -> list[str]
 
 def _check(outcome: Outcome | None, p99: float) -> None:
     """CheckFailed unless the rate was held and 99% were acknowledged in time."""
+    if outcome is not None and outcome.stopped:
+        raise CheckFailed("the load test was stopped before the end: nothing can be said of its rate")
     if outcome is not None and outcome.asked_per_s is not None and outcome.held is None:
         devices = math.ceil(SHORTEST_S * outcome.asked_per_s)
         raise CheckFailed(f"too short to judge the rate; use --devices {devices} or more")

@@ -25,12 +25,16 @@ def row(outcome: Outcome) -> list[Any]:
         "as fast as taken" if outcome.asked_per_s is None else f"{outcome.asked_per_s:,.0f}",
         f"{outcome.per_s:,.0f}",
         f"{outcome.committed_per_s:,.0f}",
-        "" if outcome.asked_per_s is None else {True: "yes", False: "no", None: "too short"}[outcome.held],
+        "" if outcome.asked_per_s is None else _held(outcome),
         *(_seconds(times.get(name)) for name in ("p50", "p99", "max")),
         _seconds(committed),
         _seconds(fresh),
         "" if outcome.limit is None else outcome.limit.part,
     ]
+
+
+def _held(outcome: Outcome) -> str:
+    return "stopped" if outcome.stopped else {True: "yes", False: "no", None: "too short"}[outcome.held]
 
 
 def prepare(directory: Path) -> None:
@@ -139,7 +143,7 @@ def _draw_steps(above: Any, below: Any, steps: list[Outcome]) -> None:
     above.plot(asked, [each.per_s for each in steps], "o-", color=_COLOURS["acknowledged"], label="acknowledged")
     above.plot(asked, [each.committed_per_s for each in steps], "s-", color=_COLOURS["committed"], label="committed")
     for each, rate in zip(steps, asked, strict=True):
-        if not each.held:
+        if not (each.held or each.stopped):
             above.annotate(f"not held: {each.limit.part if each.limit else ''}", (rate, each.committed_per_s),
                            textcoords="offset points", xytext=(-8, -14), ha="right")  # fmt: skip
     above.set(ylabel="reports per second", ylim=(0, None))

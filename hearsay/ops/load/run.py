@@ -31,13 +31,14 @@ class Outcome:
     batches: list[Done]
     samples: list[Sample]
     waits: dict[str, float]
-    held: bool | None  # None: for too short a time to judge
+    held: bool | None  # None: for too short a time to judge, or stopped before the end
     limit: Limit | None
     committed_per_s: float  # from the start to the last commit
     acknowledged: Latencies
     committed: Latencies
     visible: Latencies
     others: int = 0  # reports that somebody else published to the survey meanwhile
+    stopped: bool = False  # before the end
 
     @property
     def per_s(self) -> float:
@@ -52,6 +53,7 @@ class Outcome:
             "committed_per_s": self.committed_per_s,
             "asked_per_s": self.asked_per_s,
             "held": self.held,
+            "stopped": self.stopped,
             "latency_s": self.acknowledged.table(),
             "commit_s": self.committed.table(),
             "snapshot_s": self.visible.table(),
@@ -100,11 +102,11 @@ def _outcome(
     drained = watch.wait_for(reports, DRAIN_S if workers else 2.0, stop)
     if drained and estimators:
         watch.wait_visible(reports, VISIBLE_S, stop)
-    servers = watch.finish()
+    servers, stopped = watch.finish(), stop.is_set()
     samples, rate = watch.samples, task.rate or (reports / end_s if end_s else 1.0)
     committed_s = next((sample.at_s for sample in samples if sample.committed >= reports), None)
     visible_s = next((sample.at_s for sample in samples if sample.visible >= reports), None)
-    others = 0 if stop.is_set() else max(watch.published - reports, 0)
+    others = 0 if stopped else max(watch.published - reports, 0)
     own = [] if others else samples  # commits are counted by survey: those of others are not told apart
     time_s = max(end_s, 1e-9) * len(sent)
     waits: dict[str, float] = {}
@@ -131,11 +133,13 @@ def _outcome(
         batches=batches,
         samples=samples,
         waits=waits,
-        held=held(seen, None if task.rate is None else reports / task.rate),
-        limit=limit_of(seen),
+        # Of a part of the test nobody knows what would have been held, nor what would have kept it from that.
+        held=None if stopped else held(seen, None if task.rate is None else reports / task.rate),
+        limit=None if stopped else limit_of(seen),
         committed_per_s=reports / committed_s if committed_s else 0.0,
         acknowledged=Latencies(batches),
         committed=Latencies(done_at(((each.at_s, each.committed) for each in own), rate, reports)),
         visible=Latencies(done_at(((each.at_s, each.visible) for each in own), rate, reports)),
         others=others,
+        stopped=stopped,
     )

@@ -133,6 +133,27 @@ def test_a_rate_beyond_the_producers_is_not_held(produce: Produce) -> None:
     assert "limit producers" in err
 
 
+@pytest.mark.parametrize("after_s", [0.5, 1.5])
+@pytest.mark.parametrize("words", [("--devices", "1e8", "--rate", "1e8"), ("--ramp",)])
+def test_a_test_that_is_stopped_names_no_limit(produce: Produce, words: tuple[str, ...], after_s: float) -> None:
+    """One that asks for more than the producers make, and a ramp in its first burst."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def stop() -> None:
+        while signal.getsignal(signal.SIGTERM) is before:
+            time.sleep(0.01)
+        time.sleep(after_s)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    _, told, _ = produce(*words)
+    stopping.join()
+    steps = told.get("steps", [told])
+    assert [(step["stopped"], step["held"], step["limit"], step["why"]) for step in steps] == [(True, None, None, None)]
+    assert told.get("limit") is None
+
+
 def test_a_short_test_says_so(produce: Produce) -> None:
     code, seen, err = produce("--devices", "1000", "--rate", "5e3", "--p99", "5")
     assert (code, seen["held"]) == (1, None)
