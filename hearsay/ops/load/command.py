@@ -110,12 +110,15 @@ def _words(task: Task, outcome: Outcome, stop: Stop, goes_on: bool) -> list[str]
         f"{counted(outcome.reports, 'report')} published to {task.survey} in {outcome.seconds:.1f} s "
         f"({outcome.per_s:,.0f} reports/s{asked}{verdict}){stopped}"
     ]
-    for words, latencies in (
-        ("acknowledged after", outcome.acknowledged),
-        ("committed after", outcome.committed),
-        ("in a snapshot after", outcome.visible),
+    for words, latencies, missing in (
+        ("acknowledged after", outcome.acknowledged, None),
+        ("committed after", outcome.committed, outcome.not_committed),
+        ("in a snapshot after", outcome.visible, outcome.not_in_snapshot),
     ):
         times = latencies.table()
+        if missing:
+            where = words.removesuffix(" after")
+            lines.append(f"  {f'not {where}':19} {missing:,} of {counted(outcome.reports, 'report')} at the test's end")
         if times is not None:
             lines.append(
                 f"  {words:19} {times['p50']:.3f} s (median), {times['p99']:.3f} s (99%), {times['max']:.3f} s (most)"

@@ -5,7 +5,7 @@ between that of the last and that of the first. A report that had to wait becaus
 from the moment it was due.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,8 +49,18 @@ class Latencies:
         return {name: self.quantile(share) or 0.0 for name, share in SHARES.items()} | {"max": float(self._times[-1])}
 
 
-def done_at(samples: Iterable[tuple[float, int]], rate: float, total: int) -> list[Done]:
-    """From samples of (time, how many are done by then), the reports done between them; due at a steady rate."""
+def missing(samples: Sequence[tuple[float, int]], total: int) -> int | None:
+    """How many of `total` were done in no sample; None: there are no samples."""
+    return max(total - max(count for _, count in samples), 0) if samples else None
+
+
+def done_at(samples: Sequence[tuple[float, int]], rate: float, total: int) -> list[Done]:
+    """From samples of (time, how many are done by then), the reports done between them; due at a steady rate.
+
+    None where some were never done: the times of the others alone would look better than those of all.
+    """
+    if missing(samples, total):
+        return []
     batches, before = [], 0
     for at_s, count in samples:
         count = min(count, total)

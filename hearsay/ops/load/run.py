@@ -10,7 +10,7 @@ from hearsay.collector.heartbeats import roles
 from hearsay.collector.roles import ESTIMATOR, WORKER
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
-from hearsay.ops.load.latencies import Done, Latencies, done_at
+from hearsay.ops.load.latencies import Done, Latencies, done_at, missing
 from hearsay.ops.load.process import Processes, Task
 from hearsay.ops.load.sender import Sent
 from hearsay.ops.load.verdict import Evidence, Limit, held, limit_of
@@ -39,6 +39,9 @@ class Outcome:
     visible: Latencies
     others: int = 0  # reports that somebody else published to the survey meanwhile
     stopped: bool = False  # before the end
+    # Reports that were not there when the test ended: then nobody knows how long they take. None: not known.
+    not_committed: int | None = 0
+    not_in_snapshot: int | None = 0
 
     @property
     def per_s(self) -> float:
@@ -57,6 +60,8 @@ class Outcome:
             "latency_s": self.acknowledged.table(),
             "commit_s": self.committed.table(),
             "snapshot_s": self.visible.table(),
+            "not_committed": self.not_committed,
+            "not_in_snapshot": self.not_in_snapshot,
             "others": self.others,
             "fresh_s": self.visible.quantile(0.99),
             "waits": {cause: round(seconds, 3) for cause, seconds in sorted(self.waits.items())},
@@ -107,7 +112,9 @@ def _outcome(
     committed_s = next((sample.at_s for sample in samples if sample.committed >= reports), None)
     visible_s = next((sample.at_s for sample in samples if sample.visible >= reports), None)
     others = 0 if stopped else max(watch.published - reports, 0)
-    own = [] if others else samples  # commits are counted by survey: those of others are not told apart
+    # Commits are counted by survey: those of others are not told apart.
+    committed = [] if others else [(sample.at_s, sample.committed) for sample in samples]
+    visible = [] if others or not estimators else [(sample.at_s, sample.visible) for sample in samples]
     time_s = max(end_s, 1e-9) * len(sent)
     waits: dict[str, float] = {}
     for each in sent:
@@ -124,6 +131,7 @@ def _outcome(
         making=sum(each.making_s for each in sent) / time_s,
         servers=servers,
         workers=workers,
+        all_visible=visible_s is not None,
         late_s=task.late_s,
     )
     return Outcome(
@@ -138,8 +146,10 @@ def _outcome(
         limit=None if stopped else limit_of(seen),
         committed_per_s=reports / committed_s if committed_s else 0.0,
         acknowledged=Latencies(batches),
-        committed=Latencies(done_at(((each.at_s, each.committed) for each in own), rate, reports)),
-        visible=Latencies(done_at(((each.at_s, each.visible) for each in own), rate, reports)),
+        committed=Latencies(done_at(committed, rate, reports)),
+        visible=Latencies(done_at(visible, rate, reports)),
         others=others,
         stopped=stopped,
+        not_committed=missing(committed, reports),
+        not_in_snapshot=missing(visible, reports),
     )

@@ -39,6 +39,7 @@ class Evidence:
     making: float  # share of the time for drawing, perturbing, encoding
     servers: Servers
     workers: int  # that run
+    all_visible: bool = True  # whether a snapshot had all of it after `stale_s`
     late_s: float = LATE_S  # how late the last report may be acknowledged
 
 
@@ -101,5 +102,8 @@ def limit_of(seen: Evidence) -> Limit | None:
             "workers", f"all was sent in time and committed {seen.commit_behind_s:.1f} s later; {seen.workers} run"
         )
     if seen.stale_s is not None and seen.stale_s > STALE_S:
+        if not seen.all_visible:
+            words = f"all was committed in time, and no snapshot had all of it within {seen.stale_s:.0f} s"
+            return Limit("estimator", words)
         return Limit("estimator", f"all was committed in time, and a snapshot had it {seen.stale_s:.0f} s later")
     return None

@@ -86,6 +86,22 @@ def test_workers_that_come_during_a_test_are_counted(
     assert seen[0].stale_s is not None  # the estimator was counted too
 
 
+def test_an_estimator_that_hangs_leaves_no_times_to_a_snapshot(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], produce: Produce
+) -> None:
+    monkeypatch.setattr(run, "VISIBLE_S", 2.0)
+    os.kill(pipeline.pid("estimate"), signal.SIGSTOP)
+    try:
+        _, told, _ = produce("--devices", "2e4", "--rate", "5e3")
+        assert cli.run(["produce", "ages", "--devices", "1e3", "--rate", "5e3"]) == 0
+    finally:
+        os.kill(pipeline.pid("estimate"), signal.SIGCONT)
+    assert (told["snapshot_s"], told["fresh_s"], told["not_in_snapshot"]) == (None, None, 20_000)
+    assert told["not_committed"] == 0
+    assert told["commit_s"] is not None
+    assert "  not in a snapshot   1,000 of 1,000 reports at the test's end" in capsys.readouterr().out
+
+
 def test_a_freeze_of_the_server_shows(pipeline: Pipeline, produce: Produce) -> None:
     server = pipeline.server.pid
     assert server is not None

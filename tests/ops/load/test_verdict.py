@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hearsay.ops.load.latencies import Done, Latencies, done_at
+from hearsay.ops.load.latencies import Done, Latencies, done_at, missing
 from hearsay.ops.load.verdict import Evidence, committing_held, held, limit_of, sending_held
 from hearsay.ops.load.watch import Servers
 
@@ -35,6 +35,22 @@ def test_no_reports_have_no_times() -> None:
 def test_samples_of_a_count_become_batches() -> None:
     batches = done_at([(1.0, 0), (2.0, 100), (3.0, 100), (4.0, 450)], rate=100.0, total=400)
     assert batches == [Done(2.0, 100, 0.01, 1.0), Done(4.0, 300, 1.01, 4.0)]
+
+
+def test_reports_that_were_never_done_leave_no_times() -> None:
+    """The times of those that were done would say nothing of the others."""
+    samples = [(1.0, 100), (2.0, 350), (3.0, 350)]
+    assert missing(samples, 400) == 50
+    assert missing(samples, 350) == 0
+    assert missing([], 400) is None
+    assert done_at(samples, rate=100.0, total=400) == []
+
+
+def test_a_snapshot_that_never_came_has_no_time() -> None:
+    limit = limit_of(replace(WELL, stale_s=20.0, all_visible=False))
+    assert limit is not None
+    assert limit.part == "estimator"
+    assert limit.why == "all was committed in time, and no snapshot had all of it within 20 s"
 
 
 def test_a_rate_that_is_held_has_no_limit() -> None:
