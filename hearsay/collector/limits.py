@@ -36,6 +36,7 @@ BACKLOG_ENTRIES = 500_000  # entries in a shard's stream at which PUBLISH answer
 BACKLOG_BYTES = 1_024 * MIB  # the same for bytes published and not yet trimmed
 QUARANTINED_LIMIT = 100  # so many ranges set aside in one shard are no accident: stop taking more in
 PRESSURE_TTL_S = 30  # a pressure mark that nobody renews is void: its writer may be dead
+REFUSED_FOR_S = 5  # so long after PUBLISH refused for memory writers count as waiting: they try again every two seconds
 MEMORY_SHARE = 0.6  # of maxmemory: producers pause well below the limit so that the drain can go on
 STATE_SHARE = 0.8  # of maxmemory: what the states of all surveys may take, or none of them can be merged
 

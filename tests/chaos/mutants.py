@@ -57,6 +57,8 @@ MUTANTS = (
     Mutant("publish", "under pressure nothing is taken", "if cause then", "if false then", (ONCE, SHARD)),
     Mutant("publish", "the backlog is bounded", "redis.call('XLEN', stream) >= max_entries", "false", (SHARD, BOUNDS)),
     Mutant("publish", "memory is bounded", "limit > 0 and used >= memory_share * limit", "false", (SHARD,)),
+    Mutant("publish", "a refusal for memory is noted",
+           "redis.pcall('HSET', published, 'memory_at', string.format('%.0f', now))", "", (SHARD,)),
     Mutant("publish", "who gets an answer is remembered", "if known and open then", "if false then", (CLOCKS, ONCE)),
     Mutant("publish", "a mark per batch", "if first_id then", "if false then", (MARKS,)),
     Mutant("publish", "a key for every hour", "or named ~= #KEYS - IDS", "", (IDS,)),

@@ -193,12 +193,15 @@ class Look:
 
     def _pressure(self, backlog_bytes: int) -> str | None:
         """Why writers are asked to wait, if they are. A mark that has expired or is from the future is ignored."""
-        if "pressure" in self.meta:
-            age_ms = self.now_ms - int(self.meta["pressure_at"])
-            if 0 <= age_ms < limits.PRESSURE_TTL_S * 1_000:
-                return self.meta["pressure"]
+        if "pressure" in self.meta and self._is_recent("pressure_at", limits.PRESSURE_TTL_S):
+            return self.meta["pressure"]
+        if self._is_recent("memory_at", limits.REFUSED_FOR_S):
+            return "memory"
         full = self.stream_entries >= limits.BACKLOG_ENTRIES or backlog_bytes >= limits.BACKLOG_BYTES
         return "backlog" if full else None
+
+    def _is_recent(self, name: str, within_s: float) -> bool:
+        return name in self.meta and 0 <= self.now_ms - int(self.meta[name]) < within_s * 1_000
 
 
 _NUMBERS = (

@@ -9,6 +9,7 @@ import redis
 from hearsay.collector import limits
 from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.errors import CollectorError, SurveyClosed, UnknownSurvey
+from hearsay.collector.health.troubles import troubles
 from hearsay.collector.queue import enqueue
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.keys import surveys
@@ -311,9 +312,26 @@ def test_writers_pause_before_the_memory_is_full_though_no_collector_says_so(own
         number += 1
     assert (answer.status, answer.cause) == ("pressure", "memory")
     assert int(client.info("memory")["used_memory"]) < 0.7 * limit
+    assert store.status().pressure == "memory"
+    client.hincrby(store.keys.published, "memory_at", -limits.REFUSED_FOR_S * 1_000)
+    assert store.status().pressure is None
     fold_all(store)  # what was taken in can still be folded
     store.trim()
     assert store.publish("w", number, [(b"f", b"more")], 1).status == "ok"
+
+
+def test_writers_that_wait_for_memory_which_is_free_between_their_calls(own_server: EmbeddedServer) -> None:
+    """A batch counts as used memory while it is published, and no longer when somebody asks."""
+    client = connect(own_server.url)
+    store = buckets(client, "hs", 10).shards[0]
+    client.config_set("maxmemory", int(client.info("memory")["used_memory"]) + 5 * limits.MIB // 2)
+    assert store.publish("w", 1, [(b"f", bytes(limits.MIB))], 1).cause == "memory"
+    store.node.disconnect()  # its buffer still has the batch
+    assert not store.node.condition().short
+    assert store.status().pressure == "memory"
+    assert [trouble.words for trouble in troubles(Registry(client)) if trouble.code == "pressure"] == [
+        "survey buckets: writers are asked to wait because of memory"
+    ]
 
 
 def test_trimming_forgets_no_writer_that_lives(client: redis.Redis, prefix: str) -> None:

@@ -34,7 +34,7 @@ local server = redis.pcall('INFO', 'server')
 server = type(server) == 'string' and server or server.txt or ''
 -- Only these fields: a user who may write the totals must not be able to change other fields of meta.
 local totals = redis.call('HGETALL', meta)
-for _, name in ipairs({'entries_in', 'reports_in', 'bytes_in', 'simulated_in'}) do
+for _, name in ipairs({'entries_in', 'reports_in', 'bytes_in', 'simulated_in', 'memory_at'}) do
   local total = redis.call('HGET', published, name)
   if total then
     totals[#totals + 1] = name

@@ -85,7 +85,12 @@ else
   memory = type(memory) == 'string' and memory or memory.txt or ''
   local limit = tonumber(string.match(memory, '\nmaxmemory:(%d+)') or '0')
   local used = tonumber(string.match(memory, '\nused_memory:(%d+)') or '0')
-  if limit > 0 and used >= memory_share * limit then cause = 'memory' end
+  if limit > 0 and used >= memory_share * limit then
+    cause = 'memory'
+    -- Noted for LOOK: `used` has the arguments of this call, and between calls the memory may look free. pcall: on a full
+    -- server nothing can be noted, and LOOK's caller sees that it is full.
+    redis.pcall('HSET', published, 'memory_at', string.format('%.0f', now))
+  end
 end
 if cause then return answer('pressure', cause) end
 local first_id, last_id, frames, singles, bytes = nil, nil, 0, 0, 0
