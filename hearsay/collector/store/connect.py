@@ -162,6 +162,9 @@ def _explained(target: Target) -> Iterator[None]:
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
         words = f"Redis server at {target.address} {_why_unreachable(target.url, error)}"
         raise ServerError(words, what="redis-url", expected="a server that answers", got=target.address) from None
+    except redis.exceptions.InvalidResponse:
+        words = f"Redis server at {target.address} does not speak Redis's protocol; is this an HTTP port?"
+        raise ServerError(words, what="redis-url", expected="the port of a Redis server", got=target.address) from None
     except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
         raise ServerError(f"Redis server at {target.address} cannot be used: {error}") from None
 

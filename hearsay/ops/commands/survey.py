@@ -213,7 +213,7 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
     jobs += delete_jobs(settings, survey) if survey else 0  # those that a collector added meanwhile
     left = remove_snapshots(name, settings.snapshots_dir, directories, Owner(registry.deployment, birth))
     rewritten = registry.rewrite_log()
-    click.echo(f"survey {name} is deleted ({keys} keys, {jobs} jobs)")
+    click.echo(f"survey {name} is deleted ({counted(keys, 'key')}, {counted(jobs, 'job')})")
     if not rewritten:
         click.echo(
             "its past is still in the server's append-only file, which the server refused to rewrite: run BGREWRITEAOF",
@@ -288,12 +288,15 @@ def windows(settings: Settings, name: str, as_json: bool) -> None:
 
     A final window gets no more reports. A question takes a window's name, `all` or `last:N` with --window.
     """
-    rows = window_rows(open_registry(settings).get(name).look())
+    look = open_registry(settings).get(name).look()
+    rows = window_rows(look)
     if as_json:
         print_json(rows)
     elif rows:
         columns = ("window", "from", "to", "folded", "rejected", "state")
         print_table(f"windows of {name}", columns, [[row[column] for column in columns] for row in rows])
+    elif any(shard.totals.accounted for shard in look.shards):
+        click.echo(f"survey {name} keeps no window any more: all are older than its window.retain")
     else:
         click.echo(f"survey {name} has no report yet")
 

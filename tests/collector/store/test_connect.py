@@ -118,7 +118,9 @@ def web_server() -> Iterator[int]:
 
 
 def test_no_redis_at_all(web_server: int) -> None:
-    assert error_of(f"redis://127.0.0.1:{web_server}").startswith(f"Redis server at 127.0.0.1:{web_server} cannot be ")
+    assert error_of(f"redis://127.0.0.1:{web_server}").endswith(
+        "does not speak Redis's protocol; is this an HTTP port?"
+    )
 
 
 @pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])

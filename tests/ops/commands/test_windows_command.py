@@ -46,6 +46,16 @@ def test_a_survey_without_reports_has_no_windows(hearsay: Hearsay, client: Clien
     assert hearsay("survey", "windows", "nobody")[0] == 2
 
 
+def test_a_survey_whose_windows_are_deleted_says_so(hearsay: Hearsay, client: Client, prefix: str) -> None:
+    publish(client, prefix, window={"every": "1d", "retain": "1d"})
+    registered = Registry(client, prefix).get("ages")
+    (window,) = registered.look().windows
+    assert registered.shards[0].purge_window(window.name)
+    assert hearsay("survey", "windows", "ages")[1] == (
+        "survey ages keeps no window any more: all are older than its window.retain\n"
+    )
+
+
 def test_status_of_one_survey(hearsay: Hearsay, client: Client, prefix: str) -> None:
     publish(client, prefix)
     Registry(client, prefix).add(parse({**TABLE, "name": "other"}))

@@ -93,8 +93,9 @@ def _check(client: Client, probes: Sequence[_Probe], role: Role, where: str, adv
     ]
     if missing:
         user = client.connection_pool.connection_kwargs.get("username") or "default"
+        article = "an" if role.name[0] in "aeiou" else "a"
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise MissingRight(
-            f"the user {user} may not do what a {role.name} does {where}: it lacks {missing[0]}{more}; {advice}, "
-            "with the rights that `hearsay redis acl` prints"
+            f"the user {user} may not do what {article} {role.name} does {where}: it lacks {missing[0]}{more}; "
+            f"{advice}, with the rights that `hearsay redis acl` prints"
         )

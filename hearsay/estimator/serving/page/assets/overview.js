@@ -13,6 +13,7 @@ export function overview(main) {
   const count = el("p", { class: "note", role: "status" });
   const troubles = el("ul", { class: "troubles" });
   const empty = el("p", {}, "No survey yet. Add one with ", el("code", {}, "hearsay survey add FILE.toml"), ".");
+  show(empty, false); // until the first document: while a token is asked for, nobody knows which surveys there are
   const heads = COLUMNS.map((words) => el("th", { scope: "col", role: "columnheader" }, words));
   const table = el("table", { class: "surveys", role: "table" }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...heads)), body);
   main.append(el("h1", {}, "Surveys"), troubles, search, count, empty, el("div", { class: "scroll" }, table));
