@@ -24,6 +24,7 @@ from hearsay.ops.operate.jobs import delete_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
 from hearsay.ops.operate.window_list import window_rows
 from hearsay.ops.server.connection import open_registry
+from hearsay.ops.terminal.confirming import confirm
 from hearsay.ops.terminal.lazy import HelpfulGroup
 from hearsay.ops.terminal.meant import survey_of
 from hearsay.ops.terminal.options import SERVER, NumberRange, json_option, uses
@@ -189,7 +190,7 @@ def close(settings: Settings, name: str, yes: bool) -> None:
     """Accept no more reports. The survey cannot be opened again; accepted reports are still folded."""
     registered = open_registry(settings).get(name)
     if not yes and sys.stdin.isatty():
-        click.confirm(f"Close survey {name} for good? It cannot be opened again.", abort=True)
+        confirm(f"Close survey {name} for good? It cannot be opened again.")
     registered.close()
     click.echo(f"survey {name} is closed for good: it takes no more reports")
 
@@ -206,7 +207,7 @@ def delete(settings: Settings, name: str, yes: bool) -> None:
         registered = registry.get(name)
         survey, birth = registered.survey, registered.look().birth
     if not yes:
-        click.confirm(f"Delete survey {name} with all its reports, states and snapshots?", abort=True)
+        confirm(f"Delete survey {name} with all its reports, states and snapshots?")
     directories = registry.places(name)
     jobs = delete_jobs(settings, survey) if survey else 0  # first: where the queue is away, the survey is still there
     keys = registry.delete(name)
@@ -246,7 +247,7 @@ def skip(settings: Settings, name: str, seq: int | None, backlog: bool, retry: b
     registered = open_registry(settings).get(name)
     if not yes and not retry and (lost := giving_up.would_skip(registered, seq, backlog)):
         entries = counted(lost, "entry", "entries")
-        click.confirm(f"Give up {entries} of survey {name} for good, with all reports in them?", abort=True, err=True)
+        confirm(f"Give up {entries} of survey {name} for good, with all reports in them?")
     outcome = giving_up.skip_backlog(registered) if backlog else giving_up.skip_quarantined(registered, seq, retry)
     if as_json:
         return print_json(outcome)

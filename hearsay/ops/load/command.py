@@ -13,7 +13,7 @@ from hearsay.ops.load import report
 from hearsay.ops.load.process import Task
 from hearsay.ops.load.ramp import highest, ramp
 from hearsay.ops.load.run import Outcome, run
-from hearsay.ops.load.verdict import SHORTEST_S
+from hearsay.ops.load.verdict import SHORTEST_S, Limit
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.present import counted, notes, print_json, print_table
 from hearsay.ops.terminal.progress import reports_bar
@@ -74,6 +74,7 @@ def load_test(
                 last = run(settings, registry, task, processes, stop, bar.advance)
             outcomes, limited = [last], last.limit
             went_out(last.reports)
+        conclusion = _conclusion(last, limited, outcomes[-1].stopped) if is_ramp else ""
         if as_json:
             steps = {"steps": [each.table() for each in outcomes]} if is_ramp else {}
             table = {} if last is None else last.table()
@@ -81,18 +82,22 @@ def load_test(
             print_json({"survey": task.survey, **table, **named, **steps})
         elif is_ramp:
             print_table(f"{task.survey}: rates", report.COLUMNS, [report.row(each) for each in outcomes])
-            highest_rate = "none" if last is None or last.asked_per_s is None else f"{last.asked_per_s:,.0f} reports/s"
-            named_limit = "" if limited is None else f"; limit {limited.part}: {limited.why}"
-            stopped = "; stopped before the end" if outcomes[-1].stopped else ""
-            click.echo(f"highest rate held: {highest_rate}{named_limit}{stopped}")
+            click.echo(conclusion)
         elif last is not None:
             goes_on = processes == 1 and task.values is not None and not task.replay
             click.echo("\n".join(_words(task, last, stop, goes_on)))
         if report_dir is not None:
-            report.write(report_dir, f"Load test of {task.survey}", outcomes)
+            report.write(report_dir, f"Load test of {task.survey}", outcomes, conclusion)
             notes().print(f"report in {report_dir}", markup=False)
     if p99 is not None:
         _check(last, p99)
+
+
+def _conclusion(last: Outcome | None, limited: Limit | None, stopped: bool) -> str:
+    """What a ramp found; `last` is its highest step that was held."""
+    highest_rate = "none" if last is None or last.asked_per_s is None else f"{last.asked_per_s:,.0f} reports/s"
+    limit = "" if limited is None else f"; limit {limited.part}: {limited.why}"
+    return f"highest rate held: {highest_rate}{limit}{'; stopped before the end' if stopped else ''}"
 
 
 def _say(outcome: Outcome, stop: Stop) -> None:

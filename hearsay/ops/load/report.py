@@ -50,23 +50,25 @@ def prepare(directory: Path) -> None:
         raise OperationError(_NO_PICTURES)
 
 
-def write(directory: Path, title: str, outcomes: list[Outcome]) -> None:
-    """All three files, into a folder that is prepared."""
+def write(directory: Path, title: str, outcomes: list[Outcome], conclusion: str = "") -> None:
+    """All three files, into a folder that is prepared; `conclusion` is what a ramp found."""
     try:
         (directory / "report.json").write_text(json.dumps([each.table() for each in outcomes], indent=2), "utf-8")
-        (directory / "report.md").write_text(_markdown(title, outcomes), "utf-8")
+        (directory / "report.md").write_text(_markdown(title, outcomes, conclusion), "utf-8")
     except OSError as error:
         raise OperationError(f"{directory}: {error.strerror}") from None
     _draw(directory / "report.png", title, outcomes)
 
 
-def _markdown(title: str, outcomes: list[Outcome]) -> str:
+def _markdown(title: str, outcomes: list[Outcome], conclusion: str) -> str:
     lines = [f"# {title}", "", *(f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS)))]
     lines += [f"| {' | '.join(row(outcome))} |" for outcome in outcomes]
-    for outcome in outcomes:
-        if outcome.limit is not None and outcome.asked_per_s is not None:
-            rate = f"{outcome.asked_per_s:,.0f} reports/s"
-            lines += ["", f"At {rate} the limit was {outcome.limit.part}: {outcome.limit.why}."]
+    if conclusion:
+        lines += ["", f"{conclusion[0].upper()}{conclusion[1:]}."]
+    # Of a step that was tried twice, the second time.
+    for rate, limit in {each.asked_per_s: each.limit for each in outcomes if each.asked_per_s is not None}.items():
+        if limit is not None:
+            lines += ["", f"At {rate:,.0f} reports/s the limit was {limit.part}: {limit.why}."]
     lines += ["", "Times run from the moment a report was due. ![rates and times](report.png)", ""]
     return "\n".join(lines)
 

@@ -26,11 +26,12 @@ def test_skipping_asks_and_status_says_what_was_skipped(
     mechanism = registered.survey.mechanism
     frames = [codec(mechanism).encode_frame(mechanism.perturb([1, 2, 3], seeded(number))) for number in range(4)]
     Writer(registered.shards[0]).publish([(b"f", frame) for frame in frames], 12)
-    for said in ("n\n", ""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+    for typed, expected, hint in (("n\n", 130, ""), ("", 2, "there is no terminal to ask: give --yes")):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         code, out, err = hearsay(*BACKLOG, "--json")
-        assert (code, out) == (130, "")
+        assert (code, out) == (expected, "")
         assert "Give up 4 entries of survey ages for good, with all reports in them?" in err
+        assert hint in err
     assert registered.look().waiting_reports == 12
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert hearsay(*BACKLOG)[0] == 0

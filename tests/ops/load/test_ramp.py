@@ -2,13 +2,17 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from hearsay.ops.load.latencies import Latencies
 from hearsay.ops.load.process import Task
 from hearsay.ops.load.ramp import BURST_S, STEPS, highest, ramp
+from hearsay.ops.load.report import write
 from hearsay.ops.load.run import Outcome
+from hearsay.ops.load.verdict import Limit
 
 TASK = Task("ages", "normal", None, None, False, False, 1, 4_096, True, None, 1)
 
@@ -37,6 +41,15 @@ def test_the_highest_rate_held_is_within_a_step_of_the_truth(holds: float, share
     assert outcomes[0].asked_per_s is None
     assert outcomes[0].seconds >= BURST_S
     assert [each.held for each in outcomes[-2:]] == [False, False]  # tried twice
+
+
+def test_the_report_says_what_was_found_and_each_limit_once(tmp_path: Path) -> None:
+    held = Machine(1e6, 1e6).run(replace(TASK, rate=5e5))
+    tried_twice = [replace(held, asked_per_s=2e6, limit=Limit("server", f"try {n}")) for n in (1, 2)]
+    write(tmp_path, "Load test", [held, *tried_twice], "highest rate held: 500,000 reports/s; limit server: try 2")
+    lines = (tmp_path / "report.md").read_text().splitlines()
+    assert "Highest rate held: 500,000 reports/s; limit server: try 2." in lines
+    assert [line for line in lines if line.startswith("At ")] == ["At 2,000,000 reports/s the limit was server: try 2."]
 
 
 def test_one_hiccup_does_not_end_it() -> None:
