@@ -243,7 +243,7 @@ def test_rejects_are_shown(hearsay: Hearsay, registered: Registered) -> None:
     assert code == 0
     assert "not-msgpack: 2 entries, 1 report" in out
     assert len(out.splitlines()) == 2
-    assert "buckets has rejected nothing" not in out
+    assert "has rejected nothing" not in out
 
 
 class TestDelete:

@@ -265,6 +265,7 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
 
     First the totals by reason, then the newest dead letters. Of every range the first hundred are kept, and of those
     the last ten thousand or so. The payload is kept only if HEARSAY_DEAD_LETTER_PAYLOAD is set.
+    What a gateway rejects is never published: hearsay_gateway_reports_rejected_total counts it.
     """
     registered = open_registry(settings).get(name)
     total, letters = rejected_reports(registered, limit)
@@ -275,7 +276,8 @@ def rejects(settings: Settings, name: str, limit: int, as_json: bool) -> None:
         rejected = f"{counted(counts['entries'], 'entry', 'entries')}, {counted(counts['reports'], 'report')}"
         click.echo(f"{reason}: {rejected}")
     if not total:
-        click.echo(f"survey {name} has rejected nothing")
+        gateways = "gateways count what they reject in hearsay_gateway_reports_rejected_total"
+        click.echo(f"survey {name} has rejected nothing that was published; {gateways}")
     for letter in letters:
         click.echo(f"{letter['time']}  {letter['reason']:<15} {letter['length']:>9,} bytes  {letter['sha256'][:16]}")
 
