@@ -104,6 +104,10 @@ class StillLoading(ServerError):
     """The server answers, and reads its files before it takes commands."""
 
 
+class LoginRefused(ServerError):
+    """The server refuses the user or password, or asks for a password and got none."""
+
+
 class TooOld(ServerError):
     """This release cannot read what a newer one has stored."""
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-from hearsay.collector.errors import NoQueueThere, ServerError, StillLoading
+from hearsay.collector.errors import LoginRefused, NoQueueThere, ServerError, StillLoading
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.servers.cluster import Cluster
@@ -115,7 +115,7 @@ def _cluster(target: Target) -> Cluster:
             if _members(client.execute_command("CLUSTER", "NODES"))[2] not in members:
                 raise ServerError(f"redis-url names nodes of two clusters: {seed} is not of that of {target.seeds[0]}")
         except redis.exceptions.AuthenticationError:
-            raise ServerError(f"redis-url names {seed}, which {_why_refused(target)}") from None
+            raise LoginRefused(f"redis-url names {seed}, which {_why_refused(target)}") from None
         except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
             if not _resolved(seed) & addresses:
                 raise ServerError(
@@ -156,7 +156,7 @@ def _explained(target: Target) -> Iterator[None]:
         raise ServerError(**_URL) from None
     except redis.exceptions.AuthenticationError:
         words = f"Redis server at {target.address} {_why_refused(target)}"
-        raise ServerError(words, what="redis-url", expected="a user and password that the server takes") from None
+        raise LoginRefused(words, what="redis-url", expected="a user and password that the server takes") from None
     except MasterNotFoundError as error:
         raise ServerError(f"Sentinels at {target.address}: {_why_no_master(error)}") from None
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:

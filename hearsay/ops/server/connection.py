@@ -10,7 +10,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError, TimeoutError
 
 from hearsay.collector.agreement import check_stored
-from hearsay.collector.errors import NoQueueThere, ServerError, StillLoading, TooOld, UnknownSurvey
+from hearsay.collector.errors import LoginRefused, NoQueueThere, ServerError, StillLoading, TooOld, UnknownSurvey
 from hearsay.collector.logs import RepeatedWarnings
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.roles import Role
@@ -49,7 +49,7 @@ def open_registry(settings: Settings, kind: type[Registry] = _OperatorsRegistry)
 def open_registry_patiently(settings: Settings, stop: Event, role: Role) -> Registry | None:
     """The same for a service: waits a while for a server that is still starting; None where `stop` is set meanwhile.
 
-    A user without the rights of the role is an error at once.
+    A refused login is an error at once, and so is a user without the rights of the role.
     """
     registry = _patiently(lambda: open_registry(settings, Registry), stop)
     if registry is not None:
@@ -70,13 +70,14 @@ def _patiently(connect: Callable[[], Opened], stop: Event) -> Opened | None:
     while not stop.is_set():
         try:
             return connect()
-        except (TooOld, NoQueueThere):
+        except (LoginRefused, TooOld, NoQueueThere):
             raise
         except StillLoading as error:
             deadline = time.monotonic() + PATIENCE_S
             warnings.warning(str(error))
-        except (ServerError, ConnectionError, TimeoutError):  # the server may end between two commands
+        except (ServerError, ConnectionError, TimeoutError) as error:  # the server may end between two commands
             if time.monotonic() > deadline:
                 raise
+            warnings.warning(f"waiting for the server, up to {PATIENCE_S:g} s: {error}")
         stop.wait(0.2)
     return None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from hearsay.collector.errors import ServerError, StillLoading
+from hearsay.collector.errors import LoginRefused, ServerError, StillLoading
 from hearsay.collector.roles import COLLECTOR
 from hearsay.ops.config import Settings
 from hearsay.ops.server import connection
@@ -68,8 +68,25 @@ def test_a_server_that_ends_between_two_commands_is_waited_for() -> None:
     assert connection._patiently(connect, threading.Event()) == "connected"
 
 
-def test_a_server_that_does_not_answer_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
+def test_a_server_that_does_not_answer_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connection, "PATIENCE_S", 0.5)
     settings = Settings.resolve({"redis_url": f"redis://127.0.0.1:{free_port()}/0"}, {})
     with pytest.raises(ServerError, match="cannot be reached"):
         open_registry_patiently(settings, threading.Event(), COLLECTOR)
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("waiting for the server, up to 0.5 s: Redis server at 127.0.0.1:")
+
+
+@pytest.mark.parametrize("login", ["hearsay-worker:nope@", ""])
+def test_a_refused_login_is_not_waited_for(
+    server: EmbeddedServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, login: str
+) -> None:
+    monkeypatch.setattr(connection, "PATIENCE_S", 1.0)  # with a line in the log if it waits
+    url = f"redis://{login}127.0.0.1:{server.port}/0"
+    settings = Settings.resolve({"redis_url": url, "queue_url": url}, {})
+    for open_patiently in (open_registry_patiently, open_queue_patiently):
+        with pytest.raises(LoginRefused, match=r"refused the user name or password|asks for a password"):
+            open_patiently(settings, threading.Event(), COLLECTOR)
+    assert not caplog.records
