@@ -24,6 +24,7 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.mechanisms.questions import grammar, words_of
 from hearsay.ops.config import Settings
+from hearsay.ops.operate.window_list import all_deleted
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.answers import print_answers
 from hearsay.ops.terminal.meant import naming
@@ -146,8 +147,8 @@ def command(
         if reports >= survey.minimum_reports:
             raise
         if not reports and not waiting and snapshot is None:
-            text = f"{refusal}; for simulated ones: hearsay produce {survey.name} --devices 10000"
-            raise QueryError(text, **refusal.fields) from None
+            simulated = f"{refusal}; for simulated ones: hearsay produce {survey.name} --devices 10000"
+            raise QueryError(all_deleted(seen) or simulated, **refusal.fields) from None
         raise with_waiting(refusal, waiting) from None
     if picture is not None:
         save_picture(verb, answers, picture)

@@ -22,7 +22,7 @@ from hearsay.ops.operate import skipping as giving_up
 from hearsay.ops.operate.forgetting import remove_snapshots
 from hearsay.ops.operate.jobs import delete_jobs
 from hearsay.ops.operate.rejected_reports import rejected_reports
-from hearsay.ops.operate.window_list import window_rows
+from hearsay.ops.operate.window_list import all_deleted, window_rows
 from hearsay.ops.server.connection import open_registry
 from hearsay.ops.terminal.confirming import confirm
 from hearsay.ops.terminal.lazy import HelpfulGroup
@@ -298,10 +298,8 @@ def windows(settings: Settings, name: str, as_json: bool) -> None:
     elif rows:
         columns = ("window", "from", "to", "folded", "rejected", "state")
         print_table(f"windows of {name}", columns, [[row[column] for column in columns] for row in rows])
-    elif any(shard.totals.accounted for shard in look.shards):
-        click.echo(f"survey {name} keeps no window any more: all are older than its window.retain")
     else:
-        click.echo(f"survey {name} has no report yet")
+        click.echo(all_deleted(look) or f"survey {name} has no report yet")
 
 
 command.add_command(shards)

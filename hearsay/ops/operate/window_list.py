@@ -26,5 +26,12 @@ def window_rows(seen: SurveyLook) -> list[dict[str, Any]]:
     return rows
 
 
+def all_deleted(seen: SurveyLook) -> str | None:
+    """What to say of a survey that had reports and keeps no window; None for others."""
+    if seen.windows or not any(shard.totals.accounted for shard in seen.shards):
+        return None
+    return f"survey {seen.survey.name} keeps no window any more: all are older than its window.retain"
+
+
 def _time(at_ms: int | None) -> str | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -54,6 +54,9 @@ def test_a_survey_whose_windows_are_deleted_says_so(hearsay: Hearsay, client: Cl
     assert hearsay("survey", "windows", "ages")[1] == (
         "survey ages keeps no window any more: all are older than its window.retain\n"
     )
+    code, _, complaint = hearsay("query", "ages", "top", "1")
+    assert code == 2
+    assert complaint.endswith("survey ages keeps no window any more: all are older than its window.retain\n")
 
 
 def test_status_of_one_survey(hearsay: Hearsay, client: Client, prefix: str) -> None:
