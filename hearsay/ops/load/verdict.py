@@ -98,6 +98,10 @@ def limit_of(seen: Evidence) -> Limit | None:
             return Limit("server", f"{server_words}, and workers wait for it")
         if seen.commit_behind_s is None:
             return Limit("workers", f"all was sent in time, and part of it was not yet committed; {seen.workers} run")
+        if (away_s := seen.waits.get("server", 0.0) * seen.seconds) >= seen.commit_behind_s:
+            return Limit(
+                "server", f"it was away for {away_s:.1f} s; all was committed {seen.commit_behind_s:.1f} s late"
+            )
         return Limit(
             "workers", f"all was sent in time and committed {seen.commit_behind_s:.1f} s later; {seen.workers} run"
         )

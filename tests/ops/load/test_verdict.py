@@ -76,6 +76,8 @@ def test_a_rate_that_is_held_has_no_limit() -> None:
         (replace(WELL, commit_behind_s=None), "workers"),
         (replace(WELL, commit_behind_s=None, workers=0), "workers"),
         (replace(WELL, commit_behind_s=9.0, servers=Servers(0.95, 0.001, 0.0)), "server"),
+        (replace(WELL, commit_behind_s=1.6, waits={"server": 0.5}), "server"),
+        (replace(WELL, commit_behind_s=1.6, waits={"server": 0.1}), "workers"),
         (replace(WELL, stale_s=30.0), "estimator"),
     ],
 )
