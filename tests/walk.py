@@ -70,7 +70,7 @@ BOUNDS = {
     "dispatch: cut and enqueue": Bound(9, 0, 3),
     "worker job": Bound(21, 50, 5),
     "estimator pass, changed survey": Bound(30, 50, 8),
-    "estimator pass, idle survey": Bound(8, 8, 2),
+    "estimator pass, idle survey": Bound(8, 10, 2),
     "live query": Bound(22, 22, 3),
     "open_survey().ask": Bound(23, 22, 3),
     "HTTP query while reports flow": Bound(25, 28, 3),

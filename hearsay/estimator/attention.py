@@ -74,8 +74,8 @@ class Attention:
         known.looked_at = now
         known.published = tuple(_entries(look) for look in seen.shards)
         waits = any(look.mark or look.stray or look.ranges or look.rounds.open for look in seen.shards)
-        presses = any(look.status.pressure for look in seen.shards)  # nothing is published, and the metrics say why
-        if busy or waits or presses:
+        # Under pressure nothing is published, and the metrics say why.
+        if busy or waits or any(look.pressure for look in seen.shards):
             known.awake_until = now + ASLEEP_AFTER_S
         windows = seen.survey.windows
         if windows.timed and (end_ms := windows.of(seen.now_ms, None).end_ms) is not None:

@@ -113,7 +113,7 @@ def test_ranges_share_jobs_where_every_worker_knows_them(client: redis.Redis, pr
         for shard in shards:
             Writer(shard).publish(singles(shard, range(5)), 5)
         time.sleep(1.1 * limits.CUT_AGE_MS / 1_000)
-        dispatcher.agreement._next = dispatcher.agreement._next_old = 0.0
+        dispatcher.agreement._next_reading = dispatcher.agreement._next_search = 0.0
         dispatcher.agreement.refresh()
         dispatcher.dispatch()
         names = [job.func_name for job in dispatcher.queue.jobs]

@@ -126,7 +126,7 @@ def test_merges_are_asked_for_only_where_all_workers_know_them(
 ) -> None:
     collector = dispatcher(client, prefix)
     collector.agreement.forms = KNOWN._replace(jobs=MERGE_FORM - 1)
-    collector.agreement._next = float("inf")
+    collector.agreement._next_reading = float("inf")
     collector.chores()
     assert fold_queue(queue_of(client), prefix).count == 0
 

@@ -185,18 +185,20 @@ class Look:
             delta_bytes=number["delta_bytes"],
             merges=number["merges"],
             dead_letters=self.dead_letters,
-            pressure=self._pressure(number["bytes_in"] - number["bytes_out"]),
+            pressure=self.pressure,
             windows=tuple(window.name for window in self.windows),
             round=self.rounds.number,
             open_round=self.open_round,
         )
 
-    def _pressure(self, backlog_bytes: int) -> str | None:
+    @property
+    def pressure(self) -> str | None:
         """Why writers are asked to wait, if they are. A mark that has expired or is from the future is ignored."""
         if "pressure" in self.meta and self._is_recent("pressure_at", limits.PRESSURE_TTL_S):
             return self.meta["pressure"]
         if self._is_recent("memory_at", limits.REFUSED_FOR_S):
             return "memory"
+        backlog_bytes = int(self.meta.get("bytes_in", 0)) - int(self.meta.get("bytes_out", 0))
         full = self.stream_entries >= limits.BACKLOG_ENTRIES or backlog_bytes >= limits.BACKLOG_BYTES
         return "backlog" if full else None
 
@@ -207,7 +209,6 @@ class Look:
 _NUMBERS = (
     "entries_in",
     "bytes_in",
-    "bytes_out",
     "reissues",
     "quarantines",
     "delta_bytes",

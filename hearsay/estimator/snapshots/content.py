@@ -134,7 +134,8 @@ class Newest:
     @classmethod
     def of(cls, content: Content) -> "Newest":
         """Of a snapshot that was just made."""
-        first = _newest_answer([answer.table() for answer in content.answers])
+        newest = _newest([answer.query for answer in content.answers])
+        first = None if newest is None else content.answers[newest].table()
         if first is not None and content.estimate is not None:
             first["unit"] = unit_of(first["query"], content.estimate)
         status = "final" if content.final else "partial"
@@ -146,8 +147,9 @@ class Newest:
     def stored(cls, document: Mapping[str, Any]) -> "Newest":
         """Of a snapshot that another process made; in which unit its answers are is not stored."""
         made = datetime.fromisoformat(document["generated_at"].replace("Z", "+00:00"))
-        answer = _newest_answer(document.get("answers") or [])
-        first = None if answer is None else {**answer, "unit": OWN}
+        answers = document.get("answers") or []
+        newest = _newest([answer["query"] for answer in answers])
+        first = None if newest is None else {**answers[newest], "unit": OWN}
         return cls(
             document["survey"],
             document["window"],
@@ -199,13 +201,11 @@ def compose(
     return replace(content, estimate=made, answers=answers, processed=processed)
 
 
-def _newest_answer(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The headline's answer that an overview shows: of quantiles the median, else the first."""
-    if not answers:
+def _newest(queries: Sequence[str]) -> int | None:
+    """Which of the headline's answers an overview shows: of quantiles the median, else the first."""
+    if not queries:
         return None
-    of_quantiles = answers[0]["query"].startswith("quantile ")
-    median = (answer for answer in answers if of_quantiles and answer["query"] == MEDIAN)
-    return dict(next(median, answers[0]))
+    return queries.index(MEDIAN) if queries[0].startswith("quantile ") and MEDIAN in queries else 0
 
 
 def _moment(milliseconds: int | None) -> str | None:

@@ -118,7 +118,7 @@ class TestInterface:
     @pytest.mark.parametrize(
         ("parameters", "says"),
         [
-            ("", "query must be one of point V"),
+            ("", "query must be one that this survey answers: point V | frequencies | top K, got nothing"),
             ("q=median", "one that this survey answers; the nearest: point V; frequencies; top K"),
             ("q=range+red+blue", "needs an ordered domain"),
             ("q=point+pink", "must be one of red, green, blue, got pink"),

@@ -130,7 +130,7 @@ def test_frequent_texts_are_told_with_their_shares_and_nothing_else() -> None:
 def test_what_cannot_be_asked_says_what_to_ask_instead() -> None:
     mechanism = survey()
     state = folded(mechanism, ["tea"] * 100, seed=1)
-    with pytest.raises(QueryError, match=r"ask top 10$"):
+    with pytest.raises(QueryError, match=r"ask top 10; this survey answers point, top, told, outside"):
         ask(mechanism, state, "frequencies")
     with pytest.raises(QueryError, match=r"ask: outside$"):
         ask(mechanism, state, "point 'much too long'")
