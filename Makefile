@@ -4,6 +4,11 @@ INSTALLED := .venv/.installed
 # Tests that follow each other stay in one process, so that what a file starts is started once.
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 
+# Programs in .venv name its folder: after the checkout was moved they do not start, and are made anew.
+ifneq ($(shell [ ! -e .venv/bin/hearsay ] || [ -x "$$(head -n 1 .venv/bin/hearsay | cut -c3-)" ] || echo moved),)
+.PHONY: $(INSTALLED)
+endif
+
 # Every command below starts processes: each reads compiled modules instead of compiling them again.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -185,7 +185,7 @@ def test_closing_asks_whoever_sits_at_a_terminal(
     monkeypatch.setattr(stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", stdin)
     assert cli.run(["survey", "close", "ages"]) != 0
-    assert "Close survey ages for good? It cannot be opened again." in capsys.readouterr().out
+    assert "Close survey ages for good? It cannot be opened again." in capsys.readouterr().err
     assert cli.run(["produce", "ages", "--devices", "3"]) == 0
     assert cli.run(["survey", "close", "ages", "--yes"]) == 0
     assert "survey ages is closed" in capsys.readouterr().out
