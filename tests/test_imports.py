@@ -93,15 +93,15 @@ def test_the_command_without_the_extra_is_one_line_and_two() -> None:
     assert done.stderr == "hearsay: the command line needs click: pip install 'hearsay-ldp[server,local]'\n"
 
 
-def test_a_device_is_imported_in_three_times_what_numpy_takes() -> None:
+def test_a_device_is_imported_in_one_and_a_half_times_what_numpy_takes() -> None:
     """In processor time, the best of some in turns: a busy machine is not a slow program."""
     programs = {"numpy": "import numpy", "device": "from hearsay import Device", "first report": DEVICE}
     best = dict.fromkeys(programs, float("inf"))
     for _ in range(5):
         for name, program in programs.items():
             best[name] = min(best[name], _processor_s(program))
-    assert best["device"] <= 3.0 * best["numpy"], best
-    assert best["first report"] <= 4.0 * best["numpy"], best
+    assert best["device"] <= 1.5 * best["numpy"], best
+    assert best["first report"] <= 5.0 * best["numpy"], best  # which loads numpy and pydantic
 
 
 def _modules(program: str, folder: Path) -> set[str]:

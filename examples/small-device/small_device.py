@@ -2,8 +2,8 @@
 
 import json
 import sys
+import urllib.error
 import urllib.request as http
-from urllib.error import HTTPError
 
 from hearsay import HearsayError
 from hearsay.producer.portable.form import Form, reports_body
@@ -21,7 +21,7 @@ try:
     body = reports_body([form.report(value)])  # store body and id before they are sent; a retry sends the same
     headers = {"Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": new_request_id()}
     print(http.urlopen(http.Request(f"{address}/reports", body, headers)).read().decode())
-except HTTPError as refusal:  # a problem document, which says why
+except urllib.error.HTTPError as refusal:  # a problem document, which says why
     sys.exit(json.load(refusal)["error"])
 except (HearsayError, OSError, ValueError) as error:  # outside the domain, no gateway, no JSON
     sys.exit(f"{type(error).__name__}: {error}")
