@@ -1,19 +1,24 @@
 """`python -m tests.estimator.serving.planners`: what twenty people who plan at once do to the estimator's pass.
 
-A survey of 65,536 cells changes with every pass. Printed: the mean seconds of a pass over SECONDS=30 while nobody
-plans, while twenty ask for different plans all the time, while a process of the same low priority only counts (what any
-busy core costs the others on this machine), and while nobody does either again; `ratio`, the second over the mean of
-the first and the last; and what the twenty were answered.
+A survey of 65,536 cells changes with every pass. TURNS=8 times, SECONDS=8 each, in turns, because the machine's own
+speed drifts: nobody plans; twenty ask for different plans all the time; a process of the same low priority only counts
+(what any busy core costs the others on this machine). Printed: the mean seconds of a pass in every turn, the medians,
+the `ratio` of each median to that of the quiet turns, by how much quiet turns themselves differ, and what the twenty
+were answered.
 """
 
+import itertools
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -23,61 +28,74 @@ from hearsay.estimator.serving import plan_worker
 from hearsay.ops.server.processes import Pipeline
 
 PEOPLE, RATE = 20, 20_000.0
+USERS = itertools.count(10_000)  # so that no question was asked before
 SURVEY = {"name": "wide", "mechanism": "haar", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 1 << 16}}
 
 
-def measure(directory: Path, seconds: float) -> dict[str, object]:
-    """Mean seconds of a pass without, with and without planners, and what these were answered."""
+def measure(directory: Path, turns: int, seconds: float) -> dict[str, object]:
+    """Seconds of a pass without planners, with them and beside a busy core, and what the planners were answered."""
+    answered = Counter[int]()
     with Pipeline(directory, estimator=True, workers=1) as pipeline:
         pipeline.registry().add(parse(SURVEY))
         environment = {**os.environ, "HEARSAY_REDIS_URL": pipeline.server.url, "HEARSAY_DATA_DIR": str(directory)}
-        words = ["produce", "wide", f"--rate={RATE}", f"--devices={int(RATE * (5 * seconds + 120))}"]
+        longest_s = turns * (3 * seconds + 60)
+        words = ["produce", "wide", f"--rate={RATE}", f"--devices={int(RATE * longest_s)}"]
         with (directory / "produce.log").open("ab") as log:
             producer = subprocess.Popen(
                 [sys.executable, "-P", "-m", "hearsay", *words], env=environment, stdout=log, stderr=log
             )
+        passes: dict[str, list[float]] = {"quiet": [], "planned": [], "busy_core": []}
         try:
             time.sleep(10)
-            before = _pass_s(pipeline, seconds)
-            stop, answered = threading.Event(), Counter[int]()
-            people = [threading.Thread(target=_plan, args=(pipeline, each, stop, answered)) for each in range(PEOPLE)]
-            for each in people:
-                each.start()
-            planned = _pass_s(pipeline, seconds)
-            stop.set()
-            for each in people:
-                each.join(60)
-            beside = _pass_s_beside_a_busy_core(pipeline, seconds)
-            after = _pass_s(pipeline, seconds)
+            for _ in range(turns):
+                passes["quiet"].append(_pass_s(pipeline, seconds))
+                with _planners(pipeline, answered):
+                    passes["planned"].append(_pass_s(pipeline, seconds))
+                with _busy_core():
+                    passes["busy_core"].append(_pass_s(pipeline, seconds))
         finally:
             producer.terminate()
             producer.wait(30)
+    medians = {name: statistics.median(values) for name, values in passes.items()}
+    quarters = statistics.quantiles(passes["quiet"], n=4)
     return {
-        "pass_s": before,
-        "pass_planned_s": planned,
-        "pass_beside_a_busy_core_s": beside,
-        "pass_after_s": after,
-        "ratio": planned / ((before + after) / 2),
+        "pass_s": {name: [round(value, 4) for value in values] for name, values in passes.items()},
+        "median_s": medians,
+        "ratio": {name: value / medians["quiet"] for name, value in medians.items()},
+        "quiet_turns_differ_by": (quarters[2] - quarters[0]) / medians["quiet"],
         "answers": dict(answered),
     }
 
 
-def _plan(pipeline: Pipeline, person: int, stop: threading.Event, answered: "Counter[int]") -> None:
-    users = 10_000 + person
+@contextmanager
+def _planners(pipeline: Pipeline, answered: "Counter[int]") -> Iterator[None]:
+    stop = threading.Event()
+    people = [threading.Thread(target=_plan, args=(pipeline, stop, answered)) for _ in range(PEOPLE)]
+    for each in people:
+        each.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for each in people:
+            each.join(60)
+
+
+def _plan(pipeline: Pipeline, stop: threading.Event, answered: "Counter[int]") -> None:
     with httpx.Client(base_url=pipeline.address, timeout=60) as http:
         while not stop.is_set():
-            users += PEOPLE
-            question = {"kind": "ordinal", "size": 1024, "query": "range 100 300", "users": users, "epsilon": 1}
+            question = {"kind": "ordinal", "size": 1024, "query": "range 100 300", "users": next(USERS), "epsilon": 1}
             response = http.get("/api/plan", params=question)
             answered[response.status_code] += 1
             stop.wait(float(response.headers.get("retry-after", 0)))
 
 
-def _pass_s_beside_a_busy_core(pipeline: Pipeline, seconds: float) -> float:
+@contextmanager
+def _busy_core() -> Iterator[None]:
     words = f"import os; os.setpriority(os.PRIO_PROCESS, 0, {plan_worker.LOWEST})\nwhile True: pass"
     counting = subprocess.Popen([sys.executable, "-c", words])
     try:
-        return _pass_s(pipeline, seconds)
+        yield
     finally:
         counting.kill()
         counting.wait()
@@ -105,4 +123,4 @@ def _counted(pipeline: Pipeline) -> tuple[float, float]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        print(json.dumps(measure(Path(folder), float(os.environ.get("SECONDS", "30"))), indent=1))
+        print(json.dumps(measure(Path(folder), int(os.environ.get("TURNS", "8")), float(os.environ.get("SECONDS", "8"))), indent=1))
