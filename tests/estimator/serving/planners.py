@@ -123,4 +123,9 @@ def _counted(pipeline: Pipeline) -> tuple[float, float]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        print(json.dumps(measure(Path(folder), int(os.environ.get("TURNS", "8")), float(os.environ.get("SECONDS", "8"))), indent=1))
+        print(
+            json.dumps(
+                measure(Path(folder), int(os.environ.get("TURNS", "8")), float(os.environ.get("SECONDS", "8"))),
+                indent=1,
+            )
+        )
