@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearsay.collector.errors import OfferRefused, SurveyError
 from hearsay.collector.survey.participation import MEMOISED
-from hearsay.producer.budget.read_survey import read_survey
+from hearsay.producer.budget.read_survey import is_address, read_survey
 from hearsay.producer.budget.terms import Terms
 from hearsay.producer.errors import LedgerError, RepeatedReports
 
@@ -55,7 +55,7 @@ class Device:
         after a restart.
         """
         self._budget: Budget | None = None
-        if ledger is None and not _is_url(survey):
+        if ledger is None and not is_address(survey):
             self._terms = read_survey(survey)
             _check_allowed(self._terms, tag, max_epsilon)
         else:
@@ -252,10 +252,6 @@ class _MechanismSide:
 
         reports = self._mechanism.perturb(values_of(self._mechanism.domain, values), self._random)
         return list(self._codec.encode_singles(reports))
-
-
-def _is_url(source: object) -> bool:
-    return isinstance(source, str) and source.startswith(("http://", "https://"))
 
 
 def _side(terms: Terms, random: "Random | None", answered: int) -> "_MechanismSide | FormSide":

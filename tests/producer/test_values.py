@@ -1,5 +1,8 @@
 """Values come from CSV files by header name; a bad cell is located and never shown."""
 
+import io
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +60,22 @@ def test_a_device_may_stand_in_several_blocks_but_hold_a_key_once(
     text = "device,key,value\na,tea,1\nb,tea,2\nc,,\na,milk,3\n"
     pairs = values.read(_file(tmp_path, text), CUPS)
     assert pairs.sizes.tolist() == [2, 1, 0]
-    with pytest.raises(ValuesError, match=r"values\.csv: key must differ from the device's other keys"):
-        values.read(_file(tmp_path, text + "b,tea,5\n"), CUPS)
+    repeated = _file(tmp_path, text + "b,tea,5\na,tea,1\nc,beer,1\n")
+    causes = (
+        "1 in column 2: key must be one of tea, milk (line 8); "
+        "2 in column 2: key must differ from the device's other keys (lines 6, 7)"
+    )
+    with pytest.raises(ValuesError, match=re.escape(f"values.csv: 3 of 7 rows are bad: {causes}")):
+        values.read(repeated, CUPS)
+    loaded = values.load(repeated, CUPS, skip_bad=True)
+    assert (loaded.values.sizes.tolist(), loaded.rows, loaded.left_out) == ([2, 1, 0], 4, 3)
+
+
+def test_what_can_be_read_only_once_is_refused_without_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"device,key,value\na,tea,1\na,tea,2\n")))
+    with pytest.raises(ValuesError, match=r"standard input: key must differ .*; in a file, the lines would be named"):
+        values.load("-", CUPS, skip_bad=True)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hearsay.collector.survey.windows import Window
 from hearsay.producer.budget.ledger import HANDED_OUT, STORED, Draw, Ledger
 from hearsay.producer.budget.link import Link, NotAnswered, NotReached
 from hearsay.producer.budget.outbox import FINAL, Outbox
-from hearsay.producer.budget.read_survey import read_survey
+from hearsay.producer.budget.read_survey import is_address, read_survey
 from hearsay.producer.budget.terms import Terms
 from hearsay.producer.errors import BudgetSpent, GatewayError
 
@@ -73,7 +73,7 @@ def open_budget(
 ) -> "tuple[Terms, Budget | None]":
     """The survey, which `check` may refuse, and its budget where there is a ledger; a URL is asked for the survey."""
     ledger = None if path is None else Ledger(path, now_ms)
-    link = Link(source, key) if isinstance(source, str) and "://" in source else None
+    link = Link(str(source), key) if is_address(source) else None
     survey, is_open = (read_survey(source), True) if link is None else fetch(link, ledger)
     check(survey)
     return survey, None if ledger is None else Budget(survey, ledger, link, is_open=is_open)

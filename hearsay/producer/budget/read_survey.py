@@ -26,6 +26,11 @@ def _is_installed(name: str) -> bool:
         return False
 
 
+def is_address(source: object) -> bool:
+    """Whether this is meant as a survey's URL on a gateway, also where it has no http:// or https:// before it."""
+    return isinstance(source, str) and ("://" in source or "/v1/surveys/" in source)
+
+
 def read_survey(source: "Survey | Mapping[str, Any] | str | Path") -> Terms:
     """A survey, its table or its file; or what a gateway answered, which is read by its form where it must be."""
     is_answer = isinstance(source, Mapping) and ANSWER in source

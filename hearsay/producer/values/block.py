@@ -1,7 +1,8 @@
 """Some rows of a file, column by column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,15 @@ class Block:
         kept = np.delete(np.arange(self.rows), np.asarray(rows, dtype=np.int64))
         columns = {name: _chosen(cells, kept) for name, cells in self.columns.items()}
         return replace(self, columns=columns, lines=[self.lines[row] for row in kept.tolist()])
+
+
+def joined_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """All rows in one block, if there are any."""
+    every = list(blocks)
+    if every:
+        columns = {name: list(chain.from_iterable(block.columns[name] for block in every)) for name in every[0].columns}
+        lines = list(chain.from_iterable(block.lines for block in every))
+        yield Block(columns, lines, every[0].named, sum(block.blank_lines for block in every))
 
 
 def _chosen(cells: Any, rows: Any) -> Any:

@@ -20,7 +20,7 @@ from hearsay.mechanisms.errors import ValueOutsideDomain
 from hearsay.producer.errors import ValuesError
 from hearsay.producer.values import parquet, table
 from hearsay.producer.values.bad_rows import BadRows, Cause
-from hearsay.producer.values.block import Block
+from hearsay.producer.values.block import Block, joined_blocks
 from hearsay.producer.values.source import Seen, Source, open_source
 
 CLAMP_OPTION = "--clamp"
@@ -62,31 +62,43 @@ def load(
     if clamp and not _clamped_columns(domain):
         raise ValuesError(f"values of kind {domain.kind} cannot be clamped: they are not ordered numbers")
     with open_source(path, seen) as source:
-        return _load(source, domain, column, clamp, skip_bad, watch)
+        try:
+            return _load(source, domain, column, clamp, skip_bad, watch, as_one=False)
+        except _RowsDisagree as error:
+            if source.size is None:  # not a file: it cannot be read again
+                raise ValuesError(f"{source.name}: {error}; in a file, the lines would be named") from None
+    with open_source(path) as source:
+        return _load(source, domain, column, clamp, skip_bad, watch, as_one=True)
 
 
-def _load(source: Source, domain: Domain, column: str | None, clamp: bool, skip_bad: bool, watch: Watch) -> Loaded:
+class _RowsDisagree(Exception):
+    """Rows of different blocks do not go together."""
+
+
+def _load(
+    source: Source, domain: Domain, column: str | None, clamp: bool, skip_bad: bool, watch: Watch, as_one: bool
+) -> Loaded:
+    """As one block a file needs more memory, and rows that do not go together are known by their lines."""
     rows, clamped, parts = 0, 0, []
     bad = BadRows("row" if source.is_parquet else "line")
     blocks: Iterator[Block] = (parquet if source.is_parquet else table).blocks(source, domain, column, bad)
     blank_lines = 0
-    for block in blocks:
+    for block in joined_blocks(blocks) if as_one else blocks:
         if clamp:
             clamped += _clamp(block, domain)
         values, block = _values(block, domain, clamp, bad)
-        if skip_bad or not bad.count:
-            parts.append(values)
+        parts.append(values)
         rows += block.rows
         blank_lines += block.blank_lines
         watch(source.position(), source.size, rows)
-    if bad.count and not (skip_bad and rows):
-        raise bad.refusal(source.name, rows + bad.count)
-    if not rows:
+    if not rows + bad.count:
         raise ValuesError(f"{source.name} has a header but no values")
     try:
-        joined = domain.join(parts)
-    except ValueOutsideDomain as error:  # between rows that are far apart
-        raise ValuesError(f"{source.name}: {error}", **error.fields) from None
+        joined = domain.join(parts) if rows else None
+    except ValueOutsideDomain as error:
+        raise _RowsDisagree(str(error)) from None
+    if bad.count and not (skip_bad and rows):
+        raise bad.refusal(source.name, rows + bad.count)
     return Loaded(joined, rows, clamped, blank_lines, bad.count, bad.causes())
 
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ class Source:
 
     name: str
     stream: io.BufferedIOBase
-    size: int | None  # in bytes as stored; None where that is unknown
+    size: int | None  # in bytes as stored; None where it is no file, and can be read only once
     position: Callable[[], int]  # how many of these bytes were read
     is_parquet: bool
 
@@ -43,7 +44,8 @@ def open_source(path: str | Path, seen: Seen | None = None) -> Iterator[Source]:
             yield _source(name, cast(io.BufferedReader, sys.stdin.buffer), None, seen)
         else:
             with Path(path).open("rb") as file:
-                yield _source(name, file, os.fstat(file.fileno()).st_size, seen)
+                status = os.fstat(file.fileno())
+                yield _source(name, file, status.st_size if stat.S_ISREG(status.st_mode) else None, seen)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise ValuesError(f"{name}: damaged gzip data") from None
     except OSError as error:

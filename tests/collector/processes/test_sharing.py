@@ -103,11 +103,13 @@ def test_each_series_comes_from_one_estimator(client: redis.Redis, prefix: str, 
 
 
 def test_three_estimators_take_little_more_than_one(client: redis.Redis, prefix: str, tmp_path: Path) -> None:
-    """Passes over 30 surveys, all of which have changed; the cheapest of five, since other threads may run beside."""
+    """Passes over 30 surveys, all of which have changed. The cheapest ones are compared: what runs beside only adds, so
+    on a busy machine more turns bring them nearer to what they cost alone."""
     every = several(client, prefix, 30)
     one, three = estimators(client, prefix, tmp_path / "one", 1), estimators(client, prefix, tmp_path / "three", 3)
     taken: dict[int, list[float]] = {1: [], 3: []}
-    for turn in range(6):
+    ratio = 0.0
+    for turn in range(25):
         for running in (one, three):
             for registered in every:
                 deliver(registered.shards[0], turn)
@@ -115,7 +117,10 @@ def test_three_estimators_take_little_more_than_one(client: redis.Redis, prefix:
             done = sum(materialiser.run_once().materialised for materialiser in running)
             taken[len(running)].append(time.process_time() - started)
             assert done == len(every)
-    ratio = min(taken[3][1:]) / min(taken[1][1:])  # the first one loads modules
+        if turn >= 5:
+            ratio = min(taken[3][1:]) / min(taken[1][1:])  # the first one loads modules
+            if ratio <= 1.2:
+                break
     print(f"{ratio:.2f} times the processor time of one")
     assert ratio <= 1.2
 

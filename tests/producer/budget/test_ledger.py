@@ -242,6 +242,9 @@ def test_an_application_allows_one_tag_and_so_much_epsilon(tmp_path: Path) -> No
         Device(PLAIN).submit("other")
     with pytest.raises(GatewayError, match="need the survey's URL"):
         Device(PLAIN, ledger=tmp_path / "ledger").submit("other")
+    for ledger in (None, tmp_path / "ledger"):
+        with pytest.raises(GatewayError, match="the survey's URL must be like https://"):
+            Device("127.0.0.1:8788/v1/surveys/likes", ledger=ledger)
 
 
 @pytest.mark.parametrize(
@@ -252,6 +255,7 @@ def test_an_application_allows_one_tag_and_so_much_epsilon(tmp_path: Path) -> No
         ("https://user:word@gateway.example/v1/surveys/likes", "must be like"),
         ("https://gateway.example/likes", "must be like"),
         ("ftp://127.0.0.1/v1/surveys/likes", "must be like"),
+        ("127.0.0.1:8788/v1/surveys/likes", "must be like"),
     ],
 )
 def test_addresses_that_are_refused(url: str, message: str) -> None:
