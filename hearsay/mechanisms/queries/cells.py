@@ -125,8 +125,11 @@ class Chosen(Query):
 
 
 def _largest(values: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
-    """Cells of the largest values, largest first, equal ones in domain order; only candidates are sorted."""
-    falling = np.where(np.isnan(values), np.inf, -values)
+    """Cells of the largest values, largest first, equal ones in domain order; only candidates are sorted.
+
+    Equal counts become shares that differ in the last digits, differently on each processor, so 12 decimals count.
+    """
+    falling = np.where(np.isnan(values), np.inf, -np.round(values, 12))
     if wanted < falling.size:
         last = np.partition(falling, wanted - 1)[wanted - 1]
         candidates = np.flatnonzero(falling <= last)

@@ -71,7 +71,7 @@ def load(
         return _load(source, domain, column, clamp, skip_bad, watch, as_one=True)
 
 
-class _RowsDisagree(Exception):
+class _RowsDisagree(ValuesError):
     """Rows of different blocks do not go together."""
 
 

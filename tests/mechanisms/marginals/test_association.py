@@ -8,7 +8,7 @@ from hearsay.mechanisms.errors import QueryError
 from hearsay.mechanisms.estimates.estimate import Z95, Floats
 from hearsay.mechanisms.marginals.analyses.association import Association, associate
 from hearsay.mechanisms.marginals.analyses.correlation import coefficient, correlation, cramers_v
-from hearsay.mechanisms.marginals.analyses.dependence import inward_distance, project_rows
+from hearsay.mechanisms.marginals.analyses.dependence import interval, inward_distance, project_rows
 from hearsay.mechanisms.marginals.analyses.information import measured_information, mutual_information
 from hearsay.mechanisms.marginals.methods.inp_ht import InpHT
 from hearsay.mechanisms.marginals.methods.marg_views import MargPS
@@ -184,3 +184,12 @@ def test_cramers_v_of_known_tables() -> None:
     tables = np.stack([np.full((2, 3), 1 / 6), np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])])
     np.testing.assert_allclose(cramers_v(tables), [0.0, 1.0], atol=1e-12)
     assert np.isnan(coefficient(np.array([0.5, 0.5, 0.0, 0.0, 0.0, 0.0]), (2, 3)))
+
+
+def test_the_interval_is_the_same_whatever_eigenvectors_a_processor_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table((0, 1), (2, 3), 10_000, np.array([0.4, 0.05, 0.05, 0.05, 0.05, 0.4]), 0.001 * np.eye(6))
+    value, test = float(mutual_information(table.value.reshape(2, 3))), associate(table)
+    once = interval(table, mutual_information, value, test)
+    turned, _ = np.linalg.qr(np.random.default_rng(5).standard_normal((6, 6)))
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: (np.diag(matrix), turned))
+    assert interval(table, mutual_information, value, test) == pytest.approx(once, rel=1e-9)

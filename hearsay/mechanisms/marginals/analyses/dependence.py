@@ -82,7 +82,11 @@ def inward_distance(test: Association) -> float:
 
 
 class _Axes(NamedTuple):
-    """Sigma = vectors diag(variances) vectors', without the directions in which there is no error."""
+    """Sigma = vectors diag(variances) vectors', without the directions in which there is no error.
+
+    Processors find different eigenvectors where variances are equal. So directions are given by cells, and roots are
+    the symmetric ones, which are unique: every processor searches the same tables.
+    """
 
     variances: Floats
     vectors: Floats
@@ -95,11 +99,16 @@ class _Axes(NamedTuple):
 
     def root(self, r: float) -> Floats:
         """r Sigma^(1/2): what it makes of a unit vector u is P - P^ on the surface."""
-        return self.vectors * (r * np.sqrt(self.variances))
+        return (self.vectors * (r * np.sqrt(self.variances))) @ self.vectors.T
 
     def coordinates(self, difference: Floats) -> Floats:
-        """Sigma^(-1/2) of differences of tables: how many standard errors they are long, axis by axis."""
-        along: Floats = difference @ self.vectors / np.sqrt(self.variances)
+        """Sigma^(-1/2) of differences of tables: how many standard errors they are long, cell by cell."""
+        along: Floats = (difference @ self.vectors / np.sqrt(self.variances)) @ self.vectors.T
+        return along
+
+    def directions(self) -> Floats:
+        """The fixed directions of the search, without their parts in which there is no error, one per row."""
+        along: Floats = (_directions(len(self.vectors)) @ self.vectors) @ self.vectors.T
         return along
 
 
@@ -118,8 +127,7 @@ def _extreme(table: Table, measure: Measure, sign: float, r: float) -> float:
 
 def _search(table: Table, axes: _Axes, at: Measure) -> float:
     """The least that `at` becomes: many directions, then narrower and narrower around the best."""
-    dimensions = axes.variances.size
-    drawn = _directions(dimensions)
+    drawn = axes.directions()
     large = table.value.size > 4  # in many dimensions random directions alone miss the best one
     best, least, width = drawn[0], np.inf, 1.0
     near = np.concatenate([drawn, _to_independence(table, axes)]) if large else drawn
@@ -129,7 +137,7 @@ def _search(table: Table, axes: _Axes, at: Measure) -> float:
         if values[position] < least:
             best, least = near[position] / np.linalg.norm(near[position]), float(values[position])
         width /= 2
-        near = best + width * drawn / np.sqrt(dimensions)
+        near = best + width * drawn / np.sqrt(axes.variances.size)
         if large:
             near = np.concatenate([near, best - width * _STEPS * _slope(at, best)])
     return float(least)
@@ -149,7 +157,7 @@ def _among_listed(table: Table, measure: Measure, sign: float, axes: _Axes) -> f
 
 @lru_cache(maxsize=64)
 def _directions(dimensions: int) -> Floats:
-    """The fixed directions of the search, one per row."""
+    """Fixed directions, one per row."""
     drawn = np.random.default_rng(_SEED).standard_normal((_DIRECTIONS, dimensions))
     drawn.flags.writeable = False  # all searches share it
     return drawn
@@ -183,7 +191,7 @@ def _to_independence(table: Table, axes: _Axes) -> Floats:
     independent = np.outer(shares.sum(axis=1), shares.sum(axis=0)).reshape(-1)
     direction = axes.coordinates(independent - table.value)
     length = float(np.linalg.norm(direction))
-    return np.stack([direction, -direction]) / length if length > 0 else np.zeros((0, axes.variances.size))
+    return np.stack([direction, -direction]) / length if length > 0 else np.zeros((0, table.value.size))
 
 
 def _slope(at: Measure, best: Floats) -> Floats:
