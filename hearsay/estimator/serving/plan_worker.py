@@ -1,7 +1,7 @@
-"""Planning in a process of its own: one question as JSON on standard input, its answer on standard output.
+"""Planning in a process of its own: questions on standard input, answers on standard output, each a line of JSON.
 
-The process has the lowest priority. It ends by a signal when its processor time is used up. Whoever started it may
-pause it (`pausing`), ends it when it takes too long by the clock, and takes it along when killed.
+The process has the lowest priority. It ends by a signal when a question takes too much processor time. Whoever started
+it may pause it (`pausing`), ends it when it takes too long by the clock, and takes it along when killed.
 """
 
 import ctypes
@@ -9,7 +9,8 @@ import json
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hearsay.errors import HearsayError
@@ -20,17 +21,28 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def main() -> None:
-    """First a line: whether it may be paused, `true` or `false`. Then the answer to a question.
+    """First a line: whether it may be paused, `true` or `false`. Then a line for each question.
 
     `{"plugins": "a,b", "processor_s": 20, "parameters": {...}}` to `{"answer": ...}` or `{"code": ..., "error": ...}`.
     """
     with suppress(OSError, AttributeError):  # not every system knows it
         os.setpriority(os.PRIO_PROCESS, 0, LOWEST)
     print(json.dumps(ends_with_its_parent()), flush=True)
-    question = json.load(sys.stdin)
+    for line in sys.stdin:
+        question = json.loads(line)
+        with _limited(question["processor_s"]):
+            answer = _answered(question)
+        print(json.dumps(answer, allow_nan=False), flush=True)
+
+
+@contextmanager
+def _limited(processor_s: float) -> Iterator[None]:
+    """This block may use so much processor time."""
     with suppress(AttributeError):  # not every system counts a process' time
-        signal.setitimer(signal.ITIMER_PROF, question["processor_s"])
-    json.dump(_answered(question), sys.stdout, allow_nan=False)
+        signal.setitimer(signal.ITIMER_PROF, processor_s)
+    yield
+    with suppress(AttributeError):
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def ends_with_its_parent() -> bool:

@@ -1,6 +1,5 @@
 """`GET /api/plan`: planning for viewers, in a process of its own, so that the estimator is never held up.
 
-The process is paused while the estimator makes a pass.
 One question is planned at a time, for at most 20 s of processor time and 60 s by the clock: on a busy machine the
 process, which has the lowest priority, waits more than it runs. Answers are kept by question. Whoever asks what is
 being planned waits for it; whoever asks something else meanwhile is told to come back. A question that is wrong is
@@ -9,12 +8,8 @@ refused before, whatever is being planned.
 
 import asyncio
 import json
-import os
-import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,16 +18,12 @@ from hearsay.collector.describe.plan_document import question_of
 from hearsay.collector.http.problems import Problem
 from hearsay.errors import HearsayError
 from hearsay.estimator.serving.pausing import Pauses
-from hearsay.estimator.serving.plan_worker import OUT_OF_TIME
-from hearsay.mechanisms import catalogue
+from hearsay.estimator.serving.plan_process import RETRY_S, PlanProcess
 
 PROCESSOR_S = 20.0
 LONGEST_S = 60.0  # by the clock
-RETRY_S = 2.0
 KEPT = 256  # answers, of at most some hundred kilobytes
 _LONGEST_QUESTION = 4_096
-_WORKER = "hearsay.estimator.serving.plan_worker"
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class Planner:
@@ -41,8 +32,7 @@ class Planner:
     def __init__(
         self, longest_s: float = LONGEST_S, pauses: Pauses | None = None, processor_s: float = PROCESSOR_S
     ) -> None:
-        self._longest_s, self._processor_s = longest_s, processor_s
-        self._pauses = Pauses() if pauses is None else pauses
+        self._process = PlanProcess(longest_s, processor_s, Pauses() if pauses is None else pauses)
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._running: tuple[str, asyncio.Task[bytes]] | None = None
 
@@ -83,42 +73,7 @@ class Planner:
         return answer
 
     async def _asked(self, question: str) -> bytes:
-        safe = ["-P"] if sys.flags.safe_path else []
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *safe, "-m", _WORKER,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env={**os.environ, **_ONE_THREAD},
-        )  # fmt: skip
-        given = {
-            "plugins": ",".join(catalogue.outside()),
-            "processor_s": self._processor_s,
-            "parameters": json.loads(question),
-        }
-        try:
-            output = await asyncio.wait_for(self._exchanged(process, json.dumps(given).encode()), self._longest_s)
-        except TimeoutError:
-            raise _too_long(
-                f"{self._longest_s:g} s; name one mechanism, or ask when the machine is less busy"
-            ) from None
-        finally:
-            if process.returncode is None:  # too long, or the estimator stops meanwhile
-                process.kill()
-                await process.wait()
-        if process.returncode == -OUT_OF_TIME:
-            raise _too_long(f"{self._processor_s:g} s of processor time; name one mechanism")
-        if process.returncode != 0:
-            raise Problem(500, "internal", "the planning process failed; its log line has the details")
-        result: dict[str, Any] = json.loads(output)
-        if "answer" not in result:
-            raise Problem(400, result["code"], result["error"])
-        return json.dumps(result["answer"]).encode()
-
-    async def _exchanged(self, process: asyncio.subprocess.Process, given: bytes) -> bytes:
-        """Sent only after its first line: from then on the process ends where this one is killed."""
-        assert process.stdout is not None
-        may_be_paused = json.loads(await process.stdout.readline() or "false")
-        with self._pauses.of(process.pid) if may_be_paused else nullcontext():
-            output, _ = await process.communicate(given)
-        return output
+        return json.dumps(await self._process.answer(json.loads(question))).encode()
 
 
 def _check(parameters: Mapping[str, Sequence[str]]) -> None:
@@ -127,7 +82,3 @@ def _check(parameters: Mapping[str, Sequence[str]]) -> None:
         question_of(parameters)
     except HearsayError as error:
         raise Problem(400, error.code, str(error)) from None
-
-
-def _too_long(words: str) -> Problem:
-    return Problem(503, "too-long", f"planning took over {words}", retry_after_s=RETRY_S)

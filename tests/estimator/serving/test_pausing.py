@@ -25,8 +25,8 @@ worker = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 assert worker.stdout.readline() == b"true\\n"
 domain = {"kind": ["ordinal"], "size": ["1048576"], "query": ["quantile 0.5"]}
 parameters = {**domain, "users": ["200000"], "within": ["0.02"]}  # takes many seconds
-worker.stdin.write(json.dumps({"plugins": "", "parameters": parameters}).encode())
-worker.stdin.close()
+worker.stdin.write(json.dumps({"plugins": "", "processor_s": 60, "parameters": parameters}).encode() + b"\\n")
+worker.stdin.flush()
 with pauses.of(worker.pid):
     passing = pauses.during_pass()
     if sys.argv[1] == "T":

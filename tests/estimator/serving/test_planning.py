@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from hearsay.collector.http.problems import handlers
 from hearsay.collector.survey.survey import parse
-from hearsay.estimator.serving import planning
+from hearsay.estimator.serving import plan_process
 from hearsay.estimator.serving.pausing import Pauses
 from hearsay.estimator.serving.planning import Planner
 
@@ -86,7 +86,7 @@ def test_a_bad_question_is_refused_while_another_is_planned(change: dict[str, st
 
 
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "RETRY_S", 3.0)
+    monkeypatch.setattr(plan_process, "RETRY_S", 3.0)
     (response,) = ask(Planner(longest_s=0.01), QUESTION)
     assert (response.status_code, response.json()["code"], response.headers["retry-after"]) == (503, "too-long", "3")
     assert "over 0.01 s; name one mechanism, or ask when the machine is less busy" in response.json()["error"]
@@ -125,7 +125,7 @@ def test_a_plan_that_is_under_way_ends_with_the_estimator(monkeypatch: pytest.Mo
         def __getattr__(self, name: str) -> Any:
             return noted if name == "create_subprocess_exec" else getattr(asyncio, name)
 
-    monkeypatch.setattr(planning, "asyncio", Noting())
+    monkeypatch.setattr(plan_process, "asyncio", Noting())
     planner = Planner(PATIENT_S)
 
     async def stopped_meanwhile() -> None:
@@ -148,7 +148,7 @@ def test_the_process_has_the_lowest_priority_whatever_that_of_the_estimator() ->
 
 
 def test_a_process_that_fails_before_its_first_line_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_WORKER", "hearsay.estimator.serving.no_such_module")
+    monkeypatch.setattr(plan_process, "_WORKER", "hearsay.estimator.serving.no_such_module")
     (response,) = ask(Planner(PATIENT_S), QUESTION)
     assert (response.status_code, response.json()["code"]) == (500, "internal")
 
