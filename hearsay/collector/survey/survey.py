@@ -197,7 +197,9 @@ def load(path: str | Path) -> Survey:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise SurveyError(f"survey file {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested or long beyond reason
+    except UnicodeDecodeError:
+        raise SurveyError(f"survey file {path} is not valid TOML: it is not UTF-8 text") from None
+    except (ValueError, RecursionError) as error:  # not TOML, or nested or long beyond reason
         raise SurveyError(f"survey file {path} is not valid TOML: {printable(str(error))}") from None
     try:
         return parse(with_matrices(table, Path(path).parent))

@@ -59,20 +59,11 @@ class Cells(AxesDomain):
     def locate(self, words: Sequence[str]) -> int:
         """The cell that a query names, one word per axis."""
         if len(self.axes) == 1 and len(words) > 1:
-            words = [self._whole_label(words)]
+            words = [self.axes[0].whole_label(words, "point")]
         if len(words) != len(self.axes):
             raise QueryError(f"query point needs one value for each of {', '.join(self.columns)}, got {len(words)}")
         indices = [axis.locate(text) for axis, text in zip(self.axes, words, strict=True)]
         return int(np.ravel_multi_index(tuple(indices), self.shape))
-
-    def _whole_label(self, words: Sequence[str]) -> str:
-        """The label that these words are together: `point New York` needs no quotes."""
-        label = " ".join(words)
-        labels = self.axes[0].labels or ()
-        if label not in labels:
-            hint = next((repr(each) for each in labels if each.casefold() == label.casefold()), "'A B'")
-            raise QueryError(f"query point needs one value, got {len(words)}; quote a label with spaces: point {hint}")
-        return label
 
     def range_ends(self, words: Sequence[str], query: str) -> list[tuple[str, str]]:
         """Both ends of the range that a query names, along every axis: A B."""

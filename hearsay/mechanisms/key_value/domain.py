@@ -265,8 +265,10 @@ class KeyValue(Domain):
         values = np.stack(scaled, axis=1) if scaled else np.zeros((len(device), 0))
         return Pairs.grouped(device, drawn[device, drawn_pair], values, len(drawn))
 
-    def locate(self, words: Sequence[str]) -> int:
+    def locate(self, words: Sequence[str], query: str = "point") -> int:
         """The key that a query names, one word per key dimension."""
+        if len(self.keys) == 1 and len(words) > 1 and self.keys[0].labels:
+            words = [self.keys[0].whole_label(words, query)]
         if len(words) != len(self.keys):
             names = ", ".join(axis.name for axis in self.keys)
             raise QueryError(f"a key needs one value for each of {names}, got {len(words)}")

@@ -135,8 +135,12 @@ class MeanOfKeys(ValueQuery):
     @classmethod
     def parse(cls, words: Sequence[str], domain: Any) -> Self:
         cls.need_values(domain)
-        if len(words) == len(domain.keys):
-            key = domain.locate(words)
+        if domain.ordered and " ".join(words) not in (domain.keys[0].labels or ()):
+            is_range = len(words) == 2
+        else:
+            is_range = len(words) > len(domain.keys) and not domain.keys[0].labels
+        if not is_range:
+            key = domain.locate(words, cls.NAME)
             return cls(key, key, False)
         low, high = domain.locate_range(words, cls.NAME)
         return cls(low, high, True)

@@ -33,6 +33,7 @@ from hearsay.producer.populations import Population
 
 @click.command()
 @click.argument("survey_file", metavar="SURVEY.toml", type=click.Path(path_type=Path))
+@click.argument("rest", metavar="", nargs=-1)
 @values_option("One row per device; columns by header name, as the domain names them.")
 @click.option("--distribution", metavar="SHAPE", help="Simulated values instead, as `produce` has them.")
 @click.option("--devices", type=CountRange(1), help="With --distribution: how many devices report.")
@@ -51,6 +52,7 @@ from hearsay.producer.populations import Population
 def command(
     settings: Settings,
     survey_file: Path,
+    rest: tuple[str, ...],
     values_file: ValuesFile | None,
     distribution: str | None,
     devices: int | None,
@@ -76,6 +78,10 @@ def command(
     the memory and the time it took: prefix-sums as in the pipeline, single-frequencies with a share per cell,
     on-the-fly with every report.
     """
+    if rest and ask:
+        raise click.UsageError(f'quote the question: --ask "{" ".join([ask[-1], *rest])}"')
+    if rest:
+        raise click.UsageError(f"Got unexpected extra arguments ({' '.join(rest)})")
     wanted = out is not None or truth or runs is not None or picture is not None
     if mode is not None and (wanted or len(ask) != 1):
         raise click.UsageError("--mode goes with one --ask, and not with --out, --truth, --repeat or --picture")

@@ -2,6 +2,7 @@
 that it is ready, starts at the moment that the next line names, and writes what it sent."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -163,5 +164,8 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):
-        _main()
+    try:
+        with suppress(KeyboardInterrupt):
+            _main()
+    except BrokenPipeError:  # the process that started it was killed; nobody hears of more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -108,11 +108,15 @@ def sending(
         yield Sending(Rows(values), total, None)
         return
     try:
-        first = 0 if again else _first(note.progress, file, collection, len(values), total, in_parts)
+        before = note.progress
+        first = 0 if again else _first(before, file, collection, len(values), total, in_parts)
         _say_others(file, collection, known)
         note.begin(len(values), first, collection.simulated, known.mark(collection.birth))
         if first:
-            notes().print(f"{file.name}: {counted(first, 'row')} went out before; going on with the next", markup=False)
+            unsure = first - _known_to_be_out(before, collection)
+            perhaps = f", of the last {unsure:,} it is not known" if unsure > 0 else ""
+            words = f"{file.name}: {counted(first, 'row')} went out before{perhaps}; going on with the next"
+            notes().print(words, markup=False)
         yield Sending(Rows(values, first), total - first, note, first)
     finally:
         note.close()
@@ -153,6 +157,13 @@ def _unless_disk(data_dir: Path, make: Callable[[], Made]) -> Made | None:
         return None
 
 
+def _known_to_be_out(before: Progress, collection: Collection) -> int:
+    """How many rows went out, as noted or by the survey's count. Reports of others meanwhile count there too."""
+    if collection.simulated is None or before.before is None:
+        return before.sent
+    return max(before.sent, min(before.tried, collection.simulated - before.before))
+
+
 def _first(before: Progress, file: ValuesFile, collection: Collection, rows: int, total: int, in_parts: bool) -> int:
     """The first row that is still to be sent."""
     sent, tried = before.sent, before.tried
@@ -171,5 +182,5 @@ def _first(before: Progress, file: ValuesFile, collection: Collection, rows: int
     later = "wait for the next window, " if survey.windows.timed else ""
     raise OperationError(
         f"{file.name}: {went} went to survey {survey.name} at {before.at}, and a device reports once; {later}"
-        f"send other values, or use {AGAIN_OPTION} to send all rows again"
+        f"send other values, delete the survey to start anew, or use {AGAIN_OPTION} to send all rows again"
     )

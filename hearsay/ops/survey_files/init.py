@@ -1,6 +1,5 @@
 """`hearsay init`: a first survey file, from four answers at most."""
 
-import csv
 import re
 import sys
 from collections.abc import Callable
@@ -148,23 +147,42 @@ def _labels(text: str) -> list[str]:
     >>> _labels('New York, "Washington, D.C."')
     ['New York', 'Washington, D.C.']
     """
-    try:
-        (row,) = csv.reader([text], skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):
-        raise OperationError(
-            what="names", expected="separated by commas, in double quotes or without", got=repr(text)
-        ) from None
-    return [label.strip() for label in row]
+    return [_unquoted(label) for label in _split(text, ",")]
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The parts between separators that do not stand in double quotes."""
+    parts, is_quoted = [""], False
+    for letter in text:
+        is_quoted ^= letter == '"'
+        if letter == separator and not is_quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if is_quoted:
+        raise OperationError(what="names", expected="in pairs of double quotes or without", got=repr(text))
+    return parts
+
+
+def _unquoted(part: str) -> str:
+    """A name as it is meant; in double quotes a doubled one is one.
+
+    >>> _unquoted(' "a ""b"", c"')
+    'a "b", c'
+    """
+    part = part.strip()
+    is_quoted = len(part) > 1 and part[0] == part[-1] == '"'
+    return part[1:-1].replace('""', '"').strip() if is_quoted else part
 
 
 def _attribute(text: str) -> dict[str, Any]:
     """An attribute with its values; without them it has two.
 
-    >>> _attribute("city=Paris|Rome")
-    {'name': 'city', 'categories': ['Paris', 'Rome']}
+    >>> _attribute('city=Paris|"Washington, D.C."')
+    {'name': 'city', 'categories': ['Paris', 'Washington, D.C.']}
     """
     name, _, values = text.partition("=")
-    listed = [value.strip() for value in values.split("|") if value.strip()]
+    listed = [value for value in map(_unquoted, _split(values, "|")) if value]
     return {"name": name.strip(), **({"categories": listed} if listed else {"size": 2})}
 
 
@@ -202,7 +220,9 @@ def _ask_domain(kind: str) -> dict[str, Any]:
         if kind in WHOLE_NUMBERS and FIRST_LAST.fullmatch(given):
             return _domain(kind, given, None)
         is_size = _SIZES.fullmatch(given) if kind in WITH_ATTRIBUTES else given.strip().isdecimal()
-        return _domain(kind, None, given) if labelled and not is_size else _domain(kind, given, None)
+        table = _domain(kind, None, given) if labelled and not is_size else _domain(kind, given, None)
+        catalogue.DOMAINS[kind].load().parse({"kind": kind, **table})  # refuses a single label, and labels twice
+        return table
 
     general = "How many values, or their names separated by commas" if labelled else "How many values"
     question = QUESTIONS.get(kind, general)
@@ -256,6 +276,14 @@ def _domain(kind: str, size: str | None, categories: str | None) -> dict[str, An
             raise OperationError(f"--categories goes with {', '.join(LABELLED)}, got {kind}")
         labels = _labels(categories)
         if kind in WITH_ATTRIBUTES and any("=" in label for label in labels):
+            without = [label for label in labels if "=" not in label]
+            if without:
+                raise OperationError(
+                    what="attribute",
+                    expected="NAME=VALUE|VALUE, as the others are",
+                    got=repr(without[0]),
+                    ending="; a value with a comma stands in double quotes",
+                )
             return {"attributes": [_attribute(label) for label in labels]}
         more = {"sizes": [2] * len(labels)} if kind in WITH_ATTRIBUTES else {}
         return {LABELLED[kind]: labels, **more}

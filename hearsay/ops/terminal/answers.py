@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
+from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.queries.answer import Answer
 from hearsay.ops.terminal.present import console, print_table, show
 
@@ -29,7 +30,10 @@ def print_answers(title: str, answers: Sequence[Answer], scale: tuple[float, flo
     `scale` is what the domain allows means to be: an interval that reaches beyond is shown cut to it, with a word why.
     """
     shown = [_Shown.of(each, scale) for each in answers]
-    if len(shown) == 1:
+    if not shown:  # of texts or heavy items, which are shown where they are detected
+        console().print(Text("nothing is detected: no share is significantly above 0"))
+        console().print(Text(title, style="dim"))
+    elif len(shown) == 1:
         console().print(Text(_line(shown[0], shown[0].decimals)))
         console().print(Text(title, style="dim"))
     else:
@@ -159,14 +163,15 @@ def _alike(decimals: Sequence[int | None]) -> list[int | None]:
 
 
 def _line(shown: _Shown, decimals: int | None) -> str:
-    """`range 300 500: 0.567 (0.551 to 0.582), 95%`."""
+    """`range 300 500: 0.567 (0.551 to 0.582), 95%`; `top 1: apple 0.370 (0.351 to 0.389), 95%`."""
     each = shown.answer
+    about = f"{subject(each, many=False)} " if _is_of_a_list(each) else ""
 
     def number(value: float | None) -> str:
         return rounded(value, decimals)
 
     interval = _interval(shown.low, shown.high, number)
-    words = f"{each.query}: {number(each.value)}"
+    words = f"{each.query}: {about}{number(each.value)}"
     if each.postprocess is None:
         words += f" {interval}"
     elif each.owns_interval:
@@ -229,6 +234,12 @@ def _columns(shown: _Shown, decimals: int | None, many: bool) -> dict[str, Any]:
     if each.of is not None:
         columns |= {name: number(value) for name, value in zip(("a", "b"), each.of, strict=True)}
     return columns
+
+
+def _is_of_a_list(each: Answer) -> bool:
+    """Whether the question leaves open which items are answered: `top 1`."""
+    verb = each.query.split(maxsplit=1)[0]
+    return verb in catalogue.QUERIES and any(kind.MANY for kind in catalogue.queries(verb))
 
 
 def _named(each: Answer) -> bool:

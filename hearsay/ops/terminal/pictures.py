@@ -64,7 +64,8 @@ def _save(paint: Callable[[Any], None], path: Path) -> None:
     try:
         figure.savefig(path, dpi=150, bbox_inches="tight")  # names beside a map may be long
     except (OSError, ValueError) as error:
-        raise OperationError(f"--picture: {path} cannot be written: {error}") from None
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise OperationError(f"--picture: {path} cannot be written: {why}") from None
     finally:
         pyplot.close(figure)
 

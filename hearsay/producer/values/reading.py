@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hearsay.mechanisms.domains.columns import Numbers
+from hearsay.mechanisms.domains.columns import Labels, Numbers
 from hearsay.mechanisms.domains.domain import Domain, Values
 from hearsay.mechanisms.domains.numbers import plain_numbers
 from hearsay.mechanisms.errors import ValueOutsideDomain
@@ -118,6 +118,8 @@ def _values(block: Block, domain: Domain, clamped: bool, bad: BadRows) -> tuple[
 
 def _hint(domain: Domain, column: str, clamped: bool) -> str:
     """What may help. Said whatever the cell holds: a message tells nothing of it, not even whether it is empty."""
+    if isinstance(domain.cells_in(column), Labels):
+        return "; a label counts only if capitals, spaces and the Unicode form of accents are the survey's"
     if column in _clamped_columns(domain) and not clamped:
         return f"; {CLAMP_OPTION} moves numbers outside to the nearest end"
     return ""

@@ -16,6 +16,7 @@ from hearsay.producer.errors import ValuesError
 
 STANDARD_INPUT = "-"
 Seen = Callable[[bytes], object]
+MARK = b"\xef\xbb\xbf"  # some programs write it before UTF-8
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 # Files that people try, and what they are.
 _OTHERS = {b"PK\x03\x04": "a zip archive or a workbook; save it as CSV", b"\x28\xb5\x2f\xfd": "compressed by zstd"}
@@ -36,7 +37,8 @@ class Source:
 def open_source(path: str | Path, seen: Seen | None = None) -> Iterator[Source]:
     """The file at a path, or standard input; what cannot be read is a ValuesError.
 
-    `seen` gets the bytes of the content: unpacked, and with one kind of line end whichever the file has.
+    `seen` gets the bytes of the content: unpacked, without the mark before UTF-8, and with one kind of line end
+    whichever the file has.
     """
     name = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
@@ -60,7 +62,7 @@ def _source(name: str, stream: BinaryIO, size: int | None, seen: Seen | None) ->
         if file.begins_with(begin):
             raise ValuesError(f"{name} is {what}; CSV, gzip and Parquet can be read")
     content: io.BufferedIOBase = gzip.GzipFile(fileobj=cast(BinaryIO, file)) if file.begins_with(_GZIP) else file
-    watched = content if seen is None else _Watched(content, _OneLineEnd(seen))
+    watched = content if seen is None else _Watched(content, _SameText(seen))
     return Source(name, watched, size, file.count, is_parquet=False)
 
 
@@ -106,13 +108,19 @@ class _Watched(io.BufferedIOBase):
         return octets
 
 
-class _OneLineEnd:
-    """Hands bytes on with every line end as one line feed."""
+class _SameText:
+    """Hands bytes on without the mark before UTF-8, and with every line end as one line feed."""
 
     def __init__(self, seen: Seen) -> None:
         self._seen, self._is_after_return = seen, False
+        self._first: bytes | None = b""  # until it is known whether they are the mark
 
     def __call__(self, octets: bytes) -> None:
+        if self._first is not None:
+            self._first += octets
+            if len(self._first) < len(MARK) and octets:
+                return
+            octets, self._first = self._first.removeprefix(MARK), None
         if self._is_after_return and octets.startswith(b"\n"):
             octets = octets[1:]  # the second half of a line end whose first half was handed on
         self._is_after_return = octets.endswith(b"\r")

@@ -12,11 +12,10 @@ from hearsay.producer.values import plain
 from hearsay.producer.values.bad_rows import BadRows, Cause
 from hearsay.producer.values.block import Block
 from hearsay.producer.values.header import column_numbers
-from hearsay.producer.values.source import Source
+from hearsay.producer.values.source import MARK, Source
 
 CHUNK_BYTES = 1 << 18  # taken by numpy at once
 BLOCK_ROWS = 100_000  # rows taken one by one before they become values: bounds the memory that the texts take
-_MARK = b"\xef\xbb\xbf"  # some programs write it before UTF-8
 
 
 def blocks(source: Source, domain: Domain, column: str | None, bad: BadRows) -> Iterator[Block]:
@@ -24,7 +23,7 @@ def blocks(source: Source, domain: Domain, column: str | None, bad: BadRows) -> 
     chunks = _chunks(source)
     first = next(chunks, b"")
     if not first.strip():
-        columns = ", ".join(domain.columns)
+        columns = ", ".join(domain.columns if column is None else [column])
         raise ValuesError(
             f"{source.name} is empty; its first line must name the columns {columns}",
             what="first line",
@@ -46,8 +45,8 @@ def _chunks(source: Source) -> Iterator[bytes]:
     pending, is_first = b"", True
     while octets := source.stream.read(CHUNK_BYTES):
         pending += octets
-        if is_first and len(pending) >= len(_MARK):
-            pending, is_first = pending.removeprefix(_MARK), False
+        if is_first and len(pending) >= len(MARK):
+            pending, is_first = pending.removeprefix(MARK), False
         whole = pending.rfind(b"\n") + 1
         if whole:
             yield pending[:whole]
@@ -92,7 +91,9 @@ def _encoding(chunk: bytes) -> str:
 
 
 def _not_csv(name: str, line: int) -> ValuesError:
-    return ValuesError(f"{name}: line {line} is not valid CSV")
+    return ValuesError(
+        f"{name}: line {line} is not valid CSV: a double quote in it, or in a line above, does not close"
+    )
 
 
 class _Rows:

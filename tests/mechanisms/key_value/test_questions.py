@@ -43,6 +43,16 @@ def test_answers_are_near_the_truth_and_in_own_units(mechanism: str, options: di
     assert [one.item for one in ask(estimate, "means")] == ["ikiru", "psycho", "stalker"]
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_key_with_spaces_needs_no_quotes(ordered: bool) -> None:
+    _, exact = found(domain={"keys": ["Tokyo Story", "Ikiru", "Dr. Strangelove or"], "ordered": ordered})
+    for verb in ("mean", "point"):
+        assert ask(exact, f"{verb} Tokyo Story")[0].item == "Tokyo Story"
+        assert ask(exact, f"{verb} Dr. Strangelove or")[0].item == "Dr. Strangelove or"
+    with pytest.raises(QueryError, match="mean needs one value, got 3; quote a label with spaces: mean 'Dr"):
+        ask(exact, "mean dr. strangelove or")
+
+
 def test_quantiles_name_the_key_last() -> None:
     estimate, _ = found({"bins": 16})
     low, middle = ask(estimate, "quantile 0.25 0.5 stalker")

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -142,7 +144,7 @@ def test_other_writers_are_named_and_their_commits_are_not_counted(pipeline: Pip
 
 
 def test_a_rate_beyond_the_producers_is_not_held(produce: Produce) -> None:
-    code, told, err = produce("--devices", "2e7", "--rate", "1e8", "--p99", "5")
+    code, told, err = produce("--devices", "5e7", "--rate", "1e8", "--p99", "5")
     assert code == 1
     assert told["held"] is False
     assert told["limit"] == "producers"
@@ -183,3 +185,23 @@ def test_what_does_not_go_together(produce: Produce, words: tuple[str, ...]) -> 
     code, _, err = produce("--devices", "10", *words)
     assert code == 2
     assert len(err.splitlines()) == 1
+
+
+def test_producing_processes_end_without_a_traceback_where_what_started_them_is_killed(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    pipeline.registry().add(parse({**AGES, "name": "orphans"}))
+    environment = {**os.environ, "HEARSAY_DATA_DIR": str(pipeline.directory), "HEARSAY_REDIS_URL": pipeline.server.url}
+    words = ["produce", "orphans", "--devices", "1e8", "--rate", "1e4", "--processes", "2"]
+    with (tmp_path / "log").open("w+") as log:
+        parent = subprocess.Popen([sys.executable, "-P", "-m", "hearsay", *words], env=environment, stderr=log)
+        orphans = pipeline.registry().get("orphans")
+        while not orphans.look().published_reports:
+            time.sleep(0.05)
+        parent.kill()
+        parent.wait()
+        before = -1
+        while before < (before := orphans.look().published_reports):
+            time.sleep(0.5)
+        log.seek(0)
+        assert "Traceback" not in log.read()

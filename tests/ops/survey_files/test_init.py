@@ -100,6 +100,16 @@ def test_labels_with_commas_stand_in_quotes(tmp_path: Path) -> None:
     assert load(file).mechanism.domain.table()["categories"] == ["New York", "Zürich", "Washington, D.C."]
 
 
+def test_values_of_attributes_with_commas_stand_in_quotes_too(tmp_path: Path) -> None:
+    for number, given in enumerate(('city=Paris|"Washington, D.C."|"a ""b"""', '"city=Paris|Washington, D.C.|a "b""')):
+        file = tmp_path / f"{number}.toml"
+        words = ["--name", "city", "--kind", "attributes", "--epsilon", "1", "--categories", f"age=to 39|40+,{given}"]
+        assert run(["init", str(file), *words]) == 0
+        ages, cities = load(file).mechanism.domain.table()["attributes"]
+        assert ages == {"name": "age", "categories": ["to 39", "40+"]}
+        assert cities == {"name": "city", "categories": ["Paris", "Washington, D.C.", 'a "b"']}
+
+
 def test_a_slip_is_asked_again(tmp_path: Path) -> None:
     file = tmp_path / "age.toml"
     typed = ["Age Survey", "age", "ordnal", "ordinal", "18-99", "0", "much", "1", ""]
@@ -131,7 +141,11 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("words", "says"),
     [
         (["--kind", "ordinall"], "key-value, number, text, got 'ordinall'; the nearest: ordinal"),
-        (["--kind", "categorical", "--categories", 'a,"b'], "names must be separated by commas, in double quotes"),
+        (["--kind", "categorical", "--categories", 'a,"b'], "names must be in pairs of double quotes or without"),
+        (
+            ["--kind", "attributes", "--categories", "city=Paris|Washington, D.C., smokes=no|yes"],
+            "attribute must be NAME=VALUE|VALUE, as the others are, got 'D.C.'; a value with a comma stands in double",
+        ),
         (["--kind", "ordinal", "--size", "many"], "size must be a whole number"),
         (["--kind", "ordinal", "--size", "0.5,9.5"], "numbers with decimals need low, high and bins"),
         (["--kind", "number", "--size", "3"], "size must be two numbers"),

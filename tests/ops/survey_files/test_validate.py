@@ -59,3 +59,10 @@ def test_levels_for_another_epsilon_are_remarked_on(tmp_path: Path, capsys: pyte
     said = capsys.readouterr().out
     assert 'options.levels = "optimised" (for epsilon 0.5; those of the file are fixed) would have ' in said
     assert "less error here, of ranges" in said
+
+
+def test_a_file_that_is_no_text_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "people.parquet"
+    file.write_bytes(b"PAR1\xb7\x00")
+    assert run(["validate", str(file)]) == 2
+    assert capsys.readouterr().err.endswith("is not valid TOML: it is not UTF-8 text\n")

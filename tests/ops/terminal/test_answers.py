@@ -19,6 +19,16 @@ def test_one_answer_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines == ["range 300 500: 0.567 (0.551 to 0.582), 95%", "age (window all): 900 reports"]
 
 
+def test_one_answer_to_a_question_for_a_list_names_its_item(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, Answer("top 3", 0.49, 0.145, "tea"))[0] == "top 3: tea 0.49 (0.21 to 0.77), 95%"
+    assert printed(capsys, Answer("top 1", 0.49, 0.145, 1))[0] == "top 1: 1 0.49 (0.21 to 0.77), 95%"
+    assert printed(capsys, Answer("point tea", 0.49, 0.145, "tea"))[0] == "point tea: 0.49 (0.21 to 0.77), 95%"
+
+
+def test_no_answer_says_that_nothing_is_detected(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys)[0] == "nothing is detected: no share is significantly above 0"
+
+
 def test_many_answers_have_the_question_as_title(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, Answer("top 2", 0.36974, 0.0096, "apple"), Answer("top 2", 0.125, 0.0098, "date"))
     assert lines == [
