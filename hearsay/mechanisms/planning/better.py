@@ -2,11 +2,13 @@
 
 Compared are the candidates of `auto`, by the predicted standard error of the question that the survey's own mechanism
 is first of all for. Differences below 5% are not worth a word. A survey whose levels are fixed, which may have been
-optimised for another epsilon, is also compared with the same mechanism with levels for its own.
+optimised for another epsilon, is also compared with the same mechanism with levels for its own; not so where they are
+the best ones for another workload, which the file of a registered survey no longer names.
 """
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from hearsay.mechanisms import catalogue
@@ -14,6 +16,7 @@ from hearsay.mechanisms.base import Mechanism
 from hearsay.mechanisms.domains.domain import Domain
 from hearsay.mechanisms.errors import SpecificationError
 from hearsay.mechanisms.planning.auto import REFERENCE_REPORTS
+from hearsay.mechanisms.ranges.hierarchical.level_plan import WORKLOADS
 
 _WORTH = 0.95
 _PLANNED, _LARGEST = "hierarchical", 1 << 10  # its levels are planned, which takes seconds on more cells than that
@@ -43,6 +46,8 @@ def better_choice(mechanism: Mechanism) -> str | None:
     if domain.size > _LARGEST:
         names = [name for name in names if name != _PLANNED]
     errors = {name: error for name in names if (error := _error(name, mechanism, question)) is not None}
+    if errors.get(mechanism.ID, inf) < _WORTH * own[question] and _has_a_workload(mechanism):
+        del errors[mechanism.ID]
     best = min(errors, key=errors.__getitem__, default=None)
     if best is None or errors[best] >= _WORTH * own[question]:
         return None
@@ -56,6 +61,15 @@ def _is_fixed(mechanism: Mechanism) -> bool:
     """Whether its levels stand in the survey's file and could be optimised."""
     lasting = mechanism.lasting_options().get("levels")
     return lasting == "optimised" and mechanism.options["levels"] != lasting
+
+
+def _has_a_workload(mechanism: Mechanism) -> bool:
+    """Whether its levels are the best ones for some workload at its epsilon: then their error elsewhere was chosen."""
+    for workload in WORKLOADS:
+        other = catalogue.create(mechanism.ID, mechanism.epsilon, mechanism.domain, {"workload": workload})
+        if other.canonical_options()["levels"] == mechanism.options["levels"]:
+            return True
+    return False
 
 
 def _error(name: str, mechanism: Mechanism, question: str) -> float | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hearsay.mechanisms import build
+from hearsay.mechanisms.planning.better import better_choice
 from hearsay.ops.cli import run
 from hearsay.ops.demo.scene import SURVEYS
 
@@ -66,3 +67,11 @@ def test_a_file_that_is_no_text_is_refused_in_words(tmp_path: Path, capsys: pyte
     file.write_bytes(b"PAR1\xb7\x00")
     assert run(["validate", str(file)]) == 2
     assert capsys.readouterr().err.endswith("is not valid TOML: it is not UTF-8 text\n")
+
+
+@pytest.mark.parametrize("workload", ["prefix", "short", "long"])
+def test_levels_for_another_workload_are_not_remarked_on(workload: str) -> None:
+    """A registered survey lists its levels, and no longer the workload that they are best for."""
+    table = {"mechanism": "hierarchical", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 100}}
+    listed = build({**table, "options": {"workload": workload}}).canonical_options()
+    assert "options.levels" not in (better_choice(build({**table, "options": listed})) or "")
