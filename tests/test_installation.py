@@ -103,14 +103,15 @@ def test_a_program_beside_the_checkout_imports_hearsay(tmp_path: Path) -> None:
     assert done.stdout == "hearsay.producer.device\n", done.stderr
 
 
-def test_a_checkout_that_was_moved_is_set_up_anew(tmp_path: Path) -> None:
+def test_a_checkout_that_was_moved_or_copied_is_set_up_anew(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "constraints.txt", ".ci/setup"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     program = tmp_path / ".venv" / "bin" / "hearsay"
     program.parent.mkdir(parents=True)
     (tmp_path / ".venv" / ".installed").touch()
-    for interpreter, wanted in ((sys.executable, False), ("/gone/.venv/bin/python", True)):
+    ours, others = (program.with_name("python"), "/bin/sh"), ("/gone/.venv/bin/python", sys.executable)
+    for interpreter, wanted in (*((each, False) for each in ours), *((each, True) for each in others)):
         program.write_text(f"#!{interpreter}\n")
         done = subprocess.run(["make", "-n", "setup"], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert (".ci/setup" in done.stdout) == wanted, done.stdout
