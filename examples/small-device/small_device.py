@@ -21,7 +21,8 @@ try:
     body = reports_body([form.report(value)])  # store body and id before they are sent; a retry sends the same
     headers = {"Content-Type": "application/vnd.hearsay.v1+msgpack", "Idempotency-Key": new_request_id()}
     print(http.urlopen(http.Request(f"{address}/reports", body, headers)).read().decode())
-except urllib.error.HTTPError as refusal:  # a problem document, which says why
-    sys.exit(json.load(refusal)["error"])
+except urllib.error.HTTPError as refusal:  # of a gateway a problem document, which says why
+    is_problem = refusal.headers.get_content_type() == "application/problem+json"
+    sys.exit(json.load(refusal)["error"] if is_problem else str(refusal))
 except (HearsayError, OSError, ValueError) as error:  # outside the domain, no gateway, no JSON
     sys.exit(f"{type(error).__name__}: {error}")

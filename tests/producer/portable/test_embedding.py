@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from runpy import run_path
 
@@ -44,6 +46,18 @@ def test_ten_lines_of_python_send_a_report(client: redis.Redis, prefix: str, tmp
         assert "a device answers it once" in run(sender, "device.py", tmp_path)
         assert json.loads(run(sender, "small_device.py", tmp_path)) == {"accepted": 1, "rejected": 0}
     assert client.xlen(registered.shards[0].keys.stream) == 2
+
+
+def test_a_small_device_that_another_server_refuses_says_so_in_one_line(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:  # refuses with a page for people
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        words = [str(example("small_device.py")), f"http://127.0.0.1:{other.server_port}", "session-minutes", "42"]
+        done = subprocess.run(
+            [sys.executable, *words], capture_output=True, text=True, check=False, env={**os.environ, "NO_PROXY": "*"}
+        )
+        other.shutdown()
+    assert done.returncode == 1
+    assert done.stderr == "HTTP Error 501: Unsupported method ('GET')\n"
 
 
 def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
