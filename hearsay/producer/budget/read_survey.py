@@ -27,8 +27,14 @@ def _is_installed(name: str) -> bool:
 
 
 def is_address(source: object) -> bool:
-    """Whether this is meant as a survey's URL on a gateway, also where it has no http:// or https:// before it."""
-    return isinstance(source, str) and ("://" in source or "/v1/surveys/" in source)
+    """Whether this is meant as a survey's URL on a gateway, also where it has no http:// or https:// before it.
+
+    A file is none, also in a folder of that name: no survey's name has a point.
+    """
+    if not isinstance(source, str):
+        return False
+    _, gateway_path, name = source.rpartition("/v1/surveys/")
+    return "://" in source or (bool(gateway_path) and "." not in name)
 
 
 def read_survey(source: "Survey | Mapping[str, Any] | str | Path") -> Terms:

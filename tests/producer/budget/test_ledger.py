@@ -13,6 +13,7 @@ from hearsay import BudgetSpent, Device
 from hearsay.collector.errors import OfferRefused, SurveyError
 from hearsay.collector.survey.offers import Offer
 from hearsay.collector.survey.survey import parse
+from hearsay.collector.survey.toml import dump
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer.budget import ledger as ledger_module
 from hearsay.producer.budget.link import Link
@@ -245,6 +246,14 @@ def test_an_application_allows_one_tag_and_so_much_epsilon(tmp_path: Path) -> No
     for ledger in (None, tmp_path / "ledger"):
         with pytest.raises(GatewayError, match="the survey's URL must be like https://"):
             Device("127.0.0.1:8788/v1/surveys/likes", ledger=ledger)
+
+
+def test_a_file_in_a_folder_that_is_named_as_a_gateway_s_addresses_are(tmp_path: Path) -> None:
+    file = tmp_path / "v1" / "surveys" / "likes.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(dump(parse(PLAIN).canonical()))
+    assert Device(str(file)).survey.name == "likes"
+    assert Device(str(file), ledger=tmp_path / "ledger").survey.name == "likes"
 
 
 @pytest.mark.parametrize(
