@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -73,6 +74,8 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code."""
+    if sys.stdin is None:  # closed by the program that started this one: nothing can be read, as from an empty file
+        sys.stdin = open(os.devnull)  # noqa: SIM115
     # What services log, a command says in one line of its own: without any handler Python would print warnings.
     logging.getLogger("hearsay").addHandler(_NO_LOG)
     return ending(lambda: cli.main(list(arguments), prog_name="hearsay", standalone_mode=False))

@@ -192,6 +192,24 @@ def test_closing_asks_whoever_sits_at_a_terminal(
 
 
 @pytest.mark.usefixtures("live")
+def test_without_any_standard_input_nobody_is_asked(
+    capsys: pytest.CaptureFixture[str], files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.run(["survey", "add", "good.toml"]) == 0
+    for words, code, message in (
+        (["survey", "delete", "ages"], 2, "there is no terminal to ask: give --yes"),
+        (["init", "new.toml", "--kind", "categorical"], 2, "there is no terminal to ask"),
+        (["simulate", "good.toml", "--values", "-"], 2, "standard input is empty"),
+        (["survey", "close", "ages"], 0, ""),
+    ):
+        monkeypatch.setattr(sys, "stdin", None)  # Python's own where the descriptor is closed
+        capsys.readouterr()
+        assert cli.run(words) == code
+        assert message in capsys.readouterr().err
+        sys.stdin.close()
+
+
+@pytest.mark.usefixtures("live")
 def test_a_closed_survey(capsys: pytest.CaptureFixture[str], files: Path) -> None:
     assert cli.run(["survey", "add", "good.toml"]) == 0
     assert cli.run(["survey", "close", "ages"]) == 0  # nobody at a terminal
