@@ -1,5 +1,6 @@
 """A survey by its name or its file, and the file that was perhaps meant where the server has no survey of a name."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ def naming(path: Path, meant: str) -> Iterator[None]:
     try:
         yield
     except (ServerError, UnknownSurvey) as error:
-        if not path.exists():
+        if not os.path.exists(path):  # which also answers for a name that no file can have
             raise
         raise type(error)(f"{error}; did you mean {meant}?", **error.fields) from None
 

@@ -122,6 +122,11 @@ def test_without_a_server_a_file_of_that_name_is_named(
     assert "did you mean" not in refused(capsys, "query", "cities", "top", "3", *nobody)
 
 
+def test_a_name_that_no_file_can_have_hides_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["survey", "show", 300 * "a"], ["query", 300 * "a", "top", "3"]):
+        assert "cannot be reached" in refused(capsys, *words, "--redis-url", "redis://127.0.0.1:1")
+
+
 def test_a_file_is_named_also_where_the_server_has_no_such_survey(
     hearsay: Hearsay, tmp_path: Path, snapshot: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
