@@ -19,6 +19,7 @@ from hearsay.mechanisms.errors import one_of
 from hearsay.mechanisms.exact.randomness import secure, seeded
 from hearsay.ops.config import Settings
 from hearsay.ops.errors import CheckFailed, OperationError
+from hearsay.ops.load import report
 from hearsay.ops.load.command import load_task, load_test
 from hearsay.ops.operate.send_once import Collection, Sending, rows_sent, sending
 from hearsay.ops.server.connection import open_registry
@@ -136,6 +137,8 @@ def command(
     is_load = not in_rounds and (is_test or rate is not None)
     is_sent = values_file is not None and not (replay or ramp)  # which send the same reports again and again
     if is_load:
+        if report_dir is not None:  # before rows of a file are noted as sent
+            report.prepare(report_dir)
         test = partial(_load_test, settings, registered, values_file, distribution, seed, size, replay, rate, processes,
                        ramp, report_dir, p99, as_json)  # fmt: skip
         if not is_sent:

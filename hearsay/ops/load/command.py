@@ -57,9 +57,10 @@ def load_test(
     as_json: bool,
     went_out: Callable[[int], None] = lambda reports: None,
 ) -> None:
-    """Run it, print what was seen, write the report; CheckFailed where `p99` is given and something is not held."""
-    if report_dir is not None:
-        report.prepare(report_dir)
+    """Run it, print what was seen, write the report, whose folder is prepared.
+
+    CheckFailed where `p99` is given and something is not held.
+    """
     registry = open_registry(settings)
     with stopping() as stop:
         if is_ramp:
@@ -90,7 +91,7 @@ def load_test(
             report.write(report_dir, f"Load test of {task.survey}", outcomes, conclusion)
             notes().print(f"report in {report_dir}", markup=False)
     if p99 is not None:
-        _check(last, p99)
+        _check(outcomes[-1] if last is None and outcomes[-1].stopped else last, p99)
 
 
 def _conclusion(last: Outcome | None, limited: Limit | None, stopped: bool) -> str:

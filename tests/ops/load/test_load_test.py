@@ -76,6 +76,18 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_test(
     assert pipeline.registry().get("ages").look().published_reports == before
 
 
+def test_a_refused_report_leaves_no_note_of_rows_that_were_sent(
+    pipeline: Pipeline, produce: Produce, tmp_path: Path
+) -> None:
+    pipeline.registry().add(parse({**AGES, "name": "rows"}))
+    (tmp_path / "afile").touch()
+    values = tmp_path / "values.csv"
+    values.write_text("value\n" + "7\n" * 50)
+    assert produce("--values", str(values), "--report", str(tmp_path / "afile"), survey="rows")[0] == 2
+    code, told, err = produce("--devices", "10", survey="rows")
+    assert (code, told["reports"]) == (0, 10), err
+
+
 def test_workers_that_come_during_a_test_are_counted(
     pipeline: Pipeline, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,8 +177,10 @@ def test_a_test_that_is_stopped_names_no_limit(produce: Produce, words: tuple[st
 
     stopping = threading.Thread(target=stop)
     stopping.start()
-    _, told, _ = produce(*words)
+    code, told, err = produce(*words, "--p99", "5")
     stopping.join()
+    assert code == 1
+    assert "the load test was stopped before the end: nothing can be said of its rate" in err
     steps = told.get("steps", [told])
     assert [(step["stopped"], step["held"], step["limit"], step["why"]) for step in steps] == [(True, None, None, None)]
     assert told.get("limit") is None
