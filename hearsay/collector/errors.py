@@ -100,6 +100,10 @@ class ServerError(CollectorError):
     CODE = "server"
 
 
+class WrongURL(ServerError):
+    """The URL is none of a server."""
+
+
 class StillLoading(ServerError):
     """The server answers, and reads its files before it takes commands."""
 

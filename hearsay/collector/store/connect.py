@@ -9,7 +9,7 @@ from typing import Any, cast
 import redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-from hearsay.collector.errors import LoginRefused, NoQueueThere, ServerError, StillLoading
+from hearsay.collector.errors import LoginRefused, NoQueueThere, ServerError, StillLoading, WrongURL
 from hearsay.collector.store.client import Client
 from hearsay.collector.store.node import Node
 from hearsay.collector.store.servers.cluster import Cluster
@@ -85,7 +85,7 @@ def _target(url: str) -> Target:
     try:
         return parse_url(url)
     except ValueError:  # its message may contain a password
-        raise ServerError(**_URL) from None
+        raise WrongURL(**_URL) from None
 
 
 def _client(url: str, timeout_s: float | None = None) -> Client:
@@ -153,7 +153,7 @@ def _explained(target: Target) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError):  # its message may contain a password; TypeError: an unknown parameter
-        raise ServerError(**_URL) from None
+        raise WrongURL(**_URL) from None
     except redis.exceptions.AuthenticationError:
         words = f"Redis server at {target.address} {_why_refused(target)}"
         raise LoginRefused(words, what="redis-url", expected="a user and password that the server takes") from None

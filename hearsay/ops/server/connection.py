@@ -10,7 +10,15 @@ from redis import Redis
 from redis.exceptions import ConnectionError, TimeoutError
 
 from hearsay.collector.agreement import check_stored
-from hearsay.collector.errors import LoginRefused, NoQueueThere, ServerError, StillLoading, TooOld, UnknownSurvey
+from hearsay.collector.errors import (
+    LoginRefused,
+    NoQueueThere,
+    ServerError,
+    StillLoading,
+    TooOld,
+    UnknownSurvey,
+    WrongURL,
+)
 from hearsay.collector.logs import RepeatedWarnings
 from hearsay.collector.plugins import load_plugins
 from hearsay.collector.roles import Role
@@ -49,7 +57,7 @@ def open_registry(settings: Settings, kind: type[Registry] = _OperatorsRegistry)
 def open_registry_patiently(settings: Settings, stop: Event, role: Role) -> Registry | None:
     """The same for a service: waits a while for a server that is still starting; None where `stop` is set meanwhile.
 
-    A refused login is an error at once, and so is a user without the rights of the role.
+    A URL of no server and a refused login are errors at once, and so is a user without the rights of the role.
     """
     registry = _patiently(lambda: open_registry(settings, Registry), stop)
     if registry is not None:
@@ -70,7 +78,7 @@ def _patiently(connect: Callable[[], Opened], stop: Event) -> Opened | None:
     while not stop.is_set():
         try:
             return connect()
-        except (LoginRefused, TooOld, NoQueueThere):
+        except (WrongURL, LoginRefused, TooOld, NoQueueThere):
             raise
         except StillLoading as error:
             deadline = time.monotonic() + PATIENCE_S

@@ -90,3 +90,15 @@ def test_a_refused_login_is_not_waited_for(
         with pytest.raises(LoginRefused, match=r"refused the user name or password|asks for a password"):
             open_patiently(settings, threading.Event(), COLLECTOR)
     assert not caplog.records
+
+
+def test_a_url_of_no_server_is_not_waited_for(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PATIENCE_S", 1.0)  # with a line in the log if it waits
+    url = "redis://127.0.0.1:1/0?bogus=1"
+    settings = Settings.resolve({"redis_url": url, "queue_url": url}, {})
+    for open_patiently in (open_registry_patiently, open_queue_patiently):
+        with pytest.raises(ServerError, match="Redis URL must be like"):
+            open_patiently(settings, threading.Event(), COLLECTOR)
+    assert not caplog.records
