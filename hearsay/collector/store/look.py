@@ -142,6 +142,11 @@ class Look:
         return result
 
     @property
+    def deleted_reports(self) -> int:
+        """Folded reports of windows that were deleted."""
+        return int(self.meta.get(f"{GONE}folded", 0))
+
+    @property
     def waiting_reports(self) -> int:
         """Reports that were published and are in no answer yet, by the writers' own counts.
 

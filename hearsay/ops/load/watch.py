@@ -105,10 +105,11 @@ class Watch:
         self.samples.append(Sample(now, accounted - self._committed, visible - self._late, ping_s))
 
     def _in_snapshots(self) -> int:
-        """Reports in the newest snapshots of all windows."""
-        shard = self._registered.shards[0]
-        documents = [shard.snapshot(window.name) for window in self._registered.look().windows]
-        return sum(int(document["reports"]) for document in documents if document is not None)
+        """Reports in the newest snapshots of all windows; of a window that was deleted they were in its last one."""
+        shard, seen = self._registered.shards[0], self._registered.look()
+        documents = [shard.snapshot(window.name) for window in seen.windows]
+        deleted = sum(look.deleted_reports for look in seen.shards)
+        return deleted + sum(int(document["reports"]) for document in documents if document is not None)
 
     def _nodes(self) -> list[Node]:
         """Those that hold a shard now."""

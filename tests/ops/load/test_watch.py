@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import redis
@@ -12,10 +13,11 @@ from hearsay.collector.store.node import Node, NodeAway
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.collector.survey.survey import parse
 from hearsay.collector.writer import Writer
+from hearsay.estimator.materialise import Materialiser
 from hearsay.ops.load.watch import Watch
 from hearsay.workers.context import Context, set_current
 from tests.identity import known_to_this_process, survey_table
-from tests.pipeline import fold_all, singles
+from tests.pipeline import buckets, fold_all, singles
 
 __all__ = ["known_to_this_process"]
 
@@ -57,3 +59,23 @@ def test_a_server_that_was_started_anew_is_not_more_than_idle(
     watch.start(time.monotonic())
     monkeypatch.setattr(Node, "processor_s", lambda _: 0.1)
     assert watch.finish().busy == 0.0
+
+
+def test_reports_of_a_window_that_was_deleted_were_in_its_snapshot(
+    client: redis.Redis, prefix: str, tmp_path: Path
+) -> None:
+    registered, stop = buckets(client, prefix, 10, window={"every": "1d", "retain": "1d"}), threading.Event()
+    (shard,) = registered.shards
+    Writer(shard).publish(singles(shard, range(10)), 10)
+    fold_all(shard)
+    Materialiser(Registry(client, prefix), tmp_path).run_once()
+    watch = Watch(registered)
+    watch.start(time.monotonic())
+    (window,) = registered.look().windows
+    assert shard.purge_window(window.name)
+    Writer(shard).publish(singles(shard, range(5)), 5)
+    fold_all(shard)
+    Materialiser(Registry(client, prefix), tmp_path).run_once()
+    watch.wait_visible(5, 5.0, stop)
+    watch.finish()
+    assert watch.samples[-1].visible == 5
