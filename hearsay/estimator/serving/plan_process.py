@@ -21,6 +21,7 @@ from hearsay.estimator.serving.pausing import Pauses
 from hearsay.estimator.serving.plan_worker import OUT_OF_TIME
 from hearsay.mechanisms import catalogue
 
+REFUSED = 400  # the question is wrong; the process goes on
 RETRY_S = 2.0
 IDLE_S = 60.0
 MOST_QUESTIONS = 100
@@ -58,7 +59,7 @@ class PlanProcess:
                     answer.set_result(await self._answered(worker, parameters))
                 except Exception as error:  # the one who asked hears of it
                     answer.set_exception(error)
-                    if not isinstance(error, _Refused):
+                    if not isinstance(error, Problem) or error.status_code != REFUSED:
                         return
         except TimeoutError:
             return
@@ -82,12 +83,8 @@ class PlanProcess:
             raise Problem(500, "internal", "the planning process failed; its log line has the details")
         result: dict[str, Any] = json.loads(line)
         if "answer" not in result:
-            raise _Refused(400, result["code"], result["error"])
+            raise Problem(REFUSED, result["code"], result["error"])
         return dict(result["answer"])
-
-
-class _Refused(Problem):
-    """The question is wrong; the process goes on."""
 
 
 @dataclass
