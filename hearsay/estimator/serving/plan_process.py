@@ -114,9 +114,11 @@ class _Worker:
             return await self.process.stdout.readline()
 
     async def end(self) -> None:
+        assert self.process.stdin is not None
         if self.process.returncode is None:
             self.process.kill()
-            await self.process.wait()
+        self.process.stdin.close()
+        await self.process.communicate()  # closes the other pipe too
 
 
 def _too_long(words: str) -> Problem:
