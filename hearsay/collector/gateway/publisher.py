@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import redis
 
@@ -36,6 +37,16 @@ _AWAY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.
 Outcomes = list[Refusal | None]  # of a batch's requests; None: stored
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """A batch that was stored, when, and for which of the surveys that had this name."""
+
+    at: float
+    birth: str | None
+    batch: Batch
+    codec: Codec
+
+
 class Publisher:
     """This process's way into one shard. One batch at a time."""
 
@@ -55,9 +66,8 @@ class Publisher:
         self._checked = self._durable == MEMORY  # whether it is known that the server can provide this level
         self._random = random or secure()
         self._lock = threading.Lock()
-        self._stored: deque[tuple[float, Batch, Codec]] = deque()  # what the server may lose, and since when
+        self._stored: deque[_Stored] = deque()  # what the server may lose
         self._had_all_at = clock()  # when the server last answered that it has all of _stored
-        self._birth: str | None = None  # tells the survey from one of this name that is registered after it was deleted
         self.lost = 0  # requests that were answered as stored, lost by the server, and refused when sent again
         self._begin_anew()
 
@@ -65,6 +75,7 @@ class Publisher:
         """Take a new name: what was sent under the old one may be stored or not."""
         self._name, self._number = self._kind + secrets.token_hex(8), 0  # of this writer; of its last stored batch
         self._seen_ms: int | None = None  # the observed time in the server's last answer; None: it never answered
+        self._birth: str | None = None  # of the survey that this name is known to
         self._in_doubt = bool(self._stored)  # whether _stored must be sent again before anything else
 
     def publish(self, batch: Batch, codec: Codec) -> Outcomes:
@@ -114,7 +125,7 @@ class Publisher:
             if answer.status in ("ok", "duplicate"):  # a duplicate has the same content: its reply was lost
                 self._number += 1
                 self._had_all_at = self._clock()
-                self._stored.append((self._had_all_at, batch, codec))
+                self._stored.append(_Stored(self._had_all_at, self._birth, batch, codec))
                 return outcomes
             if answer.status in ("gap", "forgotten"):  # the server lost a batch of this name, or deleted the name
                 self._begin_anew()
@@ -136,7 +147,7 @@ class Publisher:
         while True:
             try:
                 if self._seen_ms is None:
-                    self._birth = self._birth or self.shard.look().birth
+                    self._birth = self.shard.look().birth
                     self._seen_ms = self.shard.publish(self._name, 0, [], 0).observed_ms
                 answer = self.shard.publish(
                     self._name, self._number + 1, entries, batch.count, batch.round_number, self._seen_ms, ids
@@ -159,15 +170,15 @@ class Publisher:
 
     def _send_again(self, deadline: float) -> bool:
         """Store again what a server may have lost; False where it takes nothing now."""
-        if self._is_another():
-            self._stored.clear()
-        self._in_doubt = False
-        again, self._stored = self._stored, deque()
+        birth, self._in_doubt = self._survey_birth(), False
+        # What was stored before the survey was deleted and registered again is not for this one.
+        again = deque(each for each in self._stored if birth in (None, each.birth))
+        self._stored = deque()
         while again:
-            stored_at, batch, codec = again.popleft()
-            outcomes = self._settle(batch, codec, deadline)
+            stored = again.popleft()
+            outcomes = self._settle(stored.batch, stored.codec, deadline)
             if any(outcome is not None and outcome.code in AGAIN for outcome in outcomes):
-                again.appendleft((stored_at, batch, codec))
+                again.appendleft(stored)
                 self._stored += again
                 self._in_doubt = True
                 return False
@@ -177,14 +188,12 @@ class Publisher:
                 _LOG.error("requests that were stored are lost with the server's last second", extra={"requests": lost})
         return True
 
-    def _is_another(self) -> bool:
-        """Whether the survey was deleted and registered again meanwhile: what was stored before is not for this one."""
+    def _survey_birth(self) -> str | None:
+        """What tells the survey from one of this name that is registered after it was deleted; None: not known now."""
         try:
-            birth = self.shard.look().birth
+            return self.shard.look().birth
         except redis.exceptions.RedisError:
-            return False  # sending will meet the same trouble
-        before, self._birth = self._birth, birth
-        return birth != before
+            return None  # sending will meet the same trouble
 
     def _refusal(self, answer: Published) -> Refusal:
         name = self.shard.survey.name
@@ -213,7 +222,7 @@ class Publisher:
     def _let_go(self) -> None:
         """Drop batches that the server cannot lose any more: it had them RESEND_WINDOW_S after they were stored."""
         oldest = self._had_all_at - RESEND_WINDOW_S
-        while self._stored and self._stored[0][0] < oldest and not self._in_doubt:
+        while self._stored and self._stored[0].at < oldest and not self._in_doubt:
             self._stored.popleft()
 
 

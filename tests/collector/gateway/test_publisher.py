@@ -273,3 +273,21 @@ def test_reports_of_a_deleted_survey_do_not_come_back(client: redis.Redis, prefi
     publisher.check()
     assert codes(publisher, {2: 2}) == [None]
     assert counted(store) == [2]
+
+
+def test_what_a_survey_that_was_registered_anew_lost_is_sent_again(client: redis.Redis, prefix: str) -> None:
+    """It was deleted when nothing could be lost: the next loss must not be taken for that deletion."""
+    now = [0.0]
+    store = buckets(client, prefix, 60).shards[0]
+    publisher = Publisher(store, clock=lambda: now[0])
+    codes(publisher, {1: 1})
+    now[0] = limits.RESEND_WINDOW_S + 1
+    publisher.check()
+    Registry(client, prefix).delete("buckets")
+    store = buckets(client, prefix, 60).shards[0]
+    assert codes(publisher, {2: 2}) == [None]
+    tail = Tail(client)
+    assert codes(publisher, {3: 3}) == [None]
+    tail.lose()
+    publisher.check()
+    assert counted(store) == [2, 3]
