@@ -106,7 +106,7 @@ def test_a_wrong_column_is_not_helped_by_leaving_rows_out(tmp_path: Path) -> Non
     text = "id,city\n1,secret\n2,other\n"
     for skip_bad in (False, True):
         said = refusal(tmp_path, text, MINUTES, column="city", skip_bad=skip_bad)
-        assert said.endswith("; --clamp moves numbers outside to the nearest end; is it the right column?")
+        assert said.endswith("; decimals need low, high and bins; is it the right column?")
 
 
 @pytest.mark.parametrize("cell", ["", "secret", "4711"])
@@ -287,3 +287,19 @@ def test_plain_decimals_are_indeed_taken_by_numpy() -> None:
     found = plain.columns(b"1.25\n-0.1\n123456789.012345\n7\n", 1, [(0, MINUTES.cells_in("value"))])
     assert found is not None
     assert found[0].tolist() == [1.25, -0.1, 123456789.012345, 7.0]
+
+
+@pytest.mark.parametrize("empty", ["", '""'])
+def test_an_empty_text_is_a_bad_row(tmp_path: Path, empty: str) -> None:
+    text = f"id,drink\n1,tea\n2,{empty}\n3,coffee\n"
+    said = refusal(tmp_path, text, WORDS, column="drink")
+    assert said == "people.csv: line 3, column 2: a text must not be empty; --skip-bad leaves bad rows out"
+    loaded = load(tmp_path, text, WORDS, column="drink", skip_bad=True)
+    assert (loaded.rows, loaded.left_out) == (2, 1)
+
+
+def test_where_most_rows_are_bad_a_likely_reason_is_given(tmp_path: Path) -> None:
+    commas = refusal(tmp_path, 'm\n"1,5"\n"1,25"\n1.5\n', HEIGHTS, column="m")
+    assert "; numbers need a decimal point, no comma; --skip-bad" in commas
+    assert "; decimals need low, high and bins; --skip-bad" in refusal(tmp_path, "value\n7.5\n8.25\n6\n", MINUTES)
+    assert "decimals" not in refusal(tmp_path, "value\n7.5\n8\n6\n", MINUTES)

@@ -228,7 +228,10 @@ def _words(asked: Asked, predictions: list[Prediction]) -> Iterator[str]:
     if best.in_ranks:
         yield "Without a shape a quantile is planned in ranks: the share of users between the answer and the truth."
     elif asked.shape is None and asked.values is None:
-        yield f"Planned for the shape {best.shape}, the worst of {', '.join(asked.shapes(best.built))} for {best.name}."
+        yield (
+            f"Planned for the shape {best.shape}, the worst of {', '.join(asked.shapes(best.built))} for {best.name}; "
+            "where values are known to lie otherwise, give their shape, or values."
+        )
 
 
 def device_us(mechanism: Mechanism) -> float:

@@ -21,6 +21,8 @@ Name = tuple[Any, dict[str, Any] | None]
 FIRST_LAST = re.compile(
     r"\s*(-?\d{1,15})\s*(?:-|to|,|\.\.)\s*(-?\d{1,15})\s*", re.ASCII
 )  # 18-99, 18 to 99, 18,99, 18..99
+_NUMBER = r"\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*"
+LOW_HIGH_BINS = re.compile(rf"{_NUMBER},{_NUMBER},\s*(\d{{1,9}})\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -142,12 +144,15 @@ class Ordinal(Cells):
     KIND = "ordinal"
     KEYS = "`size`, or `first`, `last`, or `categories` (in order), or `low`, `high`, `bins`"
     VALUE = "an integer, a label, or a number in low..high"
-    SIZE_TEXT = "a whole number, or the first and the last; numbers with decimals need low, high and bins"
+    SIZE_TEXT = "a whole number, or the first and the last, or LOW,HIGH,BINS for numbers with decimals"
 
     @classmethod
     def sized(cls, text: str) -> dict[str, Any]:
-        ends = FIRST_LAST.fullmatch(text)
-        return super().sized(text) if ends is None else {"first": int(ends[1]), "last": int(ends[2])}
+        if ends := FIRST_LAST.fullmatch(text):
+            return {"first": int(ends[1]), "last": int(ends[2])}
+        if binned := LOW_HIGH_BINS.fullmatch(text):
+            return {"low": float(binned[1]), "high": float(binned[2]), "bins": int(binned[3])}
+        return super().sized(text)
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:

@@ -143,7 +143,11 @@ def command(
         if not as_json:
             say(f"survey in {target_file}; register it: hearsay survey add {target_file}")
     if not made.reached:
-        raise CheckFailed(f"no mechanism reaches what was asked for; {made[0].mechanism}: {made[0].reason}")
+        is_worst = shape is None and values_file is None and not asked.in_ranks
+        hint = (
+            f"; planned for the worst shape, {made[0].shape}: --shape or --values plan for another" if is_worst else ""
+        )
+        raise CheckFailed(f"no mechanism reaches what was asked for; {made[0].mechanism}: {made[0].reason}{hint}")
 
 
 def _several(

@@ -21,16 +21,18 @@ from hearsay.ops.terminal.options import NumberRange, uses
 
 TWO_ENDS = ("number",)  # kinds whose size is the lowest and the highest value
 KEYS_WITH_ENDS = ("key-value",)  # kinds that need keys, and the lowest and the highest value of a key
-NO_SIZE = ("binary", "text")  # kinds that are complete without a size
+NO_SIZE = ("binary",)  # kinds that are complete without a size
 WITH_ATTRIBUTES = ("attributes",)  # kinds whose labels name attributes; one without listed values has two: yes and no
 WHOLE_NUMBERS = ("ordinal",)  # kinds whose values are labels or whole numbers: from 0, or between two ends
 T = TypeVar("T")
+_DECIMALS = re.compile(r"(?=.*\.)[-\d.\s,]+")  # numbers that are ends and no labels
 _SIZES = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")  # "2,3": one size per attribute
 # The key of the domain's table that the labels stand under, by kind.
 LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
 QUESTIONS = {
     "attributes": "Attributes with their values (city=Paris|Rome, smokes=yes|no)",
     "grid": "How many cells along each axis (8,4)",
+    "text": "How many bytes the longest text has",
 }
 
 
@@ -38,7 +40,11 @@ QUESTIONS = {
 @click.argument("file", metavar="FILE.toml", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--name", help="The survey's name: a-z, 0-9 and -.")
 @click.option("--kind", metavar="KIND", help="What a value is: categorical, ordinal, number, ...")
-@click.option("--size", metavar="D", help="How many values there are; or their two ends LOW,HIGH.")
+@click.option(
+    "--size",
+    metavar="D",
+    help="How many values there are; or their two ends LOW,HIGH; or LOW,HIGH,BINS. Of texts the bytes of the longest.",
+)
 @click.option(
     "--categories",
     metavar="A,B",
@@ -217,7 +223,7 @@ def _ask_domain(kind: str) -> dict[str, Any]:
     labelled = kind in LABELLED
 
     def read(given: str) -> dict[str, Any]:
-        if kind in WHOLE_NUMBERS and FIRST_LAST.fullmatch(given):
+        if kind in WHOLE_NUMBERS and (FIRST_LAST.fullmatch(given) or _DECIMALS.fullmatch(given)):
             return _domain(kind, given, None)
         is_size = _SIZES.fullmatch(given) if kind in WITH_ATTRIBUTES else given.strip().isdecimal()
         table = _domain(kind, None, given) if labelled and not is_size else _domain(kind, given, None)
@@ -226,7 +232,9 @@ def _ask_domain(kind: str) -> dict[str, Any]:
 
     general = "How many values, or their names separated by commas" if labelled else "How many values"
     question = QUESTIONS.get(kind, general)
-    question += ", or the first and last number (18-99)" if kind in WHOLE_NUMBERS else ""
+    question += (
+        ", or the first and last number (18-99), or LOW,HIGH,BINS (0.0,24.5,98)" if kind in WHOLE_NUMBERS else ""
+    )
     if kind in TWO_ENDS:
         return _prompt("--size", "Lowest and highest value", _asked(read), "0,100")
     return _prompt("--size or --categories" if labelled else "--size", question, _asked(read))

@@ -14,12 +14,15 @@ _SHOWN = 3  # rows of a cause
 class Cause:
     """Why rows are bad. `alone` follows the place of a single row, `many` a number of rows; `hint` may help.
 
+    `mostly` is said where it is so of most rows of the file.
+
     `fields` are those of the error where there is no other cause.
     """
 
     alone: str
     many: str
     hint: str = ""
+    mostly: str = ""
     fields: Fields = field(default_factory=Fields)
 
 
@@ -50,6 +53,7 @@ class BadRows:
     def refusal(self, file: str, rows: int) -> ValuesError:
         """What is wrong with a file of so many rows, in one line. Where all are bad, leaving them out does not help."""
         hints = "".join(dict.fromkeys(met.cause.hint for met in self._met.values()))
+        hints += "".join(dict.fromkeys(met.cause.mostly for met in self._met.values() if 2 * met.count > rows > 1))
         all_bad = rows > 1 and self.count == rows
         hints += "; is it the right column?" if all_bad else f"; {SKIP_OPTION} leaves bad rows out"
         first, *others = self._met.values()

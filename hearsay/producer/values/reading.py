@@ -86,7 +86,7 @@ def _load(
     for block in joined_blocks(blocks) if as_one else blocks:
         if clamp:
             clamped += _clamp(block, domain)
-        values, block = _values(block, domain, clamp, bad)
+        values, block = _values(_without_empty_texts(block, domain, bad), domain, clamp, bad)
         parts.append(values)
         rows += block.rows
         blank_lines += block.blank_lines
@@ -102,6 +102,20 @@ def _load(
     return Loaded(joined, rows, clamped, blank_lines, bad.count, bad.causes())
 
 
+def _without_empty_texts(block: Block, domain: Domain, bad: BadRows) -> Block:
+    """Without the rows whose text is empty: nobody can tell such a cell from a missing answer."""
+    if domain.EMPTY_ROWS:
+        return block
+    for column in domain.columns:
+        if domain.cells_in(column) is None:
+            empty = [row for row, text in enumerate(block.columns[column]) if text == ""]
+            if empty:
+                words = f"{block.named[column]}: a text must not be empty"
+                bad.add(Cause(f", {words}", f"in {words}"), [block.lines[row] for row in empty])
+                block = block.without(empty)
+    return block
+
+
 def _values(block: Block, domain: Domain, clamped: bool, bad: BadRows) -> tuple[Values, Block]:
     """The values of the rows that can be read, and these rows."""
     while True:
@@ -111,7 +125,8 @@ def _values(block: Block, domain: Domain, clamped: bool, bad: BadRows) -> tuple[
             if not error.positions or error.column is None:
                 raise
             words = f"{block.named[error.column]}: {error}"
-            cause = Cause(f", {words}", f"in {words}", _hint(domain, error.column, clamped), error.fields)
+            hint, mostly = _hint(domain, error.column, clamped), _mostly(domain, error.column)
+            cause = Cause(f", {words}", f"in {words}", hint, mostly, error.fields)
             bad.add(cause, [block.lines[row] for row in error.positions])
             block = block.without(error.positions)
 
@@ -123,6 +138,15 @@ def _hint(domain: Domain, column: str, clamped: bool) -> str:
     if column in _clamped_columns(domain) and not clamped:
         return f"; {CLAMP_OPTION} moves numbers outside to the nearest end"
     return ""
+
+
+def _mostly(domain: Domain, column: str) -> str:
+    """What may help where most rows are bad."""
+    cells = domain.cells_in(column)
+    if not isinstance(cells, Numbers):
+        return ""
+    has_decimals = isinstance(cells.low, float)
+    return "; numbers need a decimal point, no comma" if has_decimals else "; decimals need low, high and bins"
 
 
 def _clamped_columns(domain: Domain) -> dict[str, Numbers]:

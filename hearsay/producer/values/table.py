@@ -165,7 +165,7 @@ class _Rows:
                 "what": "line",
                 "expected": refusal.expected,
             }  # other lines may have other numbers of cells
-            self._bad.add(Cause(f" {refusal}", words, hint, fields), [line])
+            self._bad.add(Cause(f" {refusal}", words, hint, fields=fields), [line])
             return False
         return True
 

@@ -93,6 +93,8 @@ def test_out_of_reach_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None
     assert row["epsilon"] is None
     assert "no epsilon up to 10 reaches it" in row["reason"]
     assert "no mechanism reaches what was asked for" in shown.err
+    assert "; planned for the worst shape, " in shown.err
+    assert shown.err.endswith(": --shape or --values plan for another\n")
 
 
 def test_more_users_than_there_are_people_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,22 @@ def test_values_of_attributes_with_commas_stand_in_quotes_too(tmp_path: Path) ->
         assert cities == {"name": "city", "categories": ["Paris", "Washington, D.C.", 'a "b"']}
 
 
+def test_numbers_with_decimals_are_ends_with_bins_and_no_labels(tmp_path: Path) -> None:
+    file = tmp_path / "hours.toml"
+    typed = ["", "ordinal", "0,24.5", "0,24.5,49", "1", ""]
+    done = CliRunner().invoke(cli, ["init", str(file)], input="\n".join(typed))
+    assert done.exit_code == 0, done.output
+    assert "or LOW,HIGH,BINS for numbers with decimals" in done.output
+    assert load(file).mechanism.domain.table() == {"kind": "ordinal", "low": 0.0, "high": 24.5, "bins": 49}
+
+
+def test_the_length_of_texts_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "drink.toml"
+    done = CliRunner().invoke(cli, ["init", str(file)], input="\n".join(["", "text", "12", "1", ""]))
+    assert done.exit_code == 0, done.output
+    assert load(file).mechanism.domain.table()["length"] == 12
+
+
 def test_a_slip_is_asked_again(tmp_path: Path) -> None:
     file = tmp_path / "age.toml"
     typed = ["Age Survey", "age", "ordnal", "ordinal", "18-99", "0", "much", "1", ""]
@@ -147,7 +163,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
             "attribute must be NAME=VALUE|VALUE, as the others are, got 'D.C.'; a value with a comma stands in double",
         ),
         (["--kind", "ordinal", "--size", "many"], "size must be a whole number"),
-        (["--kind", "ordinal", "--size", "0.5,9.5"], "numbers with decimals need low, high and bins"),
+        (["--kind", "ordinal", "--size", "0.5,9.5"], "or LOW,HIGH,BINS for numbers with decimals"),
         (["--kind", "number", "--size", "3"], "size must be two numbers"),
         (["--kind", "grid", "--categories", "a,b"], "--categories goes with"),
         (["--kind", "ordinal", "--size", "8", "--categories", "a,b"], "and not both"),
