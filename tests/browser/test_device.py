@@ -160,6 +160,46 @@ def test_windows_and_days_pass(client: redis.Redis, prefix: str, surveys: dict[s
         assert len(tab.run("device.spent()")) == 2
 
 
+def test_a_report_that_was_only_refused_gets_a_new_id(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    quiet = "globalThis.setTimeout = () => 0; globalThis.shift = 365; const now = Date.now;"
+    clock = f"{quiet} Date.now = () => now() + shift * 864e5; 0"
+    hear = (
+        "globalThis.ids = []; globalThis.lose = false; const real = fetch; globalThis.fetch = async (url, options) => {"
+        " if (options) ids.push(options.headers['Idempotency-Key']); const answer = await real(url, options);"
+        " if (options && lose) throw Error('lost'); return answer; }; 0"
+    )
+    registry = Registry(client, prefix)
+    _, key = api_keys.add(registry, "pages")
+    other = registry.add(parse({**surveys["likes"].survey.canonical(), "name": "other"}))
+    with gateway(client, prefix, keys=True) as sender:
+        start(tab, sender)
+        tab.run(clock)
+        tab.run(hear)
+        assert opened(tab, "likes", key=key) == "opened"
+        assert submit(tab, "a") == "kept"  # too early
+        tab.run("shift = 0")
+        assert list(tab.run("device.flush()").values()) == ["sent"]
+        assert opened(tab, "other") == "opened"
+        assert submit(tab, "a") == "kept"  # no key
+        tab.run("shift = 1.5")
+        tab.run("device.flush()")
+        tab.run("shift = 0; lose = true")
+        assert opened(tab, "other", key=key) == "opened"
+        tab.run("device.flush()")  # stored, and the answer is lost
+        lost = tab.run("ids.at(-1)")
+        tab.run("lose = false; device.key = undefined; shift = 0.6")
+        tab.run("device.flush()")  # refused
+        assert tab.run("ids.at(-1)") == lost, "a report that may be stored keeps its id"
+        tab.run("shift = 1.1")
+        assert tab.run("device.flush().then(() => ids.at(-1))") == lost
+        left = "new Promise((done) => { outbox.count().onsuccess = (event) => done(event.target.result); })"
+        assert tab.run(f"device.step(({{outbox}}) => {left})") == 0, "and is given up after a day"
+    assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
+    assert client.xlen(other.shards[0].keys.stream) == 1
+
+
 def test_one_window_of_every_so_many(client: redis.Redis, prefix: str, tab: Tab) -> None:
     table = {**MINUTES, "name": "sampled", "window": {"every": "1d"}, "participation": {"repeat": "sampled", "of": 5}}
     registered = Registry(client, prefix).add(parse(table))

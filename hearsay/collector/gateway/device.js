@@ -4,7 +4,7 @@ const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
 export class Refused extends Error { name = "Refused"; }
 const refuse = (why) => { throw new Refused(why); };
 export class BudgetSpent extends Error { name = "BudgetSpent"; }
-const MENDED = ["key", "not-for-key", "unknown-survey", "too-early"];
+const MENDED = ["key", "not-for-key", "unknown-survey", "too-early"], NOT_STORED = [...MENDED, "rate"];
 
 export const draws = (next) => ({
 	coin: (threshold) => next() < BigInt(threshold),
@@ -225,14 +225,16 @@ export class Device {
 	async send() {
 		const answers = ANSWERS[this.tag] ??= {}, waiting = await this.step(({outbox}) => asked(outbox.getAll()));
 		for (let each of waiting.filter(({ at, tag }) => at === this.at && tag === this.tag)) {
-			const now = Date.now(), old = now - each.made > DAY;
-			const gone = each.window !== this.window(now) || old && each.tries;
+			// lost: attempts that may be stored; with none of them the id may change
+			const now = Date.now(), age = now - each.made, lost = each.lost ?? each.tries;
+			const gone = each.window !== this.window(now) || age > DAY && lost;
+			const renew = !lost && !(age > -DAY / 24 && age < DAY / 2);
 			if (!(gone || this.local || navigator.onLine)) { console.warn("kept: offline"); break; }
 			await this.step(({ spent, outbox }) => {
-				if (gone || old) outbox.delete(each.id);
+				if (gone || renew) outbox.delete(each.id);
 				if (gone) return each.tries || spent.delete([each.tag, each.window]); // never left: given back
-				if (old) each = { ...each, id: newId(now), made: now };
-				each.tries++;
+				if (renew) each = { ...each, id: newId(now), made: now };
+				each = { ...each, tries: each.tries + 1, lost: lost + 1 };
 				outbox.put(each);
 			});
 			if (gone) continue;
@@ -242,6 +244,7 @@ export class Device {
 				{ method: "POST", headers, body, keepalive: body.length < 6e4 }).catch(String);
 			const wait = response.headers?.get("Retry-After");
 			const { code = "refused", error = response.status ?? response } = await response.json?.().catch(() => 0) || {};
+			if (NOT_STORED.includes(code)) await this.step(({outbox}) => outbox.put({ ...each, lost }));
 			if (wait || !(response.status < 500) || MENDED.includes(code)) {
 				console.warn("kept:", error);
 				clearTimeout(this.timer);

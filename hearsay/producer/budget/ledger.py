@@ -6,7 +6,11 @@ nothing was drawn that anybody saw. Several processes may share the file; a writ
 
 A report is `waiting` until it is `stored` (the gateway has it), `refused` (the gateway does not want it), `given-up`
 (sent, but nobody knows what became of it), `returned` (never sent: its budget is given back) or `handed-out` (the
-program got the bytes). `sent` is set before the first byte leaves the device. The device's value is in no column.
+program got the bytes). The device's value is in no column.
+
+`sent` is 0 while nothing has left the device. It counts the attempts that may have stored the report, each before its
+first byte leaves. An answer which proves that nothing was stored takes its own attempt back; after the last of them
+`sent` is -1: others have seen the report, so it stays paid for, and no gateway has it, so it may get a new id.
 """
 
 import json
@@ -26,7 +30,7 @@ from hearsay.producer.request_id import new_request_id
 
 OUTBOX = 1_000  # reports that may wait; a device that cannot send makes no more
 FINISHED_KEPT = 1_000  # older ones are only counted
-RENEW_MS = 12 * 3_600_000  # a report that was never sent gets a new id after so long: gateways refuse ids of a day
+RENEW_MS = 12 * 3_600_000  # a report that no gateway can have gets a new id after so long: they refuse ids of a day
 OLD_MS = 24 * 3_600_000  # a gateway has forgotten by then what it stored
 EARLY_MS = 3_600_000  # how far ahead of the clock an id may be
 BUSY_S = 30.0
@@ -212,7 +216,7 @@ class Ledger:
     def claim(self, number: int) -> Entry | None:
         """The report as it is to be sent now, marked as sent; None: it is not to be sent (any more).
 
-        Called when the gateway was reached. A report that was never sent may get a new id; one that was sent keeps it.
+        Called when the gateway was reached. A report that a gateway may have stored keeps its id.
         """
         now_ms = self._clock()
         with self._transaction() as db:
@@ -224,15 +228,23 @@ class Ledger:
             identity, report, round_number, sent, end_ms = row
             age_ms = now_ms - _time_ms(identity)
             if end_ms is not None and now_ms >= end_ms:
-                _finish(db, number, GIVEN_UP if sent else RETURNED)
+                _finish(db, number, _unsent_state(sent))
                 return None
-            if sent and age_ms >= OLD_MS:
+            if sent > 0 and age_ms >= OLD_MS:
                 _finish(db, number, GIVEN_UP)
                 return None
-            if not sent and not -EARLY_MS < age_ms < RENEW_MS:
+            if sent <= 0 and not -EARLY_MS < age_ms < RENEW_MS:
                 identity = new_request_id(now_ms)
-            db.execute("UPDATE reports SET sent = 1, id = ? WHERE number = ?", (identity, number))
+            db.execute("UPDATE reports SET sent = max(sent, 0) + 1, id = ? WHERE number = ?", (identity, number))
         return Entry(number, identity, report, round_number)
+
+    def take_back(self, number: int) -> None:
+        """One attempt to send a report was answered, and stored nothing."""
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE reports SET sent = CASE WHEN sent > 1 THEN sent - 1 ELSE -1 END WHERE number = ? AND state = ?",
+                (number, WAITING),
+            )
 
     def sweep(self, tag: str) -> int:
         """Settle the reports that are not to be sent any more; how many of them were given up."""
@@ -244,11 +256,9 @@ class Ledger:
             given_up = 0
             for number, identity, sent, end_ms in rows:
                 over = end_ms is not None and now_ms >= end_ms
-                if over and not sent:
-                    _finish(db, number, RETURNED)
-                elif sent and (over or now_ms - _time_ms(identity) >= OLD_MS):
-                    _finish(db, number, GIVEN_UP)
-                    given_up += 1
+                if over or (sent > 0 and now_ms - _time_ms(identity) >= OLD_MS):
+                    _finish(db, number, _unsent_state(sent))
+                    given_up += int(sent > 0)
         return given_up
 
     def finish(self, number: int, state: str) -> None:
@@ -299,6 +309,11 @@ class Ledger:
             Account(name, tag, epsilon, spent, bool(in_rounds), {state: n for each, state, n in counted if each == tag})
             for name, tag, epsilon, spent, in_rounds in surveys
         ]
+
+
+def _unsent_state(sent: int) -> str:
+    """What becomes of a report that is not to be sent any more."""
+    return RETURNED if sent == 0 else REFUSED if sent < 0 else GIVEN_UP
 
 
 def _finish(db: sqlite3.Connection, number: int, state: str) -> None:

@@ -1,7 +1,8 @@
 """Sending what waits in the ledger, one request per report: with a growing pause, over restarts and while offline.
 
-A report's first attempt marks it as sent, after the connection stands and before its first byte. From then on it keeps
-its bytes and its id: a repeat is stored once. The pause doubles with every failure, from a second to an hour, of which
+A report's attempt is marked, after the connection stands and before its first byte. From then on it keeps its bytes and
+its id: a repeat is stored once. Only where the gateway's answers prove that no attempt was stored may it get a new id,
+and wait for as long as it takes. The pause doubles with every failure, from a second to an hour, of which
 the device waits a random half to all, so that a million devices do not come back at once; `Retry-After` is the least.
 """
 
@@ -14,13 +15,14 @@ from hearsay.producer.budget.link import Answer, Gateway, NotAnswered, NotReache
 from hearsay.producer.budget.terms import Terms
 
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 3_600_000
-# Refusals that somebody may mend, and of which nothing was stored; the others are final unless they have Retry-After.
+# Refusals that somebody may mend, before anything is stored; the others are final unless they have Retry-After.
 MENDED = {
     "key": "the key is missing or not known; Device(..., key=...) takes one that `hearsay key add` made",
     "not-for-key": "the key is for another survey",
     "unknown-survey": "no survey of this name is registered",
     "too-early": "this device's clock is over an hour ahead",
 }
+NOT_STORED = (*MENDED, "rate")  # an answer with one of these codes proves that this attempt was not stored
 # What the commonest of the final ones mean.
 FINAL = {
     "closed": "the survey takes no more reports",
@@ -85,6 +87,8 @@ class Outbox:
             return self._finish(number, STORED if is_stored else REFUSED, STORED if is_stored else "rejected")
         if _is_final(answer):
             return self._finish(number, GIVEN_UP if answer.code == "expired" else REFUSED, answer.code)
+        if answer.code in NOT_STORED:
+            self._ledger.take_back(number)
         self._warn(answer.code)
         self.back_off(int(1_000 * (answer.retry_after_s or 0)))
         return None

@@ -8,7 +8,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.producer.portable.form import Form
 from tests.collector.gateway.running import gateway
 
-LARGEST = 12 * 1024
+LARGEST = 13 * 1024
 MINUTES = {"name": "minutes", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 60}}
 
 

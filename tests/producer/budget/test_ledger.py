@@ -109,6 +109,48 @@ def test_sent_without_an_answer_is_sent_again_and_given_up_after_a_day(
     assert lost.run(0, "submit") == "budget-spent"
 
 
+def test_a_report_that_was_only_refused_waits_and_gets_a_new_id(tmp_path: Path) -> None:
+    refused = world(parse(PLAIN), tmp_path, "keyless")
+    assert refused.run(0, "submit") == "kept"
+    for _ in range(5):
+        refused.now_ms += 30 * HOUR_MS
+        assert refused.run(0, "flush") == "flush 1"
+    refused.gateway.mood = "well"
+    assert refused.run(0, "flush") == "flush 0"
+    assert states(refused) == {"stored": 1}
+    assert len({body for _, body in refused.gateway.posts}) == 1
+
+
+def test_a_report_of_a_clock_that_was_ahead_is_sent_when_it_is_right(tmp_path: Path) -> None:
+    ahead = world(parse(PLAIN), tmp_path)
+    ahead.ahead_ms = 365 * DAY_MS
+    assert ahead.run(0, "submit") == "kept"
+    ahead.ahead_ms = 0
+    assert ahead.run(0, "flush") == "flush 0"
+    assert states(ahead) == {"stored": 1}
+    (_, early), (_, sent) = ahead.gateway.posts
+    assert early == sent, "the bytes are the same"
+
+
+def test_a_refusal_proves_nothing_about_an_attempt_without_an_answer(tmp_path: Path) -> None:
+    lost = world(parse(PLAIN), tmp_path, "unsaid")
+    assert lost.run(0, "submit") == "kept"  # stored, and the answer is lost
+    lost.gateway.mood = "keyless"
+    lost.now_ms += 13 * HOUR_MS
+    assert lost.run(0, "flush") == "flush 1"
+    lost.gateway.mood = "well"
+    assert lost.run(0, "flush") == "flush 0"
+    assert len(set(lost.gateway.posts)) == len(lost.gateway.stored) == 1, "it keeps its id"
+
+
+def test_what_was_refused_until_its_window_ended_stays_paid_for(tmp_path: Path) -> None:
+    late = world(asked(HOURLY, repeat="once"), tmp_path, "keyless")
+    assert late.run(0, "submit") == "kept"
+    late.now_ms += HOUR_MS
+    assert late.run(0, "flush") == "flush 0"
+    assert (states(late), late.processes[0].spent()) == ({"refused": 1}, 0.5), "others have seen it"
+
+
 @pytest.mark.parametrize(("mood", "state", "spent"), [("offline", "returned", 0.0), ("lost", "given-up", 0.5)])
 def test_a_window_that_is_over_is_not_sent_and_what_never_left_is_given_back(
     mood: str, state: str, spent: float, tmp_path: Path

@@ -18,15 +18,16 @@ WAITING_ONLY = """WHERE number = ? AND state = ?", (number, WAITING)
             ).fetchone()
             if row is None:"""
 MUTANTS = {
-    "sent without a mark": ("SET sent = 1, id = ?", "SET sent = 0, id = ?"),
-    "a new id for what was sent": ("if not sent and not -EARLY_MS", "if not -EARLY_MS"),
+    "sent without a mark": ("SET sent = max(sent, 0) + 1, id = ?", "SET sent = 0, id = ?"),
+    "a new id for what was sent": ("if sent <= 0 and not -EARLY_MS", "if not -EARLY_MS"),
     "a report that costs nothing": ("SET charges = charges + ?, answered", "SET charges = charges + 0 * ?, answered"),
     "a survey answered in every window": ("elif rule.repeat == ONCE and charges:", "elif False:"),
     "a life without end": ("if rule.lifetime_epsilon is not None and not is_within", "if False and not is_within"),
-    "what was sent is given back": ("number, GIVEN_UP if sent else RETURNED)", "number, RETURNED)"),
-    "what was sent is swept as never sent": ("if over and not sent:", "if over:"),
+    "a refusal takes back every attempt": ("CASE WHEN sent > 1 THEN sent - 1 ELSE -1 END", "-1"),
+    "what was sent is given back": ("return RETURNED if sent == 0 else", "return RETURNED if True else"),
+    "what was refused is given back": ("return RETURNED if sent == 0 else", "return RETURNED if sent <= 0 else"),
     "a finished report is sent again": (WAITING_ONLY, WAITING_ONLY.replace("state = ?", "? != ''")),
-    "sent again after a day": ("if sent and age_ms >= OLD_MS:", "if False:"),
+    "sent again after a day": ("if sent > 0 and age_ms >= OLD_MS:", "if False:"),
     "sent after its window": ("if end_ms is not None and now_ms >= end_ms:", "if False:"),
 }
 

@@ -15,6 +15,7 @@ SURVEYS = {
     "once": parse(PLAIN),
     "once in windows": parse({**HOURLY, "participation": {"repeat": "once"}}),
     "every window": parse(HOURLY),
+    "every week": parse({**PLAIN, "window": {"every": "7d"}}),
     "limited": parse({**HOURLY, "participation": {"repeat": "every-window", "lifetime_epsilon": 5.0}}),
     "sampled": parse({**HOURLY, "participation": {"repeat": "sampled", "of": 3}}),
 }

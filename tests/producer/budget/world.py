@@ -2,7 +2,7 @@
 
 import random
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -116,21 +116,24 @@ class World:
         bodies, ids = defaultdict(set), defaultdict(set)
         for identity, body in self.gateway.posts:
             bodies[identity].add(body)
+        for identity, body in Counter(self.gateway.posts) - Counter(self.gateway.refused):
             ids[body].add(identity)
         assert all(len(each) == 1 for each in bodies.values()), "an id with two bodies"
-        assert all(len(each) == 1 for each in ids.values()), "a report was sent under two ids"
+        assert all(len(each) == 1 for each in ids.values()), "a report may be stored under two ids"
+        assert len(set(self.gateway.stored.values())) == len(self.gateway.stored), "a report was stored twice"
         assert len(set(windows.values())) == len(windows), "a window was answered twice"
 
 
 class FailingGateway:
     """Stores each request once, as ours does, and fails as told. Both processes share it."""
 
-    MOODS = ("well", "well", "offline", "lost", "unsaid", "busy", "moody")
+    MOODS = ("well", "well", "offline", "lost", "unsaid", "busy", "keyless", "moody")
     url = "http://127.0.0.1/v1/surveys/walk"
 
     def __init__(self, world: World) -> None:
         self.world, self.mood = world, "well"
         self.posts: list[tuple[str, bytes]] = []
+        self.refused: list[tuple[str, bytes]] = []  # posts whose answers prove that they were not stored
         self.stored: dict[str, bytes] = {}
         self._busy, self.alone = False, False
 
@@ -166,17 +169,23 @@ class FailingGateway:
             raise NotAnswered
         if mood == "busy":
             return Answer(503, {"code": "pressure"}, 2.0)
+        if mood == "keyless":
+            return self._refuse(entry, 401, "key")
         age_ms = self.world.now_ms - int(entry.id.replace("-", "")[:12], 16)
         if age_ms > DAY_MS:
             return Answer(410, {"code": "expired"})
         if age_ms < -HOUR_MS:
-            return Answer(400, {"code": "too-early"})
+            return self._refuse(entry, 400, "too-early")
         if self.stored.setdefault(entry.id, entry.report) != entry.report:
             return Answer(409, {"code": "id-reused"})
         self.world.may_crash()
         if mood == "unsaid":
             raise NotAnswered
         return Answer(202, {"accepted": 1, "rejected": 0})
+
+    def _refuse(self, entry: Entry, status: int, code: str) -> Answer:
+        self.refused.append((entry.id, entry.report))
+        return Answer(status, {"code": code})
 
     def _check_due(self, entry: Entry) -> None:
         """Nothing is sent after its window, nor again when gateways have forgotten it, by the device's clock."""
