@@ -177,7 +177,7 @@ export class Device {
 		Object.assign(device, {
 			form: answer.device, tag: answer.tag, open: answer.open, of, every: repeat !== "once" && count * UNITS[unit],
 			lifetime: lifetime_epsilon ?? Infinity,
-			epsilon: Math.max(definition.epsilon, guarantee.kind === "pure" && own),
+			epsilon: guarantee.kind === "pure" && own > definition.epsilon + SLACK ? own : definition.epsilon,
 		});
 		device.flush();
 		return device;

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearsay.collector.survey.participation import Participation
+from hearsay.collector.survey.participation import Participation, is_within
 from hearsay.collector.survey.tags import tag_of
 from hearsay.collector.survey.windows import Windows, windows_of
 from hearsay.producer.errors import FormError
@@ -35,11 +35,11 @@ class Described:
         form = Form.of(answer["device"])
         try:
             definition, stated = answer["definition"], answer["participation"]
-            epsilon = float(definition["epsilon"])
+            epsilon, is_pure = float(definition["epsilon"]), answer["guarantee"]["kind"] == PURE
             described = cls(
                 str(definition["name"]),
                 str(answer["tag"]),
-                max(epsilon, form.epsilon) if answer["guarantee"]["kind"] == PURE else epsilon,
+                form.epsilon if is_pure and not is_within(form.epsilon, epsilon) else epsilon,
                 windows_of(definition.get("window") or {}),
                 Participation(*(stated.get(key) for key in ("repeat", "of", "lifetime_epsilon", "stated"))),
                 form,

@@ -7,7 +7,7 @@ device need not believe what a gateway says of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, log
+from math import inf, log1p
 from typing import Any, ClassVar, Protocol
 
 from hearsay.producer.errors import FormError
@@ -41,7 +41,9 @@ def ends(texts: Any) -> tuple[int, ...]:
 
 
 def _ratio(more: int, less: int) -> float:
-    return 0.0 if more == less else log(more) - log(less) if less > 0 else inf
+    if more < less:
+        return -_ratio(less, more)
+    return 0.0 if more == less else log1p((more - less) / less) if less > 0 else inf
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from hearsay.collector.describe.device_form import device_form, form
-from hearsay.collector.survey.survey import parse
+from hearsay.collector.survey.survey import Survey, parse
 from hearsay.collector.wire.codec import codec
+from hearsay.errors import HearsayError
 from hearsay.mechanisms import catalogue
 from hearsay.mechanisms.errors import NotPortable, ValueOutsideDomain
 from hearsay.producer.errors import FormError
 from hearsay.producer.portable.cells import CellReader
+from hearsay.producer.portable.described import Described
 from hearsay.producer.portable.form import Form
 from hearsay.producer.portable.words import WORD, Words
 from tests.producer.portable.enumerated import distribution
@@ -59,6 +61,29 @@ def test_the_form_has_the_mechanism_s_channel(table: dict[str, Any]) -> None:
         assert sum(chances.values()) == 1
         drawn = np.array([float(chances.get(report, 0)) for report in listed])
         np.testing.assert_allclose(drawn, channel[cell], rtol=1e-12, atol=1e-18)
+
+
+def described(survey: Survey) -> dict[str, Any]:
+    """What a gateway answers beside the form."""
+    participation = survey.participation.describe(survey.epsilon, survey.windows, survey.mechanism.memoised_buckets)
+    guarantee = survey.mechanism.guarantee.table()
+    return {
+        **{"definition": survey.canonical(), "tag": survey.tag},
+        **{"guarantee": guarantee, "participation": participation},
+    }
+
+
+def test_a_small_device_counts_the_survey_s_epsilon_and_no_noise_of_floats() -> None:
+    for parameter in examples():
+        (table,) = parameter.values
+        for epsilon in (0.001, 1.1, 3.7):
+            try:
+                survey = parse({**table, "epsilon": epsilon})  # type: ignore[dict-item]
+            except HearsayError:  # an example whose options need another epsilon
+                continue
+            answer = device_form(survey)
+            if answer["device"] is not None:
+                assert Described.of({**described(survey), **answer}).epsilon == survey.epsilon
 
 
 def test_these_mechanisms_have_a_form() -> None:
