@@ -328,6 +328,24 @@ def test_the_console_shows_why_a_report_is_kept(
     assert others == ["kept: TypeError: Failed to fetch", "kept: 502", "kept: offline"]
 
 
+def test_a_page_that_is_no_gateway_s_settles_nothing(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    portal = (
+        "globalThis.setTimeout = () => 0; globalThis.shown = 200; const real = fetch; globalThis.fetch = (url, options)"
+        " => options && shown ? Promise.resolve(new Response('portal', { status: shown })) : real(url, options); 0"
+    )
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        tab.run(portal)
+        assert opened(tab, "likes") == "opened"
+        assert submit(tab, "a") == "kept"
+        for status in (403, 404, 410, 413, 500):
+            assert tab.run(f"shown = {status}; device.flush()") == {}
+        assert list(tab.run("shown = 0; device.flush()").values()) == ["sent"]
+    assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
+
+
 def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:
     with gateway(client, prefix) as sender:
         start(tab, sender)

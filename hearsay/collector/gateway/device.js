@@ -243,16 +243,18 @@ export class Device {
 			const response = await fetch(this.at + "/reports",
 				{ method: "POST", headers, body, keepalive: body.length < 6e4 }).catch(String);
 			const wait = response.headers?.get("Retry-After");
-			const { code = "refused", error = response.status ?? response } = await response.json?.().catch(() => 0) || {};
+			const { code, accepted, error = response.status ?? response } = await response.json?.().catch(() => 0) || {};
 			if (NOT_STORED.includes(code)) await this.step(({outbox}) => outbox.put({ ...each, lost }));
-			if (wait || !(response.status < 500) || MENDED.includes(code)) {
+			// a page that is no gateway's has neither
+			const became = accepted ? "sent" : accepted === 0 ? "rejected" : code;
+			if (wait || !became || !(response.status < 500) || MENDED.includes(code)) {
 				console.warn("kept:", error);
 				clearTimeout(this.timer);
 				const backoff_s = Math.min(2 ** each.tries, 3600) * (0.5 + Math.random());
 				this.timer = setTimeout(() => this.flush(), 1e3 * (wait || backoff_s));
 				break;
 			}
-			answers[id] = response.ok ? "sent" : code;
+			answers[id] = became;
 			await this.step(({outbox}) => outbox.delete(id));
 		}
 		return answers;

@@ -1,8 +1,8 @@
 """A device with a ledger: it reports as often as the survey allows, and sends what it made until it is stored."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from hashlib import shake_256
 from pathlib import Path
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hearsay.collector.errors import SurveyClosed
 from hearsay.collector.survey.participation import ALL_ROUNDS, SAMPLED
 from hearsay.collector.survey.windows import Window
+from hearsay.errors import HearsayError
 from hearsay.producer.budget.ledger import HANDED_OUT, STORED, Draw, Ledger
 from hearsay.producer.budget.link import Link, NotAnswered, NotReached
 from hearsay.producer.budget.outbox import FINAL, Outbox
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hearsay.collector.survey.survey import Survey
     from hearsay.mechanisms.exact.randomness import Random
 
+_LOG = logging.getLogger("hearsay.device")
 SENT, KEPT, SKIPPED = "sent", "kept", "skipped"
 
 
@@ -39,6 +41,7 @@ def fetch(link: Link, ledger: Ledger | None) -> tuple[Terms, bool]:
         known = None if ledger is None else ledger.definition(link.url)
         if known is None:
             raise GatewayError(f"the gateway {_why(error)}, and the survey is not known yet") from None
+        _LOG.warning("the survey is taken from the ledger: the gateway %s", _why(error), extra={"url": link.url})
         return read_survey(known), True
     finally:
         link.close()
@@ -113,7 +116,7 @@ class Budget:
     def submit(self, draw: Draw, round_number: int | None) -> str:
         """A report, paid for and sent: `sent`; `kept`: it waits to be sent; `skipped`: it drew another window.
 
-        SurveyClosed, before anything is drawn where that is known; GatewayError where the gateway refuses it for good.
+        SurveyClosed, before anything is drawn where that is known; GatewayError where the gateway refused it for good.
         BudgetSpent comes after another attempt to send what waits: a device that answers once has no other submit.
         """
         outbox = self._sending()
@@ -150,7 +153,7 @@ class Budget:
         """Send what waits, where the pause after the last failure is over."""
         if not self._ledger.waiting(self._survey.tag):
             return
-        with self._lock, suppress(GatewayError):
+        with self._lock:
             if outbox.is_due() and self._is_same():
                 outbox.send()
 
@@ -210,23 +213,20 @@ class Budget:
         assert self._link is not None
         try:
             described, _ = _described(self._link)
-        except NotReached:
-            self._sending().back_off()
+        except (NotReached, NotAnswered) as error:
+            least_s = error.retry_after_s if isinstance(error, NotAnswered) else 0.0
+            self._sending().put_off(str(error), f"the gateway {_why(error)}", least_s)
             return False
-        except NotAnswered as error:
-            self._sending().back_off(int(1_000 * error.retry_after_s))
+        except HearsayError as error:  # no such survey, no gateway's answer, or a survey that this version cannot read
+            self._sending().put_off(str(error), str(error))
             return False
         finally:
             self._link.close()
-        if described.tag != self._survey.tag:
-            raise GatewayError(
-                what="the gateway's survey",
-                must=f"have tag {self._survey.tag8}",
-                got=described.tag8,
-                ending=": nothing is sent to it",
-            )
-        self._same = True
-        return True
+        self._same = described.tag == self._survey.tag
+        if not self._same:
+            theirs, ours = described.tag8, self._survey.tag8
+            self._sending().put_off(theirs, f"the gateway's survey has tag {theirs}, and they were made for {ours}")
+        return self._same
 
     def spent(self) -> float:
         """Epsilon spent under the survey's name, whatever its definition was."""

@@ -32,6 +32,11 @@ class Answer(NamedTuple):
         """The refusal's stable word."""
         return str(self.table.get("code", self.status))
 
+    @property
+    def is_gateway_s(self) -> bool:
+        """Whether a gateway made it: a portal, a proxy or another site on the way has no such codes."""
+        return isinstance(self.table.get("code"), str)
+
 
 class NotReached(ProducerError):
     """There is no connection: nothing left the device."""

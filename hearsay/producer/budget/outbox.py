@@ -38,7 +38,7 @@ class Outbox:
 
     def __init__(self, ledger: Ledger, survey: Terms, gateway: Gateway, clock: Callable[[], int]) -> None:
         self._ledger, self._survey, self._gateway, self._clock = ledger, survey, gateway, clock
-        self._warned: str | None = None  # the refusal that was logged last
+        self._warned: set[str] = set()  # why reports wait, as far as it was logged since the last that was settled
 
     def is_due(self) -> bool:
         """Whether the pause after the last failure is over; a clock that was set back ends it too."""
@@ -79,38 +79,41 @@ class Outbox:
             if entry is None:
                 return ""
             answer = self._gateway.post(entry)
-        except (NotReached, NotAnswered):
-            self.back_off()
+        except (NotReached, NotAnswered) as error:
+            self.put_off(str(error), f"the gateway does not answer ({error})")
             return None
-        if answer.status == 202:
-            is_stored = answer.table.get("accepted") == 1
+        if answer.status == 202 and "accepted" in answer.table:
+            is_stored = answer.table["accepted"] == 1
             return self._finish(number, STORED if is_stored else REFUSED, STORED if is_stored else "rejected")
         if _is_final(answer):
             return self._finish(number, GIVEN_UP if answer.code == "expired" else REFUSED, answer.code)
         if answer.code in NOT_STORED:
             self._ledger.take_back(number)
-        self._warn(answer.code)
-        self.back_off(int(1_000 * (answer.retry_after_s or 0)))
+        why = "the gateway refuses them" if answer.code in MENDED else "the gateway cannot store them now"
+        if not answer.is_gateway_s:
+            why = "something else than a gateway answers"
+        self.put_off(answer.code, f"{why}: {MENDED.get(answer.code, answer.code)}", answer.retry_after_s or 0.0)
         return None
 
-    def _warn(self, code: str) -> None:
-        """Say once why reports wait, where somebody has to mend it."""
-        if code in MENDED and code != self._warned:
-            words = f"reports of survey {self._survey.name} wait, the gateway refuses them: {MENDED[code]}"
+    def put_off(self, code: str, why: str, least_s: float = 0.0) -> None:
+        """Nothing can be sent now: say why, once, and back off."""
+        if code not in self._warned:
+            self._warned.add(code)
+            words = f"reports of survey {self._survey.name} wait, {why}"
             _LOG.warning(words, extra={"survey": self._survey.name, "code": code})
-        self._warned = code
+        self._back_off(int(1_000 * least_s))
 
     def _finish(self, number: int, state: str, code: str) -> str:
         """The code, when the ledger has the state."""
         self._ledger.finish(number, state)
         self._ledger.set_pause(self._survey.tag, 0, 0)
-        self._warned = None
+        self._warned.clear()
         if state != STORED:
             words = f"a report of survey {self._survey.name} was refused: {FINAL.get(code, code)}"
             _LOG.warning(words, extra={"survey": self._survey.name, "code": code})
         return code
 
-    def back_off(self, least_ms: int = 0) -> None:
+    def _back_off(self, least_ms: int) -> None:
         """Wait longer than after the last failure, and at least so long."""
         tries, _ = self._ledger.pause(self._survey.tag)
         longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS << min(tries, 20))
@@ -119,4 +122,6 @@ class Outbox:
 
 
 def _is_final(answer: Answer) -> bool:
-    return answer.retry_after_s is None and 400 <= answer.status < 500 and answer.code not in MENDED
+    """Whether the gateway itself refuses the report for good; pages of others on the way to it refuse nothing."""
+    is_refusal = answer.is_gateway_s and 400 <= answer.status < 500
+    return is_refusal and answer.retry_after_s is None and answer.code not in MENDED

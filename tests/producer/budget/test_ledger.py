@@ -16,7 +16,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.survey.toml import dump
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer.budget import ledger as ledger_module
-from hearsay.producer.budget.link import Link
+from hearsay.producer.budget.link import Answer, Link
 from hearsay.producer.errors import GatewayError, LedgerError, RepeatedReports
 from tests.collector.survey.test_offers import DRINKS, in_round
 from tests.producer.budget.world import DAY_MS, HOUR_MS, World
@@ -190,6 +190,26 @@ def test_a_gateway_whose_server_is_away_keeps_the_report_waiting(tmp_path: Path)
     busy.gateway.mood = "well"
     assert busy.run(0, "flush") == "flush 0"
     assert states(busy) == {"stored": 1}
+
+
+PAGES = [Answer(status, {}) for status in (200, 202, 302, 401, 403, 404, 410, 413, 500)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.status))
+@pytest.mark.parametrize("asked_for", ["survey", "post"])
+def test_a_page_that_is_no_gateway_s_settles_nothing(
+    asked_for: str, page: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    portal = world(parse(PLAIN), tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(portal.gateway, asked_for, lambda *given: page)
+        assert portal.run(0, "submit") == "kept"
+        assert portal.run(0, "flush") == "flush 1"
+    (said,) = caplog.messages
+    assert said.startswith("reports of survey likes wait, ")
+    assert str(page.status) in said
+    assert portal.run(0, "flush") == "flush 0"
+    assert states(portal) == {"stored": 1}
 
 
 def test_a_full_outbox_makes_no_more_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
