@@ -122,7 +122,7 @@ class Device:
         return budget.submit(lambda answered: self._draw(cells, offer, answered), self._number(offer))
 
     def flush(self) -> int:
-        """Try to send every report that waits, now; how many still wait."""
+        """Try to send every report that waits, now; how many still wait under the survey's name."""
         return self._with_ledger().flush()
 
     def spent(self) -> float:

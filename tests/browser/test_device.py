@@ -1,6 +1,7 @@
 """A page answers a survey through the gateway: offline and back, twice in one window without spending twice."""
 
 import json
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -344,6 +345,25 @@ def test_a_page_that_is_no_gateway_s_settles_nothing(
             assert tab.run(f"shown = {status}; device.flush()") == {}
         assert list(tab.run("shown = 0; device.flush()").values()) == ["sent"]
     assert client.xlen(surveys["likes"].shards[0].keys.stream) == 1
+
+
+def test_a_report_for_another_definition_waits_and_the_console_says_so(
+    client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
+) -> None:
+    hear = "globalThis.heard = []; console.warn = (...words) => heard.push(words.join(' ')); 0"
+    registry = Registry(client, prefix)
+    with gateway(client, prefix) as sender:
+        start(tab, sender)
+        tab.run(hear)
+        assert opened(tab, "likes") == "opened"
+        registry.delete("likes")
+        assert submit(tab, "a") == "kept"
+        other = registry.add(parse({**surveys["likes"].survey.canonical(), "epsilon": 1.0}))
+        time.sleep(1.1)  # caches keep the description for one second
+        assert opened(tab, "likes") == "opened"
+        tab.run("device.flush()")
+        assert "kept: made for another definition of the survey" in tab.run("heard")
+    assert client.xlen(other.shards[0].keys.stream) == 0
 
 
 def test_two_at_once_spend_once(client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab) -> None:

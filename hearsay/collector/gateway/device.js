@@ -223,8 +223,10 @@ export class Device {
 	async flush() { return navigator.locks.request(`hearsay ${this.tag}`, () => this.send()); }
 
 	async send() {
-		const answers = ANSWERS[this.tag] ??= {}, waiting = await this.step(({outbox}) => asked(outbox.getAll()));
-		for (let each of waiting.filter(({ at, tag }) => at === this.at && tag === this.tag)) {
+		const answers = ANSWERS[this.tag] ??= {}, all = await this.step(({outbox}) => asked(outbox.getAll()));
+		const here = all.filter(({at}) => at === this.at), waiting = here.filter(({tag}) => tag === this.tag);
+		if (here.length > waiting.length) console.warn("kept: made for another definition of the survey");
+		for (let each of waiting) {
 			// lost: attempts that may be stored; with none of them the id may change
 			const now = Date.now(), age = now - each.made, lost = each.lost ?? each.tries;
 			const gone = each.window !== this.window(now) || age > DAY && lost;

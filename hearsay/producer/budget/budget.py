@@ -141,13 +141,13 @@ class Budget:
         return KEPT if became is None else SENT
 
     def flush(self) -> int:
-        """Try to send all that waits, now; how many still wait."""
+        """Try to send all that waits, now; how many still wait under the survey's name, whatever its definition was."""
         with self._lock:
             outbox = self._sending()
             outbox.settle()
             if self._is_same():
                 outbox.send()
-        return len(self._ledger.waiting(self._survey.tag))
+        return outbox.count()
 
     def _send_due(self, outbox: Outbox) -> None:
         """Send what waits, where the pause after the last failure is over."""

@@ -246,12 +246,13 @@ class Ledger:
                 (number, WAITING),
             )
 
-    def sweep(self, tag: str) -> int:
-        """Settle the reports that are not to be sent any more; how many of them were given up."""
+    def sweep(self, name: str) -> int:
+        """Settle the reports under a survey's name that are not to be sent any more; how many were given up."""
         now_ms = self._clock()
         with self._transaction() as db:
             rows = db.execute(
-                "SELECT number, id, sent, end_ms FROM reports WHERE tag = ? AND state = ?", (tag, WAITING)
+                "SELECT number, id, sent, end_ms FROM reports JOIN surveys USING (tag) WHERE name = ? AND state = ?",
+                (name, WAITING),
             ).fetchall()
             given_up = 0
             for number, identity, sent, end_ms in rows:
@@ -274,6 +275,12 @@ class Ledger:
                 "SELECT number FROM reports WHERE tag = ? AND state = ? ORDER BY number", (tag, WAITING)
             ).fetchall()
         return [row[0] for row in rows]
+
+    def count_waiting(self, name: str) -> int:
+        """How many reports wait under a survey's name, whatever its definition was."""
+        with self._transaction() as db:
+            query = "SELECT count(*) FROM reports JOIN surveys USING (tag) WHERE name = ? AND state = ?"
+            return int(db.execute(query, (name, WAITING)).fetchone()[0])
 
     def pause(self, tag: str) -> tuple[int, int]:
         """How often in a row the gateway was not reached, and when to try again, in milliseconds."""

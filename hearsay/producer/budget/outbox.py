@@ -47,7 +47,7 @@ class Outbox:
 
     def settle(self) -> None:
         """Give up, or give back, what is not to be sent any more; this needs no gateway."""
-        given_up = self._ledger.sweep(self._survey.tag)
+        given_up = self._ledger.sweep(self._survey.name)
         if given_up:
             _LOG.warning(
                 "reports were given up: sent without an answer, and too old to be sent again",
@@ -95,13 +95,27 @@ class Outbox:
         self.put_off(answer.code, f"{why}: {MENDED.get(answer.code, answer.code)}", answer.retry_after_s or 0.0)
         return None
 
+    def count(self) -> int:
+        """How many reports wait under the survey's name; a warning where the gateway's survey is not that of some."""
+        waiting = self._ledger.count_waiting(self._survey.name)
+        others = waiting - len(self._ledger.waiting(self._survey.tag))
+        if others:
+            self._warn(
+                "definition", "they were made for another definition of it, which the gateway must have to get them"
+            )
+        return waiting
+
     def put_off(self, code: str, why: str, least_s: float = 0.0) -> None:
-        """Nothing can be sent now: say why, once, and back off."""
+        """Nothing can be sent now: say why, and back off."""
+        self._warn(code, why)
+        self._back_off(int(1_000 * least_s))
+
+    def _warn(self, code: str, why: str) -> None:
+        """Say once why reports wait."""
         if code not in self._warned:
             self._warned.add(code)
             words = f"reports of survey {self._survey.name} wait, {why}"
             _LOG.warning(words, extra={"survey": self._survey.name, "code": code})
-        self._back_off(int(1_000 * least_s))
 
     def _finish(self, number: int, state: str, code: str) -> str:
         """The code, when the ledger has the state."""

@@ -171,7 +171,12 @@ def test_a_gateway_with_another_survey_of_that_name_gets_nothing(
     with gateway(client, prefix, port):
         assert device.flush() == 1
         assert f"the gateway's survey has tag {other.survey.tag8}, and they were made for" in caplog.text
-        assert client.xlen(other.shards[0].keys.stream) == 0
+        anew = Device(url, ledger=tmp_path / "ledger")
+        caplog.clear()
+        assert (anew.flush(), anew.flush()) == (1, 1)
+        assert caplog.text.count("they were made for another definition") == 1
+        assert anew.submit(2) == "sent"
+        assert client.xlen(other.shards[0].keys.stream) == 1, "only what was made for it"
 
 
 def test_a_closed_survey_is_an_error_and_costs_nothing_where_that_is_known(
