@@ -55,6 +55,15 @@ def test_a_survey_has_the_same_definition_on_every_page(page: Path) -> None:
             assert shipped is None or table == shipped, f"line {block.line}"
 
 
+def test_programs_of_different_pages_have_ledgers_of_their_own() -> None:
+    """A reader runs them in one folder: what one program spent, another could not spend again."""
+    programs = {path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")}
+    programs |= {block.text for page in PAGES for block in blocks(page) if block.language == "python"}
+    ledgers = [ledger for program in programs for ledger in set(re.findall(r'ledger="([^"]+)"', program))]
+    assert "device.db" in ledgers
+    assert len(set(ledgers)) == len(ledgers), ledgers
+
+
 def test_the_changelog_has_a_dated_part_for_this_release() -> None:
     parts = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
