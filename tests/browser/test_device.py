@@ -173,7 +173,9 @@ def test_a_report_that_was_only_refused_gets_a_new_id(
     )
     registry = Registry(client, prefix)
     _, key = api_keys.add(registry, "pages")
-    other = registry.add(parse({**surveys["likes"].survey.canonical(), "name": "other"}))
+    other, _ = (
+        registry.add(parse({**surveys["likes"].survey.canonical(), "name": name})) for name in ("other", "late")
+    )
     with gateway(client, prefix, keys=True) as sender:
         start(tab, sender)
         tab.run(clock)
@@ -182,6 +184,11 @@ def test_a_report_that_was_only_refused_gets_a_new_id(
         assert submit(tab, "a") == "kept"  # too early
         tab.run("shift = 0")
         assert list(tab.run("device.flush()").values()) == ["sent"]
+        tab.run("shift = -2")
+        assert opened(tab, "late", key=key) == "opened"
+        assert submit(tab, "a") == "kept"  # too late
+        tab.run("shift = 0")
+        assert list(tab.run("device.flush()").values())[-1:] == ["sent"]
         assert opened(tab, "other") == "opened"
         assert submit(tab, "a") == "kept"  # no key
         tab.run("shift = 1.5")
@@ -350,7 +357,7 @@ def test_a_page_that_is_no_gateway_s_settles_nothing(
 def test_a_report_for_another_definition_waits_and_the_console_says_so(
     client: redis.Redis, prefix: str, surveys: dict[str, Registered], tab: Tab
 ) -> None:
-    hear = "globalThis.heard = []; console.warn = (...words) => heard.push(words.join(' ')); 0"
+    hear = "globalThis.heard = []; console.warn = (...words) => heard.push(words.join(' ')); setTimeout = () => 0; 0"
     registry = Registry(client, prefix)
     with gateway(client, prefix) as sender:
         start(tab, sender)

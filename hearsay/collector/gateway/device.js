@@ -4,7 +4,7 @@ const WORD = 1n << 64n, DAY = 864e5, SLACK = 1e-9;
 export class Refused extends Error { name = "Refused"; }
 const refuse = (why) => { throw new Refused(why); };
 export class BudgetSpent extends Error { name = "BudgetSpent"; }
-const MENDED = ["key", "not-for-key", "unknown-survey", "too-early"], NOT_STORED = [...MENDED, "rate"];
+const MENDED = ["key", "not-for-key", "unknown-survey", "too-early", "too-late"], NOT_STORED = [...MENDED, "rate"];
 
 export const draws = (next) => ({
 	coin: (threshold) => next() < BigInt(threshold),

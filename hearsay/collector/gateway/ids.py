@@ -58,10 +58,10 @@ def parse(text: bytes | None, now_ms: float) -> RequestId:
     if time_ms > now_ms + EARLY_MS:
         raise Refusal("too-early", "Idempotency-Key is over an hour ahead of the gateway's clock; check the device's")
     if time_ms < now_ms - OLD_MS:
-        raise expired()
+        raise Refusal("too-late", "Idempotency-Key is over a day behind the gateway's clock; check the device's")
     return RequestId(octets, time_ms)
 
 
 def expired() -> Refusal:
-    """Nobody knows any more whether such a request was stored."""
+    """The server has deleted the ids of that hour: nobody knows any more whether such a request was stored."""
     return Refusal("expired", "Idempotency-Key is over a day old; nobody knows any more whether its reports are stored")

@@ -12,6 +12,7 @@ STATUS = {
     "unknown-survey": 404,
     "id-reused": 409,
     "real-reports": 409,
+    "too-late": 410,
     "expired": 410,
     "closed": 410,
     "round-over": 410,

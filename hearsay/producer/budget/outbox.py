@@ -21,13 +21,14 @@ MENDED = {
     "not-for-key": "the key is for another survey",
     "unknown-survey": "no survey of this name is registered",
     "too-early": "this device's clock is over an hour ahead",
+    "too-late": "this device's clock is over a day behind",
 }
 NOT_STORED = (*MENDED, "rate")  # an answer with one of these codes proves that this attempt was not stored
 # What the commonest of the final ones mean.
 FINAL = {
     "closed": "the survey takes no more reports",
     "round-over": "the round takes no more reports",
-    "expired": "it is over a day old by the gateway's clock",
+    "expired": "the server knows no more whether it is stored; is this device's clock a day behind?",
     "rejected": "it is no report of this survey",
 }
 _LOG = logging.getLogger("hearsay.device")

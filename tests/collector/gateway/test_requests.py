@@ -139,7 +139,7 @@ def test_refusals_have_their_codes(sender: Sender, asked: Registered, client: re
         "malformed": sender.code(b"\x92\xc4\x01x"),
         "bad-id": sender.code(good, id="7"),
         "too-early": sender.code(good, id=ahead(3_700)),
-        "expired": sender.code(good, id=ahead(-86_500)),
+        "too-late": sender.code(good, id=ahead(-86_500)),
         "unknown-survey": sender.code(good, "nobody"),
         "too-large": sender.code([b"x"] * 1_001),
         "content-type": sender.code(good, content_type="application/json"),

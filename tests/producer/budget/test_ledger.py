@@ -121,15 +121,19 @@ def test_a_report_that_was_only_refused_waits_and_gets_a_new_id(tmp_path: Path) 
     assert len({body for _, body in refused.gateway.posts}) == 1
 
 
-def test_a_report_of_a_clock_that_was_ahead_is_sent_when_it_is_right(tmp_path: Path) -> None:
-    ahead = world(parse(PLAIN), tmp_path)
-    ahead.ahead_ms = 365 * DAY_MS
-    assert ahead.run(0, "submit") == "kept"
-    ahead.ahead_ms = 0
-    assert ahead.run(0, "flush") == "flush 0"
-    assert states(ahead) == {"stored": 1}
-    (_, early), (_, sent) = ahead.gateway.posts
-    assert early == sent, "the bytes are the same"
+@pytest.mark.parametrize(("days", "said"), [(365, "over an hour ahead"), (-2, "over a day behind")])
+def test_a_report_of_a_wrong_clock_is_sent_when_it_is_right(
+    days: int, said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong = world(parse(PLAIN), tmp_path)
+    wrong.ahead_ms = days * DAY_MS
+    assert wrong.run(0, "submit") == "kept"
+    assert f"this device's clock is {said}" in caplog.text
+    wrong.ahead_ms = 0
+    assert wrong.run(0, "flush") == "flush 0"
+    assert states(wrong) == {"stored": 1}
+    (_, refused), (_, sent) = wrong.gateway.posts
+    assert refused == sent, "the bytes are the same"
 
 
 def test_a_refusal_proves_nothing_about_an_attempt_without_an_answer(tmp_path: Path) -> None:

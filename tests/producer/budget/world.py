@@ -173,7 +173,7 @@ class FailingGateway:
             return self._refuse(entry, 401, "key")
         age_ms = self.world.now_ms - int(entry.id.replace("-", "")[:12], 16)
         if age_ms > DAY_MS:
-            return Answer(410, {"code": "expired"})
+            return self._refuse(entry, 410, "too-late")
         if age_ms < -HOUR_MS:
             return self._refuse(entry, 400, "too-early")
         if self.stored.setdefault(entry.id, entry.report) != entry.report:
