@@ -391,7 +391,12 @@ def test_what_an_application_does_not_allow(
     with gateway(client, prefix) as sender:
         start(tab, sender)
         assert opened(tab, "minutes", tag="0" * 64).startswith("Refused: the survey has another tag")
-        assert opened(tab, "minutes", maxEpsilon=0.9).startswith("Refused: a report spends above")
+        above = "Refused: a report spends 1 between some two values, above maxEpsilon 0.9"
+        assert opened(tab, "minutes", maxEpsilon=0.9) == above
+        Registry(client, prefix).add(load(SURVEYS / "meeting-place.toml"))  # its epsilon is per cell of distance
+        above = "Refused: a report spends 19 between some two values, above maxEpsilon 0.5"
+        assert opened(tab, "meeting-place", maxEpsilon=0.5) == above
+        assert opened(tab, "meeting-place", maxEpsilon=19) == "opened"
         assert opened(tab, "pairs").startswith("Refused: values of kind key-value")
         assert opened(tab, "nobody") == "Refused: no survey of this name is registered"
         assert opened(tab, "minutes") == "opened"

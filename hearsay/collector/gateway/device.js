@@ -169,7 +169,8 @@ export class Device {
 		if (!answer?.device) refuse(answer?.device_reason ?? answer?.error ?? "no gateway");
 		if (tag && answer.tag !== tag) refuse("the survey has another tag");
 		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, of, lifetime_epsilon } } = answer;
-		if (!(own <= maxEpsilon + SLACK)) refuse("a report spends above maxEpsilon");
+		if (!(own <= maxEpsilon + SLACK))
+			refuse(`a report spends ${+own.toPrecision(6)} between some two values, above maxEpsilon ${maxEpsilon}`);
 		if (repeat === "memoised") refuse(repeat);
 		const [, count, unit] = /(\d+)(.)/.exec(definition.window?.every) ?? [];
 		await device.step(({surveys}) => surveys.put({ ...answer, at }));
