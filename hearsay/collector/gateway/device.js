@@ -166,7 +166,7 @@ export class Device {
 		const device = Object.assign(new Device(), { at, key, survey, local, database: await asked(request) });
 		const answer = await fetch(at).then((it) => it.json())
 			.catch(() => device.step(({surveys}) => asked(surveys.get(at)))); // offline
-		if (!answer?.device) refuse(answer?.device_reason ?? answer?.error ?? "no gateway");
+		if (!answer?.device) refuse(answer?.device_reason ?? answer?.error ?? "no answer: no gateway there, or its --origins lack this page's");
 		if (tag && answer.tag !== tag) refuse("the survey has another tag");
 		const own = epsilon(answer.device), { definition, guarantee, participation: { repeat, of, lifetime_epsilon } } = answer;
 		if (!(own <= maxEpsilon + SLACK))

@@ -57,8 +57,13 @@ class Participation:
             return
         least = epsilon * self.charges(0, buckets)
         if not isfinite(limit) or not is_within(least, limit):
+            buys = (
+                "one report"
+                if self.repeat != MEMOISED
+                else f"a life: epsilon {epsilon:g} for each of {buckets} buckets"
+            )
             raise SurveyError(
-                what="participation.lifetime_epsilon", expected=f"at least {least:g}, one report", got=repr(limit)
+                what="participation.lifetime_epsilon", expected=f"at least {least:g}, {buys}", got=repr(limit)
             )
 
     def charges(self, spent: int, buckets: int | None) -> int:

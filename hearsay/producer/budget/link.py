@@ -81,6 +81,10 @@ class Link:
             host, port = None, None
         if host is None or parts.scheme not in ("http", "https") or parts.username is not None:
             raise GatewayError(what="the survey's URL", expected=f"like {_EXAMPLE}")
+        if not re.fullmatch(r"[!-~]*", url):
+            raise GatewayError(
+                what="the survey's URL", must=f"have no spaces and only ASCII characters, like {_EXAMPLE}"
+            )
         if "/v1/surveys/" not in parts.path or parts.query or parts.fragment:
             raise GatewayError(what="the survey's URL", expected=f"like {_EXAMPLE} and end with the survey's name")
         if parts.scheme == "http" and not is_loopback(host):
@@ -104,6 +108,9 @@ class Link:
             self._connection.close()
             why = f"its certificate cannot be trusted: {error.verify_message}"
             raise NotReached(f"{why}; SSL_CERT_FILE may name its authority's file") from None
+        except ssl.SSLError:
+            self._connection.close()
+            raise NotReached("not in TLS; if it is a plain port, the URL starts with http://") from None
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise NotReached(type(error).__name__) from None
@@ -130,6 +137,12 @@ class Link:
         """Give the connection back."""
         self._connection.close()
 
+    def _hint(self, error: Exception) -> str:
+        """What a TLS port does to a plain request: it hangs up, or answers in TLS."""
+        is_plain = not isinstance(self._connection, http.client.HTTPSConnection)
+        hangs_up = isinstance(error, http.client.RemoteDisconnected | http.client.BadStatusLine)
+        return "; if it is a TLS port, the URL starts with https://" if is_plain and hangs_up else ""
+
     def _ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
@@ -139,16 +152,18 @@ class Link:
             content = response.read(LARGEST_ANSWER + 1)
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise NotAnswered(type(error).__name__) from None
+            raise NotAnswered(type(error).__name__ + self._hint(error)) from None
         if len(content) > LARGEST_ANSWER or not response.isclosed():
             self._connection.close()
         return Answer(response.status, _table(content), _seconds(response.getheader("Retry-After")))
 
 
-def _plain_key(key: str | None) -> str | None:
+def _plain_key(key: object) -> str | None:
     """The key without the spaces and line ends of the file it was read from; no message ever shows it."""
-    plain = key if key is None else key.strip()
-    if plain is not None and not re.fullmatch(r"[!-~]*", plain):
+    if key is None:
+        return None
+    plain = key.strip() if isinstance(key, str) else None
+    if plain is None or not re.fullmatch(r"[!-~]*", plain):
         raise GatewayError(
             what="the key", expected="one word of letters, digits, _ and -, as `hearsay key add` prints it"
         )

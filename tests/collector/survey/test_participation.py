@@ -80,7 +80,11 @@ def test_a_survey_without_windows_is_answered_once_and_one_with_windows_in_each(
         (PLAIN, {"repeat": "every-window"}, "must be 'once' without window.every, got 'every-window'"),
         (PLAIN, {"repeat": "memoised"}, "must be 'once' without window.every"),
         ({**HOURLY, "mechanism": "grr"}, {"repeat": "memoised"}, "'memoised' needs a mechanism whose reports"),
-        (HOURLY, {"repeat": "memoised", "lifetime_epsilon": 0.9}, "lifetime_epsilon must be at least 1,"),
+        (
+            HOURLY,
+            {"repeat": "memoised", "lifetime_epsilon": 0.9},
+            "at least 1, a life: epsilon 0.5 for each of 2 buckets",
+        ),
         (PLAIN, {"repeat": "sampled", "of": 3}, "must be 'once' without window.every"),
         (HOURLY, {"repeat": "sampled"}, "participation.of is missing"),
         (HOURLY, {"repeat": "sampled", "of": 1}, "participation.of must be greater than or equal to 2"),

@@ -1,10 +1,13 @@
 """What a device's ledger allows, keeps and gives back; the gateway is one that fails as told."""
 
 import shutil
+import socket
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,7 +19,7 @@ from hearsay.collector.survey.survey import parse
 from hearsay.collector.survey.toml import dump
 from hearsay.mechanisms.exact.randomness import seeded
 from hearsay.producer.budget import ledger as ledger_module
-from hearsay.producer.budget.link import Answer, Link
+from hearsay.producer.budget.link import Answer, Link, NotAnswered, NotReached
 from hearsay.producer.errors import GatewayError, LedgerError, RepeatedReports
 from tests.collector.survey.test_offers import DRINKS, in_round
 from tests.producer.budget.world import DAY_MS, HOUR_MS, World
@@ -331,11 +334,44 @@ def test_a_file_in_a_folder_that_is_named_as_a_gateway_s_addresses_are(tmp_path:
         ("https://gateway.example/likes", "must be like"),
         ("ftp://127.0.0.1/v1/surveys/likes", "must be like"),
         ("127.0.0.1:8788/v1/surveys/likes", "must be like"),
+        ("http://127.0.0.1:8788/v1/surveys/my likes", "must have no spaces and only ASCII"),
+        ("http://127.0.0.1:8788/v1/surveys/gr\u00fcn", "must have no spaces and only ASCII"),
     ],
 )
 def test_addresses_that_are_refused(url: str, message: str) -> None:
     with pytest.raises(GatewayError, match=message):
         Link(url)
+
+
+def test_a_key_that_is_no_text_is_refused() -> None:
+    with pytest.raises(GatewayError, match="the key must be one word"):
+        Link("http://127.0.0.1:8788/v1/surveys/likes", key=123)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "message"),
+    [
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "if it is a plain port, the URL starts with http://"),
+        ("http", b"", "if it is a TLS port, the URL starts with https://"),
+        ("http", b"\x15\x03\x03\x00\x02\x02\x32", "if it is a TLS port, the URL starts with https://"),
+    ],
+)
+def test_the_wrong_scheme_is_named(scheme: str, answer: bytes, message: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):  # the device may hang up first
+                connection.recv(4_096)
+                connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(4_096)
+
+        thread = Thread(target=hang_up, daemon=True)
+        thread.start()
+        with pytest.raises((NotReached, NotAnswered), match=message):
+            Link(f"{scheme}://127.0.0.1:{server.getsockname()[1]}/v1/surveys/likes").survey()
+        thread.join(10)
 
 
 def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
