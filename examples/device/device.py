@@ -10,5 +10,5 @@ try:
     print(device.submit(json.loads(sys.argv[3])), device.statement(), sep="\n")  # "sent", or "kept" for a later try
 except HearsayError as error:  # such as BudgetSpent: this device has answered
     sys.exit(str(error))
-except ValueError:
-    sys.exit("the value must be JSON: 42, '{\"psycho\": 4}'; a text needs both quotes: '\"red\"'")
+except (IndexError, ValueError):
+    sys.exit(__doc__ + "; the value must be JSON: 42, '{\"psycho\": 4}'; a text needs both quotes: '\"red\"'")

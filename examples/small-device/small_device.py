@@ -9,9 +9,11 @@ from hearsay import HearsayError
 from hearsay.producer.portable.form import Form, reports_body
 from hearsay.producer.request_id import new_request_id
 
-address = f"{sys.argv[1]}/v1/surveys/{sys.argv[2]}"
 try:
-    value = json.loads(sys.argv[3])
+    address, value = f"{sys.argv[1]}/v1/surveys/{sys.argv[2]}", json.loads(sys.argv[3])
+except (IndexError, ValueError):
+    sys.exit(f"{__doc__}; the value is JSON: 42, and a text needs both quotes: '\"red\"'")
+try:
     described = json.load(http.urlopen(address))
     if described["device"] is None:
         sys.exit(described["device_reason"])
@@ -24,5 +26,5 @@ try:
 except urllib.error.HTTPError as refusal:  # of a gateway a problem document, which says why
     is_problem = refusal.headers.get_content_type() == "application/problem+json"
     sys.exit(json.load(refusal)["error"] if is_problem else str(refusal))
-except (HearsayError, OSError, ValueError) as error:  # outside the domain, no gateway, no JSON
+except (HearsayError, OSError, ValueError) as error:  # outside the domain, no gateway
     sys.exit(f"{type(error).__name__}: {error}")

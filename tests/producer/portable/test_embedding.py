@@ -60,6 +60,17 @@ def test_a_small_device_that_another_server_refuses_says_so_in_one_line(tmp_path
     assert done.stderr == "HTTP Error 501: Unsupported method ('GET')\n"
 
 
+@pytest.mark.parametrize("name", ["device.py", "small_device.py"])
+@pytest.mark.parametrize("words", [[], ["http://127.0.0.1:1", "session-minutes"], ["http://127.0.0.1:1", "s", "{red"]])
+def test_an_example_says_how_it_is_called(name: str, words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(example(name)), *words], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"python {name} http://127.0.0.1:8788 session-minutes 42" in done.stderr or "does not answer" in done.stderr
+
+
 def test_a_gateway_of_one_s_own(server: EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEARSAY_REDIS_URL", server.url)
     registered = Registry(client).add(load(SURVEYS / "session-minutes.toml"))
