@@ -132,6 +132,9 @@ class Budget:
             raise
         with self._lock:
             became = outbox.send(number) if outbox.is_due() and self._is_same() else None
+            self._same = (
+                self._same and became is not None
+            )  # what refused it may have another survey when it is tried again
         if became == "closed":
             self._is_open = False
             raise SurveyClosed(f"survey {self._survey.name} was closed and took no more reports; this one is spent")
@@ -147,6 +150,7 @@ class Budget:
             outbox.settle()
             if self._is_same():
                 outbox.send()
+                self._same = not self._ledger.waiting(self._survey.tag)
         return outbox.count()
 
     def _send_due(self, outbox: Outbox) -> None:
@@ -156,6 +160,7 @@ class Budget:
         with self._lock:
             if outbox.is_due() and self._is_same():
                 outbox.send()
+                self._same = not self._ledger.waiting(self._survey.tag)
 
     def _check_open(self) -> None:
         if not self._is_open:

@@ -13,7 +13,7 @@ from hearsay.producer.budget import ledger as ledger_module
 from tests.producer.budget import world as world_module
 from tests.producer.budget.test_walk import SURVEYS, walk
 
-WALKS, STEPS = 12, 120
+WALKS, STEPS = 36, 120
 WAITING_ONLY = """WHERE number = ? AND state = ?", (number, WAITING)
             ).fetchone()
             if row is None:"""

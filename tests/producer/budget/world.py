@@ -92,7 +92,7 @@ class World:
             self.crash_after = self.random.randrange(40)
             self.run(process, self.random.choice(("submit", "flush")))
         elif draw < 0.86:
-            self.now_ms += self.random.choice((1_000, 60_000, HOUR_MS, 5 * HOUR_MS, 2 * DAY_MS))
+            self.now_ms += self.random.choice((1_000, 60_000, HOUR_MS, 5 * HOUR_MS, 13 * HOUR_MS, 2 * DAY_MS))
         elif draw < 0.9:
             self.ahead_ms = self.random.choice((0, 0, -HOUR_MS, -DAY_MS, HOUR_MS, 3 * DAY_MS))
         elif draw < 0.97:

@@ -1,0 +1,1 @@
+"""The device of browsers, in a page."""
