@@ -130,9 +130,9 @@ def quiet_config(app: Any, http: type[asyncio.Protocol], stop_s: int, **more: An
 class HttpServer:
     """Serves an application while its `with` block runs; an address that cannot be had is a ServeError."""
 
-    def __init__(self, app: Starlette, host: str, port: int, setting: str = "") -> None:
+    def __init__(self, app: Starlette, host: str, port: int) -> None:
         self._host = host
-        self._socket = listen(host, port, setting)
+        self._socket = listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         self._server = uvicorn.Server(quiet_config(app, Bounded, 1))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
@@ -161,8 +161,8 @@ class HttpServer:
         self._socket.close()
 
 
-def listen(host: str, port: int, setting: str = "") -> socket.socket:
-    """A listening socket; ServeError says why the address cannot be had. `setting` is the variable that chooses it."""
+def listen(host: str, port: int, setting: str = "port") -> socket.socket:
+    """A listening socket; ServeError says why the address cannot be had. `setting` chooses the port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -176,9 +176,9 @@ def listen(host: str, port: int, setting: str = "") -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            another = f"set {setting}" if setting else "choose another"
             raise ServeError(
-                f"port {port} on {host} is already taken: hearsay may run there already; stop it, or {another}"
+                f"{setting} {port} on {host} is already taken: hearsay may run there already; stop it, "
+                f"or choose another {setting}"
             ) from None
         raise ServeError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
     return listening

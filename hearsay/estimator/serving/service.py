@@ -66,7 +66,7 @@ def serve(registry: Registry, stop: threading.Event, settings: EstimatorSettings
         newest.update({each.survey: each for each in done.changed})
         feed.passed(each.table() for each in done.changed)
 
-    with HttpServer(app, settings.host, settings.port, "HEARSAY_PORT"):
+    with HttpServer(app, settings.host, settings.port):
         loop(materialiser, health, stop, settings.period_s, passed, pauses.during_pass)
         feed.close()
 

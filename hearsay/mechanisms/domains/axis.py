@@ -98,16 +98,15 @@ class Axis:
                 what=self.name, expected=self.allowed(), positions=np.flatnonzero(outside).tolist(), column=self.name
             )
 
-    def whole_label(self, words: Sequence[str], query: str) -> str:
-        """The label that these words are together: `point New York` needs no quotes."""
-        label = " ".join(words)
-        labels = self.labels or ()
-        if label not in labels:
-            hint = next((repr(each) for each in labels if each.casefold() == label.casefold()), "'A B'")
-            raise QueryError(
-                f"query {query} needs one value, got {len(words)}; quote a label with spaces: {query} {hint}"
-            )
-        return label
+    def one_word(self, words: Sequence[str], query: str) -> Sequence[str]:
+        """Words that are one label together as one: `point New York` needs no quotes."""
+        label, labels = " ".join(words), self.labels or ()
+        if len(words) < 2:
+            return words
+        if label in labels:
+            return [label]
+        hint = next((repr(each) for each in labels if each.casefold() == label.casefold()), "'A B'")
+        raise QueryError(f"query {query} needs one value, got {len(words)}; quote a label with spaces: {query} {hint}")
 
     def locate(self, text: str | float | int) -> int:
         """The cell that a query names, in the axis' own units."""

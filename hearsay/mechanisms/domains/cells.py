@@ -60,8 +60,7 @@ class Cells(AxesDomain):
 
     def locate(self, words: Sequence[str]) -> int:
         """The cell that a query names, one word per axis."""
-        if len(self.axes) == 1 and len(words) > 1:
-            words = [self.axes[0].whole_label(words, "point")]
+        words = self.axes[0].one_word(words, "point") if len(self.axes) == 1 else words
         if len(words) != len(self.axes):
             raise QueryError(f"query point needs one value for each of {', '.join(self.columns)}, got {len(words)}")
         indices = [axis.locate(text) for axis, text in zip(self.axes, words, strict=True)]

@@ -267,11 +267,9 @@ class KeyValue(Domain):
 
     def locate(self, words: Sequence[str], query: str = "point") -> int:
         """The key that a query names, one word per key dimension."""
-        if len(self.keys) == 1 and len(words) > 1 and self.keys[0].labels:
-            words = [self.keys[0].whole_label(words, query)]
+        words = self.keys[0].one_word(words, query) if len(self.keys) == 1 else words
         if len(words) != len(self.keys):
-            names = ", ".join(axis.name for axis in self.keys)
-            raise QueryError(f"a key needs one value for each of {names}, got {len(words)}")
+            raise QueryError(f"a key needs {', '.join(axis.name for axis in self.keys)}, got {len(words)} words")
         indices = [axis.locate(text) for axis, text in zip(self.keys, words, strict=True)]
         return int(np.ravel_multi_index(tuple(indices), self.key_shape))
 

@@ -34,7 +34,7 @@ def command(settings: Settings) -> None:
     """
     logs.configure(GATEWAY.name, settings.log_level)
     options = _options(settings)
-    with stopping() as stop, listen(settings.gateway_host, settings.gateway_port, "HEARSAY_GATEWAY_PORT") as listening:
+    with stopping() as stop, listen(settings.gateway_host, settings.gateway_port, "gateway-port") as listening:
 
         def connect() -> Registry:
             registry = open_registry_patiently(settings, stop, GATEWAY)

@@ -132,5 +132,5 @@ def test_the_embedded_server_takes_the_commands_place(tmp_path: Path, monkeypatc
 def test_a_port_of_the_estimator_that_is_taken(pipeline: Pipeline, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["estimate", "--port", str(pipeline.port), "--log-level", "error"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    words = f"port {pipeline.port} on 127.0.0.1 is already taken: hearsay may run there already; stop it, or set"
-    assert f"{words} HEARSAY_PORT" in line
+    assert f"port {pipeline.port} on 127.0.0.1 is already taken: hearsay may run there already" in line
+    assert line.endswith("stop it, or choose another port")
