@@ -45,7 +45,7 @@ def says(text: str, number: float | None) -> bool:
     return abs(float(digits) - number) <= 0.51 * step
 
 
-ONE = re.compile(r"(?P<query>.+?): (?P<value>\S+) \((?P<low>\S+) to (?P<high>\S+)\), 95%")
+ONE = re.compile(r"(?P<query>.+?): (?:.+ )?(?P<value>\S+) \((?P<low>\S+) to (?P<high>\S+)\), 95%")
 
 
 def shown(answers: list[Answer], text: str) -> None:
