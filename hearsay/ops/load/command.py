@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -77,7 +78,9 @@ def load_test(
             went_out(last.reports)
         conclusion = _conclusion(last, limited, outcomes[-1].stopped) if is_ramp else ""
         if as_json:
-            steps = {"steps": [each.table() for each in outcomes]} if is_ramp else {}
+            steps: dict[str, Any] = {}
+            if is_ramp:  # beside the highest step that was held, whose table is on top
+                steps = {"stopped": outcomes[-1].stopped, "steps": [each.table() for each in outcomes]}
             table = {} if last is None else last.table()
             named = {"limit": limited.part, "why": limited.why} if limited is not None else {}
             print_json({"survey": task.survey, **table, **named, **steps})

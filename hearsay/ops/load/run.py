@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ class Outcome:
     waits: dict[str, float]
     held: bool | None  # None: for too short a time to judge, or stopped before the end
     limit: Limit | None
-    committed_per_s: float  # from the start to the last commit
+    committed_per_s: float  # of what was committed, from the start to the last commit
     acknowledged: Latencies
     committed: Latencies
     visible: Latencies
@@ -144,7 +144,7 @@ def _outcome(
         # Of a part of the test nobody knows what would have been held, nor what would have kept it from that.
         held=None if stopped else held(seen, None if task.rate is None else reports / task.rate),
         limit=None if stopped else limit_of(seen),
-        committed_per_s=reports / committed_s if committed_s else 0.0,
+        committed_per_s=_committed_per_s(samples, reports),
         acknowledged=Latencies(batches),
         committed=Latencies(done_at(committed, rate, reports)),
         visible=Latencies(done_at(visible, rate, reports)),
@@ -153,3 +153,10 @@ def _outcome(
         not_committed=missing(committed, reports),
         not_in_snapshot=missing(visible, reports),
     )
+
+
+def _committed_per_s(samples: Sequence[Sample], reports: int) -> float:
+    """The reports that were committed, all of them or not, by the time from the start to the last commit."""
+    committed = min(max((sample.committed for sample in samples), default=0), reports)
+    last_s = next((sample.at_s for sample in samples if sample.committed >= committed), 0.0)
+    return committed / last_s if committed > 0 and last_s > 0 else 0.0

@@ -1,5 +1,6 @@
 """The ramp finds the highest rate that is held, and is not ended by one hiccup."""
 
+import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from hearsay.ops.config import Settings
+from hearsay.ops.load import command
 from hearsay.ops.load.latencies import Latencies
 from hearsay.ops.load.process import Task
 from hearsay.ops.load.ramp import BURST_S, STEPS, highest, ramp
 from hearsay.ops.load.report import write
-from hearsay.ops.load.run import Outcome
+from hearsay.ops.load.run import Outcome, _committed_per_s
 from hearsay.ops.load.verdict import Limit
+from hearsay.ops.load.watch import Sample
 
 TASK = Task("ages", "normal", None, None, False, False, 1, 4_096, True, None, 1)
 
@@ -66,3 +70,24 @@ def test_a_ramp_that_is_stopped_or_takes_nothing_ends() -> None:
     stop = threading.Event()
     stop.set()
     assert len(ramp(Machine(1e6, 1e6).run, TASK, stop, lambda _: None)) == 1
+
+
+def test_a_stopped_ramp_is_stopped_in_its_json_though_a_step_was_held(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = Machine(1e6, 1e6).run(replace(TASK, rate=5e5))
+    stopped = replace(held, asked_per_s=7e5, held=None, stopped=True)
+    monkeypatch.setattr(command, "open_registry", lambda settings: None)
+    monkeypatch.setattr(command, "ramp", lambda *_: [held, stopped])
+    command.load_test(Settings.resolve({}, {}), TASK, 1, True, None, None, True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["asked_per_s"], told["held"], told["stopped"]) == (5e5, True, True)
+    assert [each["stopped"] for each in told["steps"]] == [False, True]
+
+
+def test_the_rate_of_commits_is_that_of_what_was_committed() -> None:
+    samples = [Sample(at_s, committed, 0, 0.0) for at_s, committed in ((1.0, -5), (2.0, 100), (4.0, 300), (5.0, 300))]
+    assert _committed_per_s(samples, 400) == 75.0  # 100 are not committed
+    assert _committed_per_s(samples, 300) == 75.0
+    assert _committed_per_s(samples[:1], 400) == 0.0
+    assert _committed_per_s([], 400) == 0.0
