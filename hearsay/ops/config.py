@@ -22,6 +22,7 @@ from hearsay.ops.setting import (
     integer,
     is_prefix,
     is_token,
+    memory,
     port,
     redis_url,
     seconds,
@@ -61,7 +62,7 @@ TABLE = (
         "redis_maxmemory",
         "0",
         "The embedded server's memory limit, such as 2gb; producers pause well below it. 0: no limit.",
-        partial(text, "a size such as 512mb or 2gb", lambda text: text[:1].isdecimal() and text.isalnum()),
+        memory,
         roles=(SERVER,),
     ),
     Setting(

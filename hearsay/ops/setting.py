@@ -3,6 +3,7 @@
 Each reader raises a ValueError whose text says what is allowed.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +40,17 @@ def number(what: str, low: float, high: float, text: str) -> float:
     if not isfinite(value) or not low <= value <= high:
         raise ValueError(allowed)
     return value
+
+
+# Below 2^63 bytes: of what is beyond 2^64 the server takes the remainder.
+_MEMORY = re.compile(r"[0-9]{1,15}(b|k|kb)?|[0-9]{1,9}(m|mb|g|gb)", re.IGNORECASE)
+
+
+def memory(text: str) -> str:
+    """A number of bytes as the server reads it: k, m and g are powers of 1,000, kb, mb and gb of 1,024."""
+    if not _MEMORY.fullmatch(text):
+        raise ValueError("a number of bytes, or of one of the units b, k, kb, m, mb, g and gb, such as 512mb or 2gb")
+    return text
 
 
 seconds = partial(number, "a number of seconds")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 import pytest
+import redis
 from click.testing import CliRunner
 
 from hearsay.collector import roles
@@ -15,6 +16,7 @@ from hearsay.ops.cli import cli, run
 from hearsay.ops.commands import estimate
 from hearsay.ops.config import TABLE, Settings, unknown_variables, without_password
 from hearsay.ops.errors import ConfigurationError
+from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.ops.terminal import options
 from hearsay.workers.context import WorkerSettings
 
@@ -55,7 +57,11 @@ def test_a_named_server_wins_over_the_embedded_one() -> None:
         ("PREFIX", "a b", "letters, digits"),
         ("LOG_LEVEL", "loud", "one of debug, info"),
         ("DEAD_LETTER_PAYLOAD", "maybe", "yes or no"),
-        ("REDIS_MAXMEMORY", "much", "a size such as 512mb"),
+        ("REDIS_MAXMEMORY", "much", "such as 512mb or 2gb"),
+        ("REDIS_MAXMEMORY", "2gigs", "one of the units b, k, kb, m, mb, g and gb"),
+        ("REDIS_MAXMEMORY", "1.5gb", "a number of bytes"),
+        ("REDIS_MAXMEMORY", "9" * 30, "a number of bytes"),
+        ("REDIS_MAXMEMORY", "2gb\n", "a number of bytes"),
     ],
 )
 def test_what_is_not_allowed_is_named(name: str, text: str, allowed: str) -> None:
@@ -64,6 +70,17 @@ def test_what_is_not_allowed_is_named(name: str, text: str, allowed: str) -> Non
     assert str(caught.value).startswith(f"HEARSAY_{name} must be ")
     assert allowed in str(caught.value)
     assert repr(text) in str(caught.value)
+
+
+def test_every_unit_that_the_check_allows_is_one_of_the_server(own_server: EmbeddedServer) -> None:
+    client = redis.Redis.from_url(own_server.url)
+    for text, size in (("2GB", 2 << 30), ("700m", 700_000_000), ("700mb", 700 << 20), ("3g", 3_000_000_000),
+                       ("900000k", 900_000_000), ("900000kb", 900_000 << 10), ("900000000", 900_000_000),
+                       ("900000000b", 900_000_000)):  # fmt: skip
+        assert Settings.resolve({"redis_maxmemory": text}, {}).redis_maxmemory == text
+        client.config_set("maxmemory", text)
+        assert client.config_get("maxmemory") == {"maxmemory": str(size)}
+    client.close()
 
 
 @pytest.mark.parametrize("url", ["redis://u:12?hunter2@h", "redis://:12/hunter2@h", "redis://:12#hunter2@h"])
