@@ -47,8 +47,8 @@ def all_errors() -> list[type[Exception]]:
 def test_every_error_has_one_base_and_a_code_of_its_own() -> None:
     errors = [each for each in all_errors() if not issubclass(each, OSError | AssertionError | Warning)]
     outside = [each.__name__ for each in errors if not issubclass(each, HearsayError)]
-    # NodeAway is a lost connection, caught where redis-py's own are; the others are Starlette's answers over HTTP.
-    assert outside == ["NodeAway", "Problem", "Refusal"]
+    # NodeAway and QueueAway are lost connections, caught where redis-py's own are; the others are Starlette's answers.
+    assert outside == ["NodeAway", "Problem", "QueueAway", "Refusal"]
     codes = [each.CODE for each in errors if issubclass(each, HearsayError) and "CODE" in vars(each)]
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch(r"[a-z-]+", code) for code in codes)

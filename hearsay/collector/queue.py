@@ -7,7 +7,8 @@ heartbeats state: a process reads all forms up to the number in its heartbeat.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 import redis
@@ -16,6 +17,7 @@ from rq.exceptions import DeserializationError
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
+from hearsay.collector.store.condition import Condition, condition
 from hearsay.collector.store.keys import PREFIX, QUEUE, queue_name
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
@@ -33,6 +35,24 @@ JOB_TTL_S = 3_600  # a job whose queue was flushed must not stay for ever; its r
 
 
 FoldQueue = Queue  # what others call it: RQ's classes are named here only
+
+
+class QueueAway(redis.exceptions.ConnectionError):
+    """The queue's server does not serve this process; the text names the server."""
+
+
+@contextmanager
+def _named(queue: Queue) -> Iterator[None]:
+    """Tell a queue's server that is away from a server of the data, of which the driver's error does not say which."""
+    try:
+        yield
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+        does = "does not answer: no job is enqueued until it does; start it, or name another"
+        if isinstance(error, redis.exceptions.AuthenticationError):
+            does = "refuses the user name or password: name the right ones"
+        raise QueueAway(
+            f"the queue's server at {_server(queue)} {does} in HEARSAY_QUEUE_URL of collector and workers"
+        ) from None
 
 
 class FoldArguments(NamedTuple):
@@ -79,6 +99,14 @@ def queue_address(queue: Queue) -> str:
     return f"{queue.name} on {server}"
 
 
+def _server(queue: Queue) -> str:
+    """Host and port of a queue's server, or the name that Sentinels have for it."""
+    pool = queue.connection.connection_pool
+    options = pool.connection_kwargs
+    named = getattr(pool, "service_name", None)
+    return str(options.get("path") or named or f"{options.get('host')}:{options.get('port')}")
+
+
 def job_id(shard: Shard, entry_range: Range) -> str:
     """A job's id. It has the attempt, since RQ refuses an id that a dead worker still holds."""
     return FoldArguments.of(shard, entry_range).job_id(entry_range.attempt)
@@ -102,7 +130,7 @@ def enqueue_merges(queue: Queue, merges: Sequence[MergeArguments]) -> bool:
 
 def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], id_of_job: str) -> bool:
     try:
-        with queue.connection.pipeline() as pipeline:  # of our own: RQ would ask the server twice
+        with _named(queue), queue.connection.pipeline() as pipeline:  # of our own: RQ would ask the server twice
             queue.enqueue_call(
                 name,
                 args=arguments,
@@ -123,11 +151,25 @@ def _enqueue(queue: Queue, name: str, arguments: tuple[object, ...], id_of_job: 
 
 def waiting_jobs(queue: Queue) -> set[str]:
     """Ids of the jobs that wait in the queue; of a `fold-many` job those that `fold` jobs of its ranges would have."""
-    ids = queue.get_job_ids()
+    with _named(queue):
+        ids = queue.get_job_ids()
+        many = _fetch_many(queue, ids)
     waiting = {each for each in ids if not each.startswith(_MANY)}
-    for job in _fetch_many(queue, ids):
+    for job in many:
         waiting |= {each.job_id(attempt=1) for each in ranges_of(job)}
     return waiting
+
+
+def waiting_count(queue: Queue) -> int:
+    """How many jobs wait in the queue."""
+    with _named(queue):
+        return int(queue.count)
+
+
+def queue_condition(queue: Queue) -> Condition:
+    """The condition of the queue's server."""
+    with _named(queue):
+        return condition(queue.connection)
 
 
 def ranges_of(job: Job) -> list[FoldArguments]:

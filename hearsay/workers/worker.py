@@ -37,10 +37,10 @@ _LOG = logging.getLogger("hearsay.worker")
 def run(settings: WorkerSettings) -> None:
     """Work until stopped."""
     load_plugins(settings.plugins)
+    servers = open_servers(settings.redis_url)  # first: where it has the queue too, it is named by its own setting
     connection = connect_queue(settings.queue_url)
     queue = fold_queue(connection, settings.prefix, settings.queue, FoldJob)
-    servers, keeps = open_servers(settings.redis_url), settings.dead_letter_payload
-    context = Context(servers, settings.prefix, keeps, queue_address(queue))
+    context = Context(servers, settings.prefix, settings.dead_letter_payload, queue_address(queue))
     check_stored(context.registry)
     set_current(context)
     worker = FoldWorker(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from hearsay.collector import limits
-from hearsay.collector.queue import MANY_FORM, FoldQueue, enqueue, enqueue_many
+from hearsay.collector.queue import MANY_FORM, FoldQueue, enqueue, enqueue_many, waiting_count
 from hearsay.collector.store.node import ask
 from hearsay.collector.store.ranges import Range
 from hearsay.collector.store.shard import Shard
@@ -39,7 +39,7 @@ class Cutting:
 
     def once(self, shards: Sequence[Shard], form: int) -> bool:
         """Cut what is ready and enqueue it; answers whether to go on at once. `form`: of jobs that workers know."""
-        waiting = self._queue.count
+        waiting = waiting_count(self._queue)
         batches, age_ms = Batches(self._queue, form), cut_age_ms(waiting)
         asked, cut, failure = 0, 0, None
         due = self._due(shards)

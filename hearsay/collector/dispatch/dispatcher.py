@@ -18,11 +18,11 @@ from hearsay.collector.dispatch.lane import Lane
 from hearsay.collector.errors import CollectorError
 from hearsay.collector.heartbeats import Heartbeat
 from hearsay.collector.logs import RepeatedWarnings
-from hearsay.collector.queue import fold_queue, queue_address
+from hearsay.collector.queue import QueueAway, fold_queue, queue_address, queue_condition
 from hearsay.collector.roles import COLLECTOR
 from hearsay.collector.sharing import Share
 from hearsay.collector.store.client import Client
-from hearsay.collector.store.condition import condition, why
+from hearsay.collector.store.condition import why
 from hearsay.collector.store.keys import PREFIX, QUEUE
 from hearsay.collector.store.node import Node, NodeAway
 from hearsay.collector.store.registry import Registered, Registry
@@ -67,7 +67,8 @@ class Dispatcher:
         self._lanes: dict[Node, Lane] = {}
         self._surveys: list[Registered] = []
         self._tended_at = -TEND_S
-        self._queue_is_full = False
+        self._queue_trouble: str | None = None  # why the queue takes no jobs
+        self._queue_warnings = RepeatedWarnings(_LOG)
         self._unreadable: set[str] = set()
 
     def run(self, stop: threading.Event) -> None:
@@ -111,11 +112,16 @@ class Dispatcher:
                     next_chores = time.monotonic() + CHORES_S
                     if alone:
                         self._tend()
-                    self._lane(node).chores(self._shards(node), self._queue_is_full, self.agreement.forms)
+                    self._lane(node).chores(self._shards(node), self._queue_trouble is not None, self.agreement.forms)
                 busy = self._lane(node).dispatch(self._shards(node), self.agreement.forms.jobs)
+            except QueueAway as error:
+                self._queue_warnings.warning(str(error))  # of all nodes once
+                stop.wait(ERROR_PAUSE_S)
+                continue
             except redis.exceptions.RedisError as error:
                 if alone or not isinstance(error, NodeAway):  # who is away was said once
-                    warnings.warning(f"{why(error)}; trying again ({type(error).__name__})")
+                    reason = why(error, f"the Redis server at {node.address}")
+                    warnings.warning(f"{reason}; trying again ({type(error).__name__})")
                 stop.wait(ERROR_PAUSE_S)
                 continue
             warnings.clear()
@@ -134,7 +140,7 @@ class Dispatcher:
         """Re-enqueue overdue ranges, trim, and say where the pressure comes from."""
         self._tend()
         for node in self.registry.servers.nodes():
-            self._lane(node).chores(self._shards(node), self._queue_is_full, self.agreement.forms)
+            self._lane(node).chores(self._shards(node), self._queue_trouble is not None, self.agreement.forms)
 
     def _tend(self) -> None:
         """What is done once for all nodes: which surveys there are, the queue, signs of life."""
@@ -176,12 +182,18 @@ class Dispatcher:
         return self._lane(shard.node).reconcile(shard, shard.look())
 
     def _look_at_queue(self) -> None:
-        """Whether the queue's server is full; then everybody may know it."""
-        full = condition(self.queue.connection).full
-        if full:
-            _LOG.warning("the queue's server is full and takes no jobs; workers fold without it")
-            words = "no jobs can be enqueued: the queue's server is full"
-            self.registry.complaints.complain(COLLECTOR.name, "queue", words)
-        elif self._queue_is_full:
+        """Whether the queue's server takes jobs; where it does not, everybody may know it."""
+        trouble = None
+        try:
+            if queue_condition(self.queue).full:
+                trouble = "no jobs can be enqueued: the queue's server is full"
+        except QueueAway as error:
+            trouble = str(error)
+        before, self._queue_trouble = self._queue_trouble, trouble
+        if trouble is not None:
+            # Where that server has the data too this fails, and the error is the one to log.
+            self.registry.complaints.complain(COLLECTOR.name, "queue", trouble)
+            self._queue_warnings.warning(trouble)
+        elif before is not None:
             self.registry.complaints.withdraw(COLLECTOR.name, "queue")
-        self._queue_is_full = full
+            self._queue_warnings.clear()

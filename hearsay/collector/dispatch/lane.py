@@ -9,7 +9,7 @@ from hearsay.collector.dispatch.cutting import Cutting
 from hearsay.collector.dispatch.merging import Merging
 from hearsay.collector.dispatch.watching import Watching
 from hearsay.collector.errors import StateError
-from hearsay.collector.queue import MERGE_FORM, FoldQueue, enqueue, job_id, waiting_jobs
+from hearsay.collector.queue import MERGE_FORM, FoldQueue, enqueue, job_id, waiting_count, waiting_jobs
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.node import Call, Node
 from hearsay.collector.store.processes.versions import Forms
@@ -38,10 +38,10 @@ class Lane:
         awake = self.watching.awake(self.node, shards)
         return bool(awake) and self.cutting.once(awake, form)
 
-    def chores(self, shards: Sequence[Shard], queue_is_full: bool, forms: Forms) -> None:
+    def chores(self, shards: Sequence[Shard], no_jobs: bool, forms: Forms) -> None:
         """Re-enqueue overdue ranges, trim, ask for merges, and say where the pressure comes from, where it is due.
 
-        `forms`: of jobs and accumulators, those that all readers know.
+        `no_jobs`: the queue takes none now. `forms`: of jobs and accumulators, those that all readers know.
         """
         memory = self.node.condition().short
         self.watching.forget_all_but(shards)
@@ -56,7 +56,7 @@ class Lane:
             look = shard.look_from(reply)
             self.watching.looked(shard, look)
             looks.append((shard, look))
-            if not queue_is_full:  # an attempt that nobody hears of would be an attempt lost
+            if not no_jobs:  # an attempt that nobody hears of would be an attempt lost
                 self.reconcile(shard, look)
             seen = look.status
             if _deltas_pile_up(seen):
@@ -69,7 +69,7 @@ class Lane:
                 calls.append(shard.pressure_call(cause))
         if calls:
             self.node.many(calls)
-        if forms.jobs >= MERGE_FORM and not queue_is_full:
+        if forms.jobs >= MERGE_FORM and not no_jobs:
             self.merging.ask(looks)
 
     def compact(self, shard: Shard, look: Look, layout: int) -> None:
@@ -98,7 +98,7 @@ class Lane:
         for stretch in overdue:
             if job_id(shard, stretch) in waiting:
                 continue
-            if reissued >= limits.REISSUE_BATCH or self.queue.count >= limits.QUEUE_SHORT:
+            if reissued >= limits.REISSUE_BATCH or waiting_count(self.queue) >= limits.QUEUE_SHORT:
                 break
             answer, _ = shard.reissue(stretch, self.lease_s)
             if answer == "quarantined":

@@ -64,12 +64,12 @@ def is_disk_trouble(error: redis.exceptions.RedisError) -> bool:
     return str(error).startswith("MISCONF")
 
 
-def why(error: redis.exceptions.RedisError) -> str:
-    """A message why a server does not serve a command."""
+def why(error: redis.exceptions.RedisError, server: str = "the Redis server") -> str:
+    """A message why a server does not serve a command; `server` names it, where people may know which it is."""
     if isinstance(error, redis.exceptions.OutOfMemoryError):
-        return "the Redis server's memory is full"
+        return f"{server}'s memory is full"
     if is_disk_trouble(error):
-        return "the Redis server cannot write to its disk and takes nothing until it can"
+        return f"{server} cannot write to its disk and takes nothing until it can"
     if isinstance(error, redis.exceptions.NoPermissionError):
-        return "the Redis server does not let this user do what the role needs; see hearsay redis acl"
-    return "the Redis server cannot be reached"
+        return f"{server} does not let this user do what the role needs; see hearsay redis acl"
+    return f"{server} cannot be reached"

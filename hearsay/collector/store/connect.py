@@ -4,7 +4,7 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import redis
 from redis.sentinel import MasterNotFoundError, Sentinel
@@ -30,6 +30,18 @@ _URL: Fields = {
     "expected": "like redis://[user:password@]host:port[/number], or unix://path, with parameters that redis-py knows; "
     "for a cluster redis://host:port,host:port/0, for Sentinel redis+sentinel://host:port,host:port/NAME/0",
 }
+
+
+class _Purpose(NamedTuple):
+    """What a server is for, and where it is named."""
+
+    server: str
+    setting: str
+    where: str
+
+
+_DATA = _Purpose("Redis server", "redis-url", "in HEARSAY_REDIS_URL")
+_QUEUE = _Purpose("the queue's Redis server", "queue-url", "in HEARSAY_QUEUE_URL")
 
 
 def address(url: str) -> str:
@@ -61,7 +73,7 @@ def open_servers(url: str) -> Servers:
 def connect_queue(url: str) -> redis.Redis:
     """A client for RQ, of redis-py's own class. RQ uses keys of many slots together, so no cluster will do."""
     target = _target(url)
-    with _explained(target):
+    with _explained(target, _QUEUE):
         if len(target.seeds) > 1 and target.sentinel is None:
             raise NoQueueThere(**_NO_CLUSTER)
         client = _client(url) if target.sentinel is None else _through_sentinel(target)
@@ -148,38 +160,39 @@ def _resolved(seed: Seed) -> set[Seed]:
 
 
 @contextmanager
-def _explained(target: Target) -> Iterator[None]:
+def _explained(target: Target, purpose: _Purpose = _DATA) -> Iterator[None]:
     """Turn every error of a connection into one line that says why the server cannot be used."""
+    what, name = purpose.setting, f"{purpose.server} at {target.address}"
     try:
         yield
     except (ValueError, TypeError):  # its message may contain a password; TypeError: an unknown parameter
         raise WrongURL(**_URL) from None
     except redis.exceptions.AuthenticationError:
-        words = f"Redis server at {target.address} {_why_refused(target)}"
-        raise LoginRefused(words, what="redis-url", expected="a user and password that the server takes") from None
+        words = f"{name} {_why_refused(target, purpose)}"
+        raise LoginRefused(words, what=what, expected="a user and password that the server takes") from None
     except MasterNotFoundError as error:
         raise ServerError(f"Sentinels at {target.address}: {_why_no_master(error)}") from None
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
-        words = f"Redis server at {target.address} {_why_unreachable(target.url, error)}"
-        raise ServerError(words, what="redis-url", expected="a server that answers", got=target.address) from None
+        words = f"{name} {_why_unreachable(target.url, error, purpose)}"
+        raise ServerError(words, what=what, expected="a server that answers", got=target.address) from None
     except redis.exceptions.InvalidResponse:
-        words = f"Redis server at {target.address} does not speak Redis's protocol; is this an HTTP port?"
-        raise ServerError(words, what="redis-url", expected="the port of a Redis server", got=target.address) from None
+        words = f"{name} does not speak Redis's protocol; is this an HTTP port?"
+        raise ServerError(words, what=what, expected="the port of a Redis server", got=target.address) from None
     except redis.exceptions.RedisError as error:  # no Redis at all, a database it lacks, a user without INFO
-        raise ServerError(f"Redis server at {target.address} cannot be used: {error}") from None
+        raise ServerError(f"{name} cannot be used: {error}") from None
 
 
 def _why_no_master(error: Exception) -> str:
     return "none of them answers, or none knows a server of this name that runs"
 
 
-def _why_refused(target: Target) -> str:
+def _why_refused(target: Target, purpose: _Purpose = _DATA) -> str:
     if not target.has_password:
-        return "asks for a password: name it in HEARSAY_REDIS_URL, or for an embedded server its --data-dir"
+        return f"asks for a password: name it {purpose.where}, or for an embedded server its --data-dir"
     return "refused the user name or password"
 
 
-def _why_unreachable(url: str, error: Exception) -> str:
+def _why_unreachable(url: str, error: Exception, purpose: _Purpose) -> str:
     """Why a server cannot be reached, as far as the error shows it."""
     reasons = [str(each) for each in (error, error.__cause__, error.__context__) if each is not None]
     text = " ".join(reasons)
@@ -198,7 +211,7 @@ def _why_unreachable(url: str, error: Exception) -> str:
         return "closes the connection; does it ask for TLS? Then the URL starts with rediss://"
     return (
         "cannot be reached; start it (all services of a checkout: make run; the embedded server alone: hearsay redis) "
-        "or name another in HEARSAY_REDIS_URL"
+        f"or name another {purpose.where}"
     )
 
 
