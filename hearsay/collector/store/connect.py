@@ -198,7 +198,8 @@ def _why_unreachable(url: str, error: Exception, purpose: _Purpose) -> str:
     text = " ".join(reasons)
     certificate = re.search(r"certificate verify failed: ([^(\[]+)", text, re.IGNORECASE)
     if certificate:
-        return f"has a certificate that cannot be trusted: {certificate[1].strip().rstrip('.,')}"
+        reason = certificate[1].strip().rstrip(".,")
+        return f"has a certificate that cannot be trusted: {reason}{_how_to_trust(reason)}"
     if (
         url.startswith("rediss:")
         and not isinstance(error.__cause__, ConnectionRefusedError)
@@ -213,6 +214,13 @@ def _why_unreachable(url: str, error: Exception, purpose: _Purpose) -> str:
         "cannot be reached; start it (all services of a checkout: make run; the embedded server alone: hearsay redis) "
         f"or name another {purpose.where}"
     )
+
+
+def _how_to_trust(reason: str) -> str:
+    """What to do about a certificate, where the URL or the environment can do something."""
+    if re.search(r"self.signed|issuer", reason):
+        return "; name its authority's file in SSL_CERT_FILE, or in the URL as ?ssl_ca_certs=FILE"
+    return "; the URL must name the server as its certificate does" if "mismatch" in reason else ""
 
 
 def check_server(client: Client) -> None:

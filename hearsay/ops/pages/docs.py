@@ -71,6 +71,9 @@ def configuration_page() -> str:
         "a command with one line and exit code 2. A `HEARSAY_` variable that is not in the table is named on stderr.",
         "Passwords in URLs are never printed or logged.",
         "",
+        "`rediss://` in a URL is TLS. The variable `SSL_CERT_FILE`, or `?ssl_ca_certs=FILE` in the URL, names the",
+        "certificate of an authority of your own ([operating](../how-to/operating.md#a-server-of-your-own)).",
+        "",
         "| flag | variable | default | what it is |",
         "|---|---|---|---|",
     ]

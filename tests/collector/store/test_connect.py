@@ -163,12 +163,13 @@ def test_tls_against_a_plain_port_is_told_so(server: EmbeddedServer, monkeypatch
 
 @pytest.fixture
 def tls_url(tmp_path: Path) -> Iterator[str]:
-    """A server that speaks TLS with a certificate of its own making: one that nobody trusts."""
+    """A server that speaks TLS with a certificate of its own making, beside its key in `tmp_path`: nobody trusts it."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("makes a certificate with openssl")
-    asked = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=a"]
+    asked = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=a", "-addext",
+             "subjectAltName=IP:127.0.0.1"]  # fmt: skip
     subprocess.run([openssl, *asked, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -187,4 +188,19 @@ def tls_url(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_certificate_that_nobody_trusts_is_the_reason_given(tls_url: str) -> None:
-    assert "has a certificate that cannot be trusted: self" in error_of(tls_url)
+    message = error_of(tls_url)
+    assert "has a certificate that cannot be trusted: self" in message
+    assert message.endswith("; name its authority's file in SSL_CERT_FILE, or in the URL as ?ssl_ca_certs=FILE")
+
+
+def test_a_certificate_is_trusted_where_the_url_or_the_environment_names_its_authority(
+    tls_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server then ends the connection, since it is none of Redis."""
+    certificate = tmp_path / "certificate.pem"
+    assert "certificate" not in error_of(f"{tls_url}?ssl_ca_certs={certificate}")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert "certificate" not in error_of(tls_url)
+    assert error_of(tls_url.replace("127.0.0.1", "localhost")).endswith(
+        "; the URL must name the server as its certificate does"
+    )
