@@ -101,8 +101,12 @@ def lock_directory(directory: Path, port: int) -> int:
     The server inherits the descriptor, so that the lock lasts exactly as long as the server, whatever becomes of the
     process that started it.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        reason = f"cannot be written to: {error.strerror}; set HEARSAY_DATA_DIR to a folder that can be"
+        raise EmbeddedServerError(f"{directory} {reason}") from None
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while True:
         try:

@@ -106,6 +106,18 @@ def test_the_command_refuses_a_directory_in_use_and_takes_it_after_a_kill(tmp_pa
         wait_for(port, start(port))
 
 
+def test_a_directory_that_cannot_be_written_to_is_named_with_its_setting(tmp_path: Path) -> None:
+    (tmp_path / "afile").touch()
+    for directory, why in (
+        (Path("/proc/x"), "No such file or directory"),
+        (tmp_path / "afile" / "d", "Not a directory"),
+    ):
+        with pytest.raises(EmbeddedServerError) as caught:
+            EmbeddedServer(directory).start()
+        advice = "set HEARSAY_DATA_DIR to a folder that can be"
+        assert str(caught.value) == f"{directory} cannot be written to: {why}; {advice}"
+
+
 def test_a_free_port_is_free() -> None:
     assert not embedded.port_taken(embedded.free_port())
 
