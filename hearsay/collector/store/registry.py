@@ -25,6 +25,7 @@ from hearsay.collector.store.shard import Shard
 from hearsay.collector.store.state import cells_of
 from hearsay.collector.survey.registration import MAXIMUM_SHARDS, Registration
 from hearsay.collector.survey.survey import Survey
+from hearsay.collector.survey.tags import differing_keys
 
 __all__ = ["Registered", "Registry", "SurveyLook", "look_at", "look_at_parts", "state_bytes"]
 READ_ANEW_S = 10.0  # for changes that did not increase the version
@@ -70,9 +71,10 @@ class Registry:
                 # Where the file leaves a choice, the registered choice is kept: devices may use it already.
                 survey = replace(survey, mechanism=known.survey.mechanism)
             if known.survey.tag != survey.tag:
+                keys = ", ".join(differing_keys(known.survey.canonical(), survey.canonical()))
                 raise SurveyConflict(
                     f"survey {survey.name} exists with another definition (tag {known.survey.tag8}, "
-                    f"this one is {survey.tag8}); delete it first or choose another name"
+                    f"this one is {survey.tag8}), which differs in {keys}; delete it first or choose another name"
                 )
             if shards not in (None, len(known.active)):
                 raise SurveyConflict(

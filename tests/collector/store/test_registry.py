@@ -61,10 +61,25 @@ def test_another_definition_under_the_name_is_refused(registry: Registry) -> Non
     with pytest.raises(SurveyConflict) as caught:
         registry.add(other)
     assert str(caught.value) == (
-        f"survey drinks exists with another definition (tag {first.survey.tag8}, this one is {other.tag8}); "
-        "delete it first or choose another name"
+        f"survey drinks exists with another definition (tag {first.survey.tag8}, this one is {other.tag8}), which "
+        "differs in epsilon; delete it first or choose another name"
     )
     assert registry.get("drinks").survey.tag == first.survey.tag
+
+
+def test_all_keys_that_differ_are_named_and_no_value(registry: Registry) -> None:
+    table = {"name": "colours", "mechanism": "grr", "epsilon": 1.0}
+    domain = {"kind": "categorical", "size": 3}
+    registry.add(parse({**table, "domain": domain, "window": {"every": "1h", "retain": "1d"}}))
+    for other, differing in (
+        ({"domain": {"kind": "ordinal", "size": 4}, "window": {"every": "1h"}}, "domain.kind, domain.size"),
+        ({"domain": domain, "window": {"every": "2h", "retain": "9d"}}, "window.every"),
+        ({"domain": domain, "window": {"every": "1h"}, "mechanism": "olh"}, "mechanism, options.variant, options.t"),
+        ({"domain": domain, "window": {"every": "1h"}, "durable": "disk"}, "durable"),
+        ({"domain": domain, "window": {"every": "1h"}, "answers": {"minimum_reports": 7}}, "answers.minimum_reports"),
+    ):
+        with pytest.raises(SurveyConflict, match=rf"\), which differs in {differing}; delete"):
+            registry.add(parse({**table, **other}))
 
 
 def test_another_number_of_shards_is_refused(registry: Registry) -> None:
