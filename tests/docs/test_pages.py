@@ -1,9 +1,12 @@
 """Every block of the pages that a newcomer reads works as printed, in order, in a folder like a fresh clone."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from hearsay.ops.server.embedded import free_port
 from tests.docs.blocks import blocks
 from tests.docs.clone import ROOT, clone
 from tests.docs.session import SERVICE, Failed, Session, commands, difference
@@ -172,3 +175,16 @@ def test_commands_of_several_lines_stay_together() -> None:
         "echo a \\\n  b",
         "cat <<E\nx\nE",
     ]
+
+
+def test_the_program_that_makes_a_cluster_says_where_to_look_if_a_node_is_not_there() -> None:
+    page = (DOCS / "how-to" / "operating.md").read_text(encoding="utf-8")
+    program = page.partition("python - <<'END'\n")[2].partition("\nEND\n")[0]
+    assert "(7391, 7392, 7393)" in program
+    port = free_port()
+    program = program.replace("(7391, 7392, 7393)", f"({port},)")
+    ended = subprocess.run([sys.executable, "-c", program], env={"SECRET": "x"}, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"the server on port {port}: ")
+    assert ended.stderr.endswith(f"; servers/{port}/log says why\n")
+    assert ended.stderr.count("\n") == 1
