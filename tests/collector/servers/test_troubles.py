@@ -1,15 +1,17 @@
 """What is wrong with a cluster, or with how it is named, is said in one line, with the right exit code."""
 
 import logging
+import threading
 import time
 
 import pytest
 import redis
 
+from hearsay.collector.dispatch.dispatcher import CollectorSettings, Dispatcher
 from hearsay.collector.health.troubles import troubles
 from hearsay.collector.heartbeats import Heartbeat, alive
 from hearsay.collector.store import keys
-from hearsay.collector.store.connect import open_servers
+from hearsay.collector.store.connect import connect_queue, open_servers
 from hearsay.collector.store.processes import heartbeats
 from hearsay.collector.store.processes.versions import KNOWN
 from hearsay.collector.store.registry import Registry
@@ -68,6 +70,32 @@ def test_no_replica_where_one_is_promised(
     registry.add(parse({**AGES, "name": "more", "durable": "replica"}))
     assert check(cluster, prefix, capsys)[1].count(without) == 3
     registry.servers.disconnect()
+
+
+def test_a_queue_that_is_away(
+    cluster: EmbeddedCluster,
+    prefix: str,
+    own_server: EmbeddedServer,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One of four servers: the collector names it once, though it works on all nodes side by side."""
+    servers, stop = open_servers(cluster.url), threading.Event()
+    Registry(servers, prefix).add(parse(AGES), shards=3)
+    collector = Dispatcher(servers, connect_queue(own_server.url), CollectorSettings(prefix))
+    own_server.kill()
+    thread = threading.Thread(target=collector.run, args=(stop,))
+    thread.start()
+    words = f"the queue's server at 127.0.0.1:{own_server.port} does not answer"
+    try:
+        until(lambda: f"hearsay: collector, queue: {words}" in check(cluster, prefix, capsys)[1])
+        own_server.start()
+        until(lambda: words not in check(cluster, prefix, capsys)[1])
+    finally:
+        stop.set()
+        thread.join()
+        servers.disconnect()
+    assert [words in record.getMessage() for record in caplog.records if "server" in record.getMessage()] == [True]
 
 
 @pytest.mark.parametrize("command", ["collect", "work"])
