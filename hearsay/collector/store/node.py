@@ -306,6 +306,25 @@ def _side_by_side(calls: Mapping[Node, Sequence[Call | Command]]) -> dict[Node, 
     return replies
 
 
+def conditions(nodes: Iterable[Node], within_s: float) -> dict[Node, Condition | None]:
+    """The condition of each node; None: it did not answer in so short a time. All are asked at the same time."""
+    asked = {node: _pool().submit(_condition, node) for node in nodes}
+    wait(asked.values(), within_s)
+    seen = {}
+    for node, future in asked.items():
+        if not future.done():
+            node.give_up()
+        seen[node] = future.result() if future.done() else None
+    return seen
+
+
+def _condition(node: Node) -> Condition | None:
+    try:
+        return node.condition()
+    except RedisError:
+        return None
+
+
 def _replies(node: Node, calls: Sequence[Call | Command]) -> list[Any]:
     try:
         return node.many(calls, raise_errors=False)

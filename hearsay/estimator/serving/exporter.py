@@ -18,12 +18,14 @@ from hearsay.collector.health.loop import Health
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.looks.newest import newest_snapshots
+from hearsay.collector.store.node import conditions
 from hearsay.collector.store.processes import gateway_counts
 from hearsay.collector.store.registry import Registry, SurveyLook
 from hearsay.collector.store.status import CAUSES
 from hearsay.estimator.serving.known import Known
 
 SHARD = ("survey", "shard")
+ANSWER_S = 3.0  # the first thing that a scrape asks a server: Prometheus waits ten seconds for all of it
 
 
 class PipelineMetrics(Collector):
@@ -45,29 +47,25 @@ class PipelineMetrics(Collector):
         if self._known.has_all():
             parts += [self._gateway, self._processes]
         families: list[Metric] = []
-        answered = True
-        for part in parts:
+        nodes = self._nodes()
+        answered = any(sample.value for sample in nodes.samples)
+        for part in parts if answered else []:
             try:
                 families += part()
             except (redis.exceptions.RedisError, CollectorError):
                 if self._registry.servers.alone:
                     families, answered = [], False
                     break  # of one server all or nothing is known
-        nodes = self._nodes()
-        up.add_metric([], float(answered and any(sample.value for sample in nodes.samples)))
+        up.add_metric([], float(answered))
         yield up
         yield nodes
         yield from families
 
     def _nodes(self) -> Metric:
-        """Which nodes answer now; each is asked, and one that did not answer lately is not waited for."""
+        """Which nodes answer now: all are asked at the same time, so that those that hang delay a scrape once."""
         family = GaugeMetricFamily("hearsay_node_up", "Whether a node answers (1) or not (0).", labels=["node"])
-        for node in self._registry.servers.nodes():
-            try:
-                node.run_id()
-                family.add_metric([node.address], 1)
-            except redis.exceptions.RedisError:
-                family.add_metric([node.address], 0)
+        for node, seen in conditions(self._registry.servers.nodes(), ANSWER_S).items():
+            family.add_metric([node.address], float(seen is not None))
         return family
 
     def _surveys(self) -> list[Metric]:

@@ -17,6 +17,9 @@ Written by `make docs` from what an estimator answers at `/metrics`. They are re
 no process keeps counts of its own. Several estimators share the surveys, and each series but `hearsay_up` and
 `hearsay_node_up` comes from one of them: scrape all estimators. No metric holds a value of a device.
 
+A scrape asks every node first. Where the server does not answer within three seconds, it has only `hearsay_up` and
+`hearsay_node_up`, both 0, so that Prometheus does not wait in vain. In a cluster only what that node holds is missing.
+
 A counter's name has `_total` at its end in the answer, a summary's `_count` and `_sum`.
 """
 ADVICE = """## What to watch

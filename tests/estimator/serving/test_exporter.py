@@ -1,5 +1,6 @@
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,11 +9,14 @@ import pytest
 import redis
 from prometheus_client.parser import text_string_to_metric_families
 
+from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.serving.exporter import PipelineMetrics, _item_text
+from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.release import release
+from tests.cluster import frozen
 from tests.estimator.running import estimator, wait_until
 from tests.estimator.surveys import colours, deliver, state_of
 from tests.pipeline import cut_all, fold_all, singles, watched
@@ -92,6 +96,19 @@ def test_what_gateways_count_is_exported(http: httpx.Client, registry: Registry)
     assert value(text, "hearsay_gateway_requests_lost_total") == 0
     assert value(text, "hearsay_gateway_requests_refused_total", code="rate") == 2
     assert value(text, "hearsay_gateway_reports_rejected_total", reason="outside-domain") == 3
+
+
+def test_a_frozen_server_is_told_before_a_scrape_times_out(own_server: EmbeddedServer, tmp_path: Path) -> None:
+    """Prometheus waits ten seconds: later, the estimator would seem to be away, and not the server."""
+    with connect(own_server.url) as client, estimator(Registry(client, "frozen"), tmp_path) as running:
+        with frozen(own_server):
+            for _ in range(2):
+                started = time.monotonic()
+                text = running.get("/metrics", timeout=30).text
+                assert time.monotonic() - started < 5
+                assert value(text, "hearsay_up") == 0
+                assert [count for (name, _), count in samples(text).items() if name == "hearsay_node_up"] == [0]
+        wait_until(lambda: value(running.get("/metrics", timeout=30).text, "hearsay_up") == 1)
 
 
 def test_every_metric_has_the_prefix_and_help(http: httpx.Client) -> None:
