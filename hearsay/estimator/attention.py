@@ -1,7 +1,8 @@
 """Which surveys a pass looks at: those that lately had something to do, and of the others those that changed.
 
-A survey that sleeps is asked every two seconds whether anything was published to it, and looked at once a minute, or
-more often if its windows are deleted sooner. What was seen last stays known, for metrics and checks of health.
+A survey that sleeps is asked every two seconds whether anything was published to it, or refused for memory. It is
+looked at once a minute, or more often if its windows are deleted sooner. What was seen last stays known, for metrics
+and checks of health.
 """
 
 import time
@@ -25,7 +26,7 @@ class _Attention:
     awake_until: float
     looked_at: float = 0.0
     probed_at: float = 0.0
-    published: tuple[object, ...] = ()  # entries ever published, by shard, when it was asked last
+    published: tuple[object, ...] = ()  # what was published and refused, by shard, when it was asked last
     window_end: float | None = None  # when, by this process's clock, its window ends
 
 
@@ -55,7 +56,7 @@ class Attention:
         return [*due, *self._changed(asleep)] if asleep else due
 
     def _changed(self, surveys: Sequence[Registered]) -> list[Registered]:
-        """Those of which the number of published entries is another, or that do not answer."""
+        """Those to which something was published, or refused for memory, and those that do not answer."""
         shards = [shard for registered in surveys for shard in registered.shards]
         replies = ask((shard.node, shard.published_command()) for shard in shards)
         answers = dict(zip(shards, replies, strict=True))
@@ -72,7 +73,7 @@ class Attention:
         name, now = seen.survey.name, self._clock()
         known = self._known[seen.survey.tag]
         known.looked_at = now
-        known.published = tuple(_entries(look) for look in seen.shards)
+        known.published = tuple(_published(look) for look in seen.shards)
         waits = any(look.mark or look.stray or look.ranges or look.rounds.open for look in seen.shards)
         # Under pressure nothing is published, and the metrics say why.
         if busy or waits or any(look.pressure for look in seen.shards):
@@ -104,10 +105,10 @@ def _look_s(registered: Registered) -> float:
     return LOOK_S if retain_s is None else min(LOOK_S, retain_s / limits.LOOKS_PER_RETAIN)
 
 
-def _entries(look: Look) -> bytes | None:
-    """As the shard stores it."""
-    entries = look.meta.get("entries_in")
-    return None if entries is None else entries.encode()
+def _published(look: Look) -> list[bytes | None]:
+    """As the shard stores it, and `published_command` returns it."""
+    fields = (look.meta.get(name) for name in ("entries_in", "memory_at"))
+    return [None if field is None else field.encode() for field in fields]
 
 
 def _filled(seen: SurveyLook, before: SurveyLook | None) -> SurveyLook:

@@ -275,8 +275,9 @@ class ShardLook(ShardBase):
         return Command(("LLEN", self.keys.marks))
 
     def published_command(self) -> Command:
-        """The command that returns how many entries were published so far, to be sent with others."""
-        return Command(("HGET", self.keys.published, "entries_in"))
+        """The command for how many entries were published so far, and when one was refused for memory, to be sent with
+        others."""
+        return Command(("HMGET", self.keys.published, "entries_in", "memory_at"))
 
     def status(self) -> Status:
         """The counters and gauges of the shard now."""

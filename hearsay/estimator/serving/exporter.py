@@ -5,7 +5,7 @@ Workers count inside COMMIT, so a count is as exact as the state itself, whichev
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from hearsay.collector.health.loop import Health
 from hearsay.collector.heartbeats import alive
 from hearsay.collector.store.look import Look
 from hearsay.collector.store.looks.newest import newest_snapshots
-from hearsay.collector.store.node import conditions
+from hearsay.collector.store.node import Node, conditions
 from hearsay.collector.store.processes import gateway_counts
 from hearsay.collector.store.registry import Registry, SurveyLook
 from hearsay.collector.store.status import CAUSES
@@ -43,12 +43,13 @@ class PipelineMetrics(Collector):
         up = GaugeMetricFamily(
             "hearsay_up", "Whether the Redis server, or a node of a cluster, answers (1) or not (0)."
         )
-        parts: list[Callable[[], list[Metric]]] = [self._surveys]
+        nodes = conditions(self._registry.servers.nodes(), ANSWER_S)  # asked together: those that hang delay it once
+        short = {node for node, seen in nodes.items() if seen is not None and seen.short}
+        parts: list[Callable[[], list[Metric]]] = [lambda: self._surveys(short)]
         if self._known.has_all():
             parts += [self._gateway, self._processes]
         families: list[Metric] = []
-        nodes = self._nodes()
-        answered = any(sample.value for sample in nodes.samples)
+        answered = any(seen is not None for seen in nodes.values())
         for part in parts if answered else []:
             try:
                 families += part()
@@ -58,18 +59,15 @@ class PipelineMetrics(Collector):
                     break  # of one server all or nothing is known
         up.add_metric([], float(answered))
         yield up
-        yield nodes
+        node_up = GaugeMetricFamily("hearsay_node_up", "Whether a node answers (1) or not (0).", labels=["node"])
+        for node, seen in nodes.items():
+            node_up.add_metric([node.address], float(seen is not None))
+        yield node_up
         yield from families
 
-    def _nodes(self) -> Metric:
-        """Which nodes answer now: all are asked at the same time, so that those that hang delay a scrape once."""
-        family = GaugeMetricFamily("hearsay_node_up", "Whether a node answers (1) or not (0).", labels=["node"])
-        for node, seen in conditions(self._registry.servers.nodes(), ANSWER_S).items():
-            family.add_metric([node.address], float(seen is not None))
-        return family
-
-    def _surveys(self) -> list[Metric]:
-        families = _Families()
+    def _surveys(self, short: Collection[Node]) -> list[Metric]:
+        """`short`: the nodes whose memory is short."""
+        families = _Families(short)
         known = self._known.own()
         documents = newest_snapshots(known.surveys, known.failed)
         for seen in known.surveys:
@@ -150,7 +148,8 @@ class PipelineMetrics(Collector):
 class _Families:
     """The metrics that every survey adds to."""
 
-    def __init__(self) -> None:
+    def __init__(self, short: Collection[Node]) -> None:
+        self._short = short
         self.all: list[Metric] = []
         self.info = self._gauge("survey_info", "A registered survey.", "survey", "mechanism", "tag")
         self.open = self._gauge("survey_open", "Whether a survey takes reports (1) or is closed (0).", "survey")
@@ -181,7 +180,9 @@ class _Families:
         self.delta_bytes = self._gauge("delta_bytes", "Size of the deltas that wait to be merged.", *SHARD)
         self.merges = self._counter("merges", "Compactions of deltas into an accumulator.", *SHARD)
         self.dead = self._gauge("dead_letters", "Dead letters kept.", *SHARD)
-        self.pressure = self._gauge("pressure", "Whether writers are asked to wait (1), by cause.", *SHARD, "cause")
+        self.pressure = self._gauge(
+            "pressure", "Whether writers are asked to wait (1), or would be, by cause.", *SHARD, "cause"
+        )
         self.round = self._gauge("round", "The newest round, of surveys that have rounds.", *SHARD)
         self.windows = self._gauge("windows", "Windows that hold something.", "survey")
         self.snapshot_time = self._gauge(
@@ -212,13 +213,15 @@ class _Families:
         survey = seen.survey
         self.info.add_metric([survey.name, survey.mechanism.ID, survey.tag8], 1)
         for shard, look in zip(seen.registered.shards, seen.shards, strict=True):
-            self._add_shard([survey.name, str(shard.shard)], look)
+            # PUBLISH refuses for memory by what the server says at that moment, whatever a look saw earlier.
+            pressure = look.pressure or ("memory" if look.open and shard.node in self._short else None)
+            self._add_shard([survey.name, str(shard.shard)], look, pressure)
         self.open.add_metric([survey.name], float(all(look.open for look in seen.shards)))
         self.windows.add_metric([survey.name], len(seen.windows))
         if document is not None:
             self._add_snapshot(survey.name, document)
 
-    def _add_shard(self, labels: list[str], look: Look) -> None:
+    def _add_shard(self, labels: list[str], look: Look, pressure: str | None) -> None:
         seen, total = look.status, look.totals
         for family, value in (
             (self.published, seen.published_reports),
@@ -248,7 +251,7 @@ class _Families:
         if seen.round:
             self.round.add_metric(labels, seen.round)
         for cause in CAUSES:
-            self.pressure.add_metric([*labels, cause], float(seen.pressure == cause))
+            self.pressure.add_metric([*labels, cause], float(pressure == cause))
 
     def _add_snapshot(self, name: str, document: Mapping[str, Any]) -> None:
         self.snapshot_time.add_metric([name], datetime.fromisoformat(document["generated_at"]).timestamp())

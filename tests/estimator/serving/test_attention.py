@@ -53,3 +53,23 @@ def test_what_was_seen_stays_known_until_the_survey_is_deleted(client: redis.Red
     watched.forget_all_but([])
     assert not watched.looks
     assert not watched.failed
+
+
+def test_a_survey_that_sleeps_is_looked_at_when_writers_are_refused_for_memory(
+    client: redis.Redis, prefix: str
+) -> None:
+    """Nothing is published then, and the metrics would say for a minute that nobody waits."""
+    registered, now = buckets(client, prefix, 4), [1_000.0]
+    shard, watched = registered.shards[0], Attention(lambda: now[0])
+    watched.due([registered])
+    watched.looked(registered.look(), busy=False)
+    now[0] += attention.ASLEEP_AFTER_S + 0.1
+    assert watched.due([registered]) == []
+    client.hset(shard.keys.published, "memory_at", shard.now_ms())  # as PUBLISH notes it
+    now[0] += attention.PROBE_S
+    assert watched.due([registered]) == [registered]
+    seen = registered.look()
+    assert seen.shards[0].pressure == "memory"
+    watched.looked(seen, busy=False)
+    now[0] += attention.ASLEEP_AFTER_S - 0.1
+    assert watched.due([registered]) == [registered]  # writers wait: it stays awake

@@ -9,11 +9,13 @@ import pytest
 import redis
 from prometheus_client.parser import text_string_to_metric_families
 
+from hearsay.collector.health.loop import Health
 from hearsay.collector.store.connect import connect
 from hearsay.collector.store.registry import Registered, Registry
 from hearsay.estimator.materialise import Materialiser
 from hearsay.estimator.retention import forget
 from hearsay.estimator.serving.exporter import PipelineMetrics, _item_text
+from hearsay.estimator.serving.known import Known
 from hearsay.ops.server.embedded import EmbeddedServer
 from hearsay.release import release
 from tests.cluster import frozen
@@ -109,6 +111,28 @@ def test_a_frozen_server_is_told_before_a_scrape_times_out(own_server: EmbeddedS
                 assert value(text, "hearsay_up") == 0
                 assert [count for (name, _), count in samples(text).items() if name == "hearsay_node_up"] == [0]
         wait_until(lambda: value(running.get("/metrics", timeout=30).text, "hearsay_up") == 1)
+
+
+def test_short_memory_is_pressure_though_the_survey_sleeps(own_server: EmbeddedServer, tmp_path: Path) -> None:
+    """A full server takes nothing, so that a survey that sleeps looks as if nobody waited."""
+    with connect(own_server.url) as client:
+        registry = Registry(client, "short")
+        registry.add(colours())
+        registry.add(colours(name="closed"))
+        registry.close("closed")
+        materialiser = Materialiser(registry, tmp_path)
+        materialiser.run_once()
+        health = Health()
+        health.passed()
+        metrics = PipelineMetrics(registry, {}, Known(registry, health, materialiser.attention))
+
+        def waiting() -> list[dict[str, str]]:
+            (family,) = [family for family in metrics.collect() if family.name == "hearsay_pressure"]
+            return [sample.labels for sample in family.samples if sample.value]
+
+        assert waiting() == []
+        client.config_set("maxmemory", int(int(client.info("memory")["used_memory"]) / 0.7))
+        assert waiting() == [{"survey": "colours", "shard": "0", "cause": "memory"}]
 
 
 def test_every_metric_has_the_prefix_and_help(http: httpx.Client) -> None:
