@@ -83,6 +83,7 @@ def create_pages(
     limit: Callable[[Request], None],
     is_alive: Callable[[], bool],
     trouble: Callable[[], str | None],
+    of_parts: Callable[[], Sequence[str]],
     refuse: Callable[[Refusal], Response],
     origins: Sequence[str] = (),
 ) -> Starlette:
@@ -112,7 +113,7 @@ def create_pages(
             Route("/v1/device.js", _device_js),
             Route("/v1/openapi.json", lambda request: JSONResponse(document())),
             Route("/v1/", lambda request: HTMLResponse(page(document()), headers=PAGE_HEADERS)),
-            *health_routes(is_alive, trouble),
+            *health_routes(is_alive, trouble, of_parts),
         ],
         middleware=[shared] if origins else [],
         exception_handlers={**handlers(), Refusal: on_refusal, redis.exceptions.RedisError: on_server},

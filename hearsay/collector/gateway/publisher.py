@@ -16,13 +16,12 @@ from dataclasses import dataclass
 
 import redis
 
-from hearsay.collector.errors import ServerError
 from hearsay.collector.gateway.batch import Batch
 from hearsay.collector.gateway.ids import expired
 from hearsay.collector.gateway.refusals import AGAIN, Refusal
 from hearsay.collector.limits import RESEND_WINDOW_S
 from hearsay.collector.store.condition import is_disk_trouble, why
-from hearsay.collector.store.durability import MEMORY, safest
+from hearsay.collector.store.durability import DISK, MEMORY, safest
 from hearsay.collector.store.shard import Published, Shard
 from hearsay.collector.wire.codec import Codec
 from hearsay.collector.writer import SIMULATED
@@ -84,8 +83,8 @@ class Publisher:
             self._let_go()
             deadline = self._clock() + self._deadline_s
             outcomes = self._store(batch, codec, deadline)
-            if any(outcome is None for outcome in outcomes) and not self._is_safe(deadline):
-                late = Refusal("server", f"the report is not on {self._durable} yet; send the same request again")
+            if any(outcome is None for outcome in outcomes) and (reason := self._why_unsafe(deadline)):
+                late = Refusal("server", f"{reason}; send the same request again")
                 return [late if outcome is None else outcome for outcome in outcomes]
             return outcomes
 
@@ -205,19 +204,23 @@ class Publisher:
             return Refusal("closed", f"survey {name} is closed and takes no more reports")
         return Refusal("unknown-survey", f"survey {name} is not registered any more")
 
-    def _is_safe(self, deadline: float) -> bool:
-        """Wait until the newest batch is on the server's disk or on a replica, as promised."""
-        while self._durable != MEMORY and self._clock() < deadline:
+    def _why_unsafe(self, deadline: float) -> str | None:
+        """Wait until the newest batch is on the server's disk or on a replica, as promised; None: it is."""
+        if self._durable == MEMORY:
+            return None
+        late = f"the report is not on {'disk' if self._durable == DISK else 'a replica'} yet"
+        while self._clock() < deadline:
             try:
                 if not self._checked:
-                    self.shard.check_durable(self._durable)
+                    if lacks := self.shard.why_not_durable(self._durable):
+                        return f"durable = {self._durable} is promised, and the server {lacks}"
                     self._checked = True
                 safe = self.shard.durable_up_to(self._name, self._durable)
-            except (redis.exceptions.RedisError, ServerError):
-                return False
+            except redis.exceptions.RedisError:
+                return late
             if safe is not None:  # None: the server waited in vain, ask again
-                return safe >= self._number  # else another server took over and has less: it is sent again
-        return self._durable == MEMORY
+                return None if safe >= self._number else late  # another server took over and has less: it is sent again
+        return late
 
     def _let_go(self) -> None:
         """Drop batches that the server cannot lose any more: it had them RESEND_WINDOW_S after they were stored."""

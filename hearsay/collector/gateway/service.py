@@ -26,8 +26,10 @@ from hearsay.collector.gateway.pages import create_pages
 from hearsay.collector.gateway.rates import Rates
 from hearsay.collector.gateway.surveys import Surveys
 from hearsay.collector.health.loop import Health
+from hearsay.collector.health.taking import Taking, taking
 from hearsay.collector.heartbeats import BEAT_S, Heartbeat
 from hearsay.collector.http.server import Bounded, open_files, quiet_config
+from hearsay.collector.logs import RepeatedWarnings
 from hearsay.collector.roles import GATEWAY
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.durability import MEMORY
@@ -38,6 +40,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger("hearsay.gateway")
 THREADS = 8  # batches published at once; each thread waits for Redis, not for the processor
 TICK_S = 1.0
+ASK_S = 2.0  # how often the servers are asked whether they take reports
 STOP_S = 3.0  # honcho kills what is left five seconds after SIGTERM
 CONNECTIONS = 8_192  # open at once; an idle one costs little. Beyond that, those idle for longest are closed
 
@@ -80,13 +83,20 @@ class GatewayProcess(uvicorn.Server):
         self._keys, self._counts = Keys(options.keys), Counts()
         self._surveys = Surveys(registry, self._executor, self._counts, hold_s=options.hold_s, durable=options.durable)
         self._health = Health("the first look at the server is not done yet")
+        self._taking, self._warnings = Taking(0, {}), RepeatedWarnings(_LOG)
         rates = Rates(options.address_rate, options.key_rate)
 
         def limit(request: Request) -> None:
             rates.of_address(request.client.host if request.client else None)
 
         pages = create_pages(
-            registry, limit, self._health.alive, self._health.trouble, self._counts.refuse, options.origins
+            registry,
+            limit,
+            self._health.alive,
+            self._health.trouble,
+            lambda: self._taking.of_parts(),
+            self._counts.refuse,
+            options.origins,
         )
         app = Gateway(self._surveys, self._keys, rates, self._counts, pages, options.origins)
         tls = {"ssl_certfile": options.certificate, "ssl_keyfile": options.private_key}
@@ -116,27 +126,44 @@ class GatewayProcess(uvicorn.Server):
         self._executor.shutdown(wait=False)
 
     async def _every_second(self) -> None:
-        """Send heartbeats, refresh keys, resend what Redis lost, write counts; if Redis fails, say so and try again."""
+        """Send heartbeats, refresh keys, resend what Redis lost, ask whether reports are taken, write counts; if Redis
+        fails, say so and try again."""
         heartbeat = Heartbeat(self._registry, GATEWAY.name, durable=self._durable)
-        last_refresh, last_beat = 0.0, -BEAT_S
+        last_refresh, last_beat, last_asked = 0.0, -BEAT_S, -ASK_S
         while True:
             self._health.turn()
             self._surveys.tidy()
             now = time.monotonic()
             try:
-                if now - last_beat >= BEAT_S or self._health.trouble() is not None:
+                if now - last_beat >= BEAT_S:
                     await self._in_thread(heartbeat.beat)
                     last_beat = now
                 if now - last_refresh >= REFRESH_S:
                     await self._in_thread(self._keys.refresh, self._registry)
                     last_refresh = now
                 self._counts[LOST] += await self._in_thread(self._surveys.resend_lost)
+                if now - last_asked >= ASK_S:
+                    self._taking = await self._in_thread(taking, self._registry.servers, self._durable)
+                    last_asked = now
                 await self._write_counts()
-                self._health.passed()
+                self._say_what_is_taken()
             except redis.exceptions.RedisError as error:
+                last_beat = last_asked = -BEAT_S
                 self._health.troubled(why(error))
                 _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
             await asyncio.sleep(TICK_S)
+
+    def _say_what_is_taken(self) -> None:
+        """To /readyz, and in the log."""
+        trouble = self._taking.trouble()
+        if trouble is None:
+            self._health.passed()
+        else:
+            self._health.troubled(trouble)
+        if words := trouble or "".join(self._taking.of_parts()):
+            self._warnings.warning(words, servers=", ".join(self._taking.refusing))
+        else:
+            self._warnings.clear()
 
     async def _write_counts(self) -> None:
         """Add this process's counts to the totals in Redis, then subtract here what was added."""

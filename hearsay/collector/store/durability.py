@@ -73,25 +73,31 @@ class ShardDurability(ShardBase):
         """Raise ServerError if the shard's server cannot provide this level."""
         check_durable(self.node, level)
 
+    def why_not_durable(self, level: str) -> str | None:
+        """Why the shard's server cannot provide this level; None: it can."""
+        return why_not_durable(self.node, level)
+
 
 def check_durable(node: Node, level: str) -> None:
     """Raise ServerError if a server cannot provide this level."""
-    if level == MEMORY:
-        return
-    refused, promise = (
-        f"durable {level} cannot be promised by server {node.address}",
-        f"a server that keeps {level}",
-    )
+    if reason := why_not_durable(node, level):
+        raise ServerError(
+            f"durable {level} cannot be promised by server {node.address}: it {reason}",
+            what="durable",
+            expected=f"a server that keeps {level}",
+            got=node.address,
+        )
 
-    def error(why: str) -> ServerError:
-        return ServerError(f"{refused}: {why}", what="durable", expected=promise, got=node.address)
 
+def why_not_durable(node: Node, level: str) -> str | None:
+    """What a server lacks for this level; None: nothing."""
     if level == DISK:
-        if not node.client.info("persistence").get("aof_enabled"):
-            raise error("it keeps no log; set appendonly yes")
+        if not node.keeps_log():
+            return "keeps no log; set appendonly yes"
         try:
             node.do("WAITAOF", 0, 0, 1)
         except redis.exceptions.ResponseError:
-            raise error("it is older than Redis 7.2 and has no WAITAOF") from None
-    elif not node.client.info("replication").get("connected_slaves"):
-        raise error("it has no replica")
+            return "is older than Redis 7.2 and has no WAITAOF"
+    elif level == REPLICA and not node.replicas():
+        return "has no replica"
+    return None

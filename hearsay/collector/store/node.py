@@ -226,10 +226,14 @@ class Node:
         """Ask how many replicas the server has."""
         return int(self._guarded(lambda: self.client.info("replication")).get("connected_slaves", 0))
 
+    def keeps_log(self) -> bool:
+        """Ask whether the server keeps an append-only file."""
+        return bool(self._guarded(lambda: self.client.info("persistence")).get("aof_enabled"))
+
     def rewrite_log(self) -> bool:
         """Ask the server to rewrite its append-only file; False: it refuses."""
         try:
-            if not self.client.info("persistence").get("aof_enabled"):
+            if not self.keeps_log():
                 return True  # there is none
             self.client.bgrewriteaof()
         except ResponseError as error:  # a user without the right, or a rewrite that already runs

@@ -1,7 +1,8 @@
 """`hearsay produce`: simulated devices."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -274,9 +275,17 @@ def _send_to_gateway(
                 f"(median), {latencies['answered_p99_s']:.2f} s (99%){stopped}"
             )
     if sent.refused:
-        codes = ", ".join(f"{code} {count}" for code, count in sorted(sent.refused.items()))
-        advice = "; give a key with --key or HEARSAY_KEY (`hearsay key add` makes one)" if "key" in sent.refused else ""
-        raise CheckFailed(f"the gateway refused {counted(sent.refused.total(), 'request')}: {codes}{advice}")
+        raise CheckFailed(refusals(sent.refused, sent.reasons))
+
+
+def refusals(refused: Counter[str], reasons: Mapping[str, str]) -> str:
+    """How many requests a gateway refused, by code, with its reasons; of a missing key what to do instead."""
+    codes = []
+    for code, count in sorted(refused.items()):
+        reason = "" if code == "key" else reasons.get(code, "").partition("; ")[0]
+        codes.append(f"{code} {count} ({reason})" if reason else f"{code} {count}")
+    advice = "; give a key with --key or HEARSAY_KEY (`hearsay key add` makes one)" if "key" in refused else ""
+    return f"the gateway refused {counted(refused.total(), 'request')}: {', '.join(codes)}{advice}"
 
 
 def _refuse_mixture(registered: Registered) -> str:

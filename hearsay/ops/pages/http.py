@@ -59,7 +59,7 @@ def http_page() -> str:
         _parameters(estimator.document(release())),
         f"## The gateway\n\n{_addresses(gateway.document())}\n",
         "Beside them `/v1/device.js` is a device for browsers, `/v1/` these rules for people; `/healthz` and `/readyz`",
-        "are as above.\n",
+        "are for a supervisor: `/readyz` says whether reports can be taken.\n",
         REFUSALS,
         f"{_codes()}\n",
     ]

@@ -47,14 +47,15 @@ _NO_ANSWER = (OSError, EOFError, ValueError, TimeoutError)
 @dataclass
 class Sent:
     """What became of all requests: `accepted`, `rejected` and `missed` (sent after their round was over) count reports,
-    `repeats` and `refused` (by code) count requests. `late_s` are the response times of accepted requests: seconds from
-    when each was due to its answer."""
+    `repeats` and `refused` (by code) count requests. `reasons` are the gateway's words, by code. `late_s` are the
+    response times of accepted requests: seconds from when each was due to its answer."""
 
     accepted: int = 0
     rejected: int = 0
     missed: int = 0
     repeats: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, str] = field(default_factory=dict)
     late_s: list[float] = field(default_factory=list)
     mixture: str | None = None  # why the gateway takes no simulated reports for this survey
     is_final: bool = False  # a request was refused as every other one is
@@ -69,6 +70,7 @@ class Sent:
             "requests": len(self.late_s),
             "repeats": self.repeats,
             "refused": dict(self.refused),
+            "reasons": {code: reason for code, reason in self.reasons.items() if code in self.refused},
             "answered_p50_s": ordered[len(ordered) // 2],
             "answered_p99_s": ordered[min(len(ordered) * 99 // 100, len(ordered) - 1)],
         }
@@ -237,6 +239,7 @@ class GatewayFleet:
                 if query and cause in OVER:
                     sent.missed += request.reports
                     return
+                sent.reasons[cause] = str(table.get("error", ""))
                 if cause == REAL:
                     sent.mixture = table["error"]
                 sent.is_final |= cause == REAL or answer.status in NO_KEY

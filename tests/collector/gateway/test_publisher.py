@@ -252,7 +252,7 @@ def test_durable_waits_for_the_disk(store: Shard, monkeypatch: pytest.MonkeyPatc
         asked.append(next(answers))
         return asked[-1]
 
-    monkeypatch.setattr(store, "check_durable", lambda level: None)
+    monkeypatch.setattr(store, "why_not_durable", lambda level: None)
     monkeypatch.setattr(store, "durable_up_to", on_disk)
     ticks = iter(range(100))
     publisher = Publisher(store, durable="disk", deadline_s=3.5, clock=lambda: float(next(ticks)))
