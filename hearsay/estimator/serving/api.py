@@ -29,7 +29,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hearsay.collector.health.loop import Health
-from hearsay.collector.health.troubles import holding_all, holding_up
+from hearsay.collector.health.troubles import holding_all
 from hearsay.collector.http.checks import health_routes
 from hearsay.collector.http.problems import Problem, handlers
 from hearsay.collector.http.rounds import offer_response
@@ -96,7 +96,7 @@ def create_app(
         routes=[
             *(Route(path, endpoint) for path, endpoint in routes.items()),
             *page_routes(),
-            *health_routes(health.alive, interface.trouble, interface.troubles_of_surveys),
+            *health_routes(health.alive, interface.trouble, interface.troubles_of_parts),
         ],
         middleware=[
             Middleware(Guard, public_hosts=public_hosts),
@@ -126,9 +126,9 @@ class Interface:
         own = self._health.trouble()
         return own if own is not None else holding_all(self._registry, self._known.troubles())
 
-    def troubles_of_surveys(self) -> list[str]:
-        """What holds up single surveys while others go on."""
-        return [trouble.words for trouble in holding_up(self._registry, self._known.troubles())]
+    def troubles_of_parts(self) -> list[str]:
+        """What holds up single surveys while others go on, and memory that is short: writers wait, answers go on."""
+        return [trouble.words for trouble in self._known.troubles() if trouble.holds_up or trouble.code == "memory"]
 
     def surveys(self, request: Request) -> Response:
         return _tagged([_summary(seen) for seen in look_at_parts(self._registry.list())], request)

@@ -200,6 +200,15 @@ class TestHealth:
             wait_until(lambda: http.get("/readyz").status_code == 200)
             assert "hearsay_up 1.0" in http.get("/metrics").text
 
+    def test_short_memory_is_named_though_answers_go_on(self, own_server: EmbeddedServer, tmp_path: Path) -> None:
+        client = connect(own_server.url)
+        with estimator(Registry(client), tmp_path) as http:
+            client.config_set("maxmemory", int(int(client.info("memory")["used_memory"]) / 0.7))
+            ready = http.get("/readyz")
+            assert ready.status_code == 200
+            (words,) = ready.json()["troubles"]
+            assert words.startswith("server: memory is short, ")
+
     @pytest.mark.parametrize(
         ("error", "words"),
         [
