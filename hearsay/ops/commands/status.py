@@ -86,6 +86,8 @@ def _print(registry: Registry, rows: list[dict[str, Any]], whole: bool) -> None:
     if whole:
         for row in rows:
             click.echo("\n".join(_block(row)))
+        for name, row in {row["survey"]: row for row in rows if row["shards_away"]}.items():
+            click.echo(f"{name}, {_away(row)}: no answer")
     elif rows:
         print_table("surveys", COLUMNS, [_line(list(shards)) for _, shards in groupby(rows, lambda row: row["survey"])])
     else:
@@ -101,7 +103,8 @@ def _line(shards: list[dict[str, Any]]) -> list[Any]:
 
     first = shards[0]
     rates = [row["folded_per_s"] for row in shards if row["folded_per_s"] is not None]
-    remarks = [
+    remarks = [f"without {_away(first)}"] if first["shards_away"] else []
+    remarks += [
         words.format(counted(total(name), "range"), total(name)) for name, words in REMARKS.items() if total(name)
     ]
     if skipped := sum(row["rejected"].get(SKIPPED, {"entries": 0})["entries"] for row in shards):
@@ -118,6 +121,12 @@ def _line(shards: list[dict[str, Any]]) -> list[Any]:
         rejected or None,
         "; ".join(remarks) or None,
     ]
+
+
+def _away(row: dict[str, Any]) -> str:
+    """The shards that do not answer, of which the figures have nothing."""
+    numbers = row["shards_away"]
+    return f"shard{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
 
 
 def _state(row: dict[str, Any]) -> str:

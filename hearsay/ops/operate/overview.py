@@ -29,7 +29,8 @@ class Overview(NamedTuple):
 
 
 def overview(registry: Registry, interval_s: float) -> Overview:
-    """Every shard of every survey. Rates come from two readings `interval_s` apart; null for 0."""
+    """Every shard that answers, of every survey; `shards_away` has the numbers of the others. Rates come from two
+    readings `interval_s` apart; null for 0."""
     try:
         surveys = registry.list()
     except AWAY:
@@ -49,13 +50,14 @@ def overview(registry: Registry, interval_s: float) -> Overview:
     documents = newest_snapshots(seen, failed)
     rows = []
     for survey in seen:
+        away = sorted(survey.registered.by_number.keys() - {shard.shard for shard in survey.registered.shards})
         for name, look in _shards([survey]):
             row = _row(survey.survey, name[1], look)
             row["warnings"] = list(documents.get(row["survey"], {}).get("warnings", []))
             earlier, now = before.get(name), _reports(look)
             row["published_per_s"] = None if earlier is None else (now.published - earlier.published) / interval_s
             row["folded_per_s"] = None if earlier is None else (now.folded - earlier.folded) / interval_s
-            row["shards"] = len(survey.shards)
+            row["shards"], row["shards_away"] = len(survey.registered.by_number), away
             row["retired"] = name[1] in survey.registered.registration.retired
             rows.append(row)
     return Overview(rows, troubles(registry, seen, failed))

@@ -1,5 +1,6 @@
 """A lost or frozen node of a cluster costs its own shards only."""
 
+import json
 import os
 import threading
 import time
@@ -153,6 +154,17 @@ def test_status_and_list_say_what_is_away(
         assert cli.run(["status", "--check", "--interval", "0", *at]) == 1
         assert f"node {address} does not answer" in capsys.readouterr().err
         if which == "a node":
+            lost = sorted(shard.shard for shard in registered.shards if shard.node.address == address)
+            told = f"shard{'' if len(lost) == 1 else 's'} {', '.join(map(str, lost))}"
+            capsys.readouterr()
+            assert cli.run(["status", "--interval", "0", "--json", *at]) == 0
+            rows = [row for row in json.loads(capsys.readouterr().out) if row["survey"] == "buckets"]
+            assert {row["shard"] for row in rows} == {shard.shard for shard in registered.shards} - set(lost)
+            assert {(row["shards"], tuple(row["shards_away"])) for row in rows} == {(SHARDS, tuple(lost))}
+            assert cli.run(["status", "--interval", "0", *at]) == 0
+            assert f"without {told}" in " ".join(capsys.readouterr().out.split())
+            assert cli.run(["status", "buckets", "--interval", "0", *at]) == 0
+            assert f"buckets, {told}: no answer" in capsys.readouterr().out
             assert cli.run(["survey", "list", *at]) == 0
             assert cli.run(["query", "buckets", "top", "3", *at]) == 2
             assert "do not answer" in capsys.readouterr().err
