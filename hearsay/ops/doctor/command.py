@@ -5,7 +5,7 @@ import click
 from hearsay.ops.config import Settings
 from hearsay.ops.doctor.findings import Finding
 from hearsay.ops.doctor.machine import machine_findings
-from hearsay.ops.doctor.server import server_findings
+from hearsay.ops.doctor.server import look_at_server
 from hearsay.ops.exits import Exit
 from hearsay.ops.terminal.options import json_option, uses
 from hearsay.ops.terminal.present import print_json
@@ -22,7 +22,8 @@ def command(settings: Settings, as_json: bool) -> int:
     Exits with 1 where something is wrong; each such line says what to do. A server or a process that does not run yet
     is wrong too: run it again after `make run`.
     """
-    findings: list[Finding] = [*machine_findings(settings), *server_findings(settings)]
+    server = look_at_server(settings)
+    findings: list[Finding] = [*machine_findings(settings, server.running), *server.findings]
     if as_json:
         print_json([finding._asdict() for finding in findings])
     else:

@@ -8,7 +8,7 @@ import ssl
 import stat
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,8 +24,9 @@ LEAST_FREE_BYTES = 1 << 30
 _WAIT_S = 1.0
 
 
-def machine_findings(settings: Settings) -> Iterator[Finding]:
-    """One finding for each thing."""
+def machine_findings(settings: Settings, running: Collection[str] | None = None) -> Iterator[Finding]:
+    """One finding for each thing. `running`: the roles of which this deployment's server knows a process; None: nobody
+    knows."""
     version = ".".join(map(str, sys.version_info[:3]))
     words = version if sys.version_info >= LEAST_PYTHON else f"{version}; at least 3.11 is needed"
     yield Finding("python", sys.version_info >= LEAST_PYTHON, words)
@@ -46,7 +47,7 @@ def machine_findings(settings: Settings) -> Iterator[Finding]:
     for role in ROLES:
         if role.address is not None:
             host, port = (getattr(settings, name) for name in role.address)
-            yield _port(role.name, role.command, str(host), int(port))
+            yield _port(role.name, role.command, str(host), int(port), running is None or role.name in running)
 
 
 def _directory(path: Path) -> Finding:
@@ -69,15 +70,17 @@ def _password(settings: Settings) -> Iterator[Finding]:
         yield Finding("permissions", not open_to_others, words)
 
 
-def _port(role: str, command: str, host: str, port: int) -> Finding:
-    """A port is free, or the role's own process answers there, by plain HTTP or by TLS."""
+def _port(role: str, command: str, host: str, port: int, runs: bool = True) -> Finding:
+    """A port is free, or the role's own process answers there, by plain HTTP or by TLS; `runs`: there may be one."""
     what, there = f"port {port}", f"{_reachable(host)}:{port}"
     if not _taken(_reachable(host), port):
         return Finding(what, True, f"free for the {role}; it does not run here (hearsay {command})")
-    if _answers(f"http://{there}/healthz"):
-        return Finding(what, True, f"the {role} answers")
-    if _answers(f"https://{there}/healthz"):
-        return Finding(what, True, f"the {role} answers by TLS")
+    plain = _answers(f"http://{there}/healthz")
+    if plain or _answers(f"https://{there}/healthz"):
+        if runs:
+            return Finding(what, True, f"the {role} answers{'' if plain else ' by TLS'}")
+        words = f"taken by a process of another deployment: this one's server has seen no {role} lately"
+        return Finding(what, False, f"{words}; choose another: hearsay {command} --port")
     return Finding(what, False, f"taken by something other than the {role}; choose another: hearsay {command} --port")
 
 

@@ -1,12 +1,13 @@
 """What the server says: that it answers, how full it is, its clock, and who works with it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from redis.exceptions import RedisError
 
 from hearsay.collector.health.troubles import troubles
-from hearsay.collector.heartbeats import alive
+from hearsay.collector.heartbeats import Alive, alive, has_ended
 from hearsay.collector.roles import NEEDED
 from hearsay.collector.store.condition import is_disk_trouble, why
 from hearsay.collector.store.connect import connect_queue
@@ -20,23 +21,33 @@ from hearsay.release import release
 CLOCK_S = 5.0  # windows and ids of requests follow the server's clock: beyond that a person should know
 
 
-def server_findings(settings: Settings) -> Iterator[Finding]:
-    """One finding for each thing; only the first where the server does not answer."""
+class SeenServer(NamedTuple):
+    """One finding for each thing; only the first where the server does not answer. `running`: the roles with a process
+    that was seen lately; None: not known."""
+
+    findings: list[Finding]
+    running: frozenset[str] | None
+
+
+def look_at_server(settings: Settings) -> SeenServer:
     url = without_password(settings.redis_url)
     started = time.perf_counter()
     try:
         registry = open_registry(settings)
         information = registry.node.client.info("server")
     except (HearsayError, RedisError, OSError) as error:
-        yield Finding("server", False, _words(error))
-        return
+        return SeenServer([Finding("server", False, _words(error))], None)
     took_ms = 1_000 * (time.perf_counter() - started)
     version = information.get("valkey_version") or information.get("redis_version", "?")
-    yield Finding("server", True, f"{url}, version {version}, answers in {took_ms:.0f} ms")
-    yield _clock(int(information["server_time_usec"]))
-    yield _queue(settings)
-    yield from _processes(registry)
-    yield from _troubles(registry)
+    seen = alive(registry)
+    findings = [
+        Finding("server", True, f"{url}, version {version}, answers in {took_ms:.0f} ms"),
+        _clock(int(information["server_time_usec"])),
+        _queue(settings),
+        *_processes(seen),
+        *_troubles(registry),
+    ]
+    return SeenServer(findings, frozenset(process.role for process in seen if not has_ended(process)))
 
 
 def _words(error: Exception) -> str:
@@ -61,9 +72,8 @@ def _queue(settings: Settings) -> Finding:
     return Finding("queue", True, f"{settings.queue} on {without_password(settings.queue_url)}")
 
 
-def _processes(registry: Registry) -> Iterator[Finding]:
+def _processes(seen: Sequence[Alive]) -> Iterator[Finding]:
     """Which roles run, and whether they run this release."""
-    seen = alive(registry)
     for role in NEEDED:
         count = sum(process.role == role.name for process in seen)
         words = f"{count} running" if count else f"none was seen lately; start one with: hearsay {role.command}"

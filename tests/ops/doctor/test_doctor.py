@@ -18,6 +18,7 @@ from hearsay.collector.store.connect import Client
 from hearsay.collector.store.registry import Registry
 from hearsay.ops.config import Settings
 from hearsay.ops.doctor import machine
+from tests.estimator.running import estimator
 from tests.pipeline import queue_of
 
 Hearsay = Callable[..., tuple[int, str, str]]
@@ -68,6 +69,25 @@ def test_a_port_that_something_else_has_is_wrong(hearsay: Hearsay, client: Clien
         finding = machine._port("estimator", "estimate", "127.0.0.1", other.getsockname()[1])
     assert not finding.ok
     assert "taken by something other" in finding.words
+
+
+def test_an_estimator_of_another_deployment_is_wrong(
+    hearsay: Hearsay, client: Client, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers at this deployment's port, and this deployment's server has never seen it."""
+    with estimator(Registry(client, f"{prefix}-other"), tmp_path) as there:
+        port = str(there.base_url.port)
+        monkeypatch.setenv("HEARSAY_PORT", port)
+
+        def at_the_port() -> tuple[bool, str]:
+            (row,) = [row for row in json.loads(hearsay("doctor", "--json")[1]) if row["what"] == f"port {port}"]
+            return row["ok"], row["words"]
+
+        ok, words = at_the_port()
+        assert not ok
+        assert words.startswith("taken by a process of another deployment")
+        Heartbeat(Registry(client, prefix), "estimator").beat()
+        assert at_the_port() == (True, "the estimator answers")
 
 
 def test_a_password_that_others_can_read_is_wrong(tmp_path: Path) -> None:
