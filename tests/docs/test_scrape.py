@@ -1,6 +1,7 @@
 """The example that reads metrics, and the rules beside it."""
 
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -80,3 +81,36 @@ def test_the_rules_name_metrics_that_there_are() -> None:
     named = set(re.findall(r"hearsay_\w+", (EXAMPLE / "alerts.yml").read_text(encoding="utf-8")))
     assert len(named) >= 6
     assert {name.removesuffix("_total") for name in named} <= known
+
+
+OF_TWO_DEPLOYMENTS = """
+rule_files: [RULES]
+evaluation_interval: 15s
+tests:
+  - interval: 15s
+    input_series:
+      - {series: 'up{job="hearsay",instance="busy"}', values: "1x40"}
+      - {series: 'hearsay_reports_folded_total{job="hearsay",instance="busy",survey="ages"}', values: "0+100x40"}
+      - {series: 'hearsay_snapshot_timestamp_seconds{job="hearsay",instance="busy",survey="ages"}', values: "BUSY"}
+      - {series: 'hearsay_reports_folded_total{job="hearsay",instance="idle",survey="ages"}', values: "5x40"}
+      - {series: 'hearsay_snapshot_timestamp_seconds{job="hearsay",instance="idle",survey="ages"}', values: "0x40"}
+    alert_rule_test:
+      - {eval_time: 10m, alertname: HearsayOldAnswers, exp_alerts: [EXPECTED]}
+      - {eval_time: 10m, alertname: HearsayEstimatorAway, exp_alerts: []}
+"""
+OLD = """{exp_labels: {job: hearsay, instance: busy, survey: ages},
+       exp_annotations: {summary: "ages: reports are folded, and answers are over a minute old"}}"""
+
+
+@pytest.mark.parametrize(("busy", "expected"), [("0+15x40", ""), ("0x40", OLD)], ids=["up to date", "old"])
+def test_old_answers_are_those_of_one_deployment(tmp_path: Path, busy: str, expected: str) -> None:
+    """Two deployments have a survey of the same name: one is busy, and nothing new comes to the other."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed; it comes with Debian's package prometheus")
+    text = OF_TWO_DEPLOYMENTS.replace("RULES", str(EXAMPLE / "alerts.yml"))
+    (tmp_path / "test.yml").write_text(text.replace("BUSY", busy).replace("EXPECTED", expected), encoding="utf-8")
+    checked = subprocess.run(
+        [promtool, "test", "rules", str(tmp_path / "test.yml")], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
