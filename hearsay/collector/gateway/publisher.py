@@ -173,6 +173,7 @@ class Publisher:
         # What was stored before the survey was deleted and registered again is not for this one.
         again = deque(each for each in self._stored if birth in (None, each.birth))
         self._stored = deque()
+        requests = sum(len(each.batch) for each in again)
         while again:
             stored = again.popleft()
             outcomes = self._settle(stored.batch, stored.codec, deadline)
@@ -185,6 +186,9 @@ class Publisher:
             if lost:
                 self.lost += lost
                 _LOG.error("requests that were stored are lost with the server's last second", extra={"requests": lost})
+        if requests:
+            where = {"survey": self.shard.survey.name, "shard": self.shard.shard, "server": self.shard.node.address}
+            _LOG.warning("sent again what the server may have lost", extra={"requests": requests, **where})
         return True
 
     def _survey_birth(self) -> str | None:

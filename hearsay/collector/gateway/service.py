@@ -35,6 +35,7 @@ from hearsay.collector.store.condition import why
 from hearsay.collector.store.durability import MEMORY
 from hearsay.collector.store.processes.gateway_counts import LOST
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers.servers import silent
 
 T = TypeVar("T")
 _LOG = logging.getLogger("hearsay.gateway")
@@ -150,7 +151,10 @@ class GatewayProcess(uvicorn.Server):
             except redis.exceptions.RedisError as error:
                 last_beat = last_asked = -BEAT_S
                 self._health.troubled(why(error))
-                _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
+                _LOG.warning(
+                    "server trouble, trying again",
+                    extra={"error": type(error).__name__, "server": silent(self._registry.servers)},
+                )
             await asyncio.sleep(TICK_S)
 
     def _say_what_is_taken(self) -> None:

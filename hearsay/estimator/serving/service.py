@@ -15,6 +15,7 @@ from hearsay.collector.http.server import HttpServer
 from hearsay.collector.sharing import BEAT_S, Share
 from hearsay.collector.store.condition import why
 from hearsay.collector.store.registry import Registry
+from hearsay.collector.store.servers.servers import silent
 from hearsay.estimator.materialise import Materialiser, Pass
 from hearsay.estimator.serving.api import create_app
 from hearsay.estimator.serving.events import Feed
@@ -91,7 +92,10 @@ def loop(
             passed(done)
             pause_s = period_s
         except redis.exceptions.RedisError as error:
-            _LOG.warning("server trouble, trying again", extra={"error": type(error).__name__})
+            _LOG.warning(
+                "server trouble, trying again",
+                extra={"error": type(error).__name__, "server": silent(materialiser.registry.servers)},
+            )
             health.troubled(why(error))
             pause_s = max(period_s, ERROR_PAUSE_S)
         _wait(materialiser.share, health, stop, started + pause_s)

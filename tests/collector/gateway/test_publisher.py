@@ -52,7 +52,7 @@ class Troubled:
     """A shard whose calls meet trouble first."""
 
     def __init__(self, shard: Shard) -> None:
-        self._shard, self.survey = shard, shard.survey
+        self._shard, self.survey, self.shard, self.node = shard, shard.survey, shard.shard, shard.node
         self.before: list[Callable[[], None]] = []  # done in turn before a call
         self.lose_reply = 0
 
@@ -111,7 +111,9 @@ def test_a_batch_that_was_given_up_may_be_stored_and_its_number_is_not_used_agai
 
 
 @pytest.mark.parametrize("how", ["next batch", "check", "end"])
-def test_what_a_server_lost_is_sent_again(store: Shard, client: redis.Redis, how: str) -> None:
+def test_what_a_server_lost_is_sent_again(
+    store: Shard, client: redis.Redis, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
     publisher = Publisher(store)
     assert codes(publisher, {1: 1}) == [None]
     tail = Tail(client)
@@ -122,6 +124,9 @@ def test_what_a_server_lost_is_sent_again(store: Shard, client: redis.Redis, how
     {"next batch": lambda: codes(publisher, {5: 5}), "check": publisher.check, "end": publisher.close}[how]()
     assert counted(store) == [1, 2, 3, 4] + ([5] if how == "next batch" else [])
     assert publisher.lost == 0
+    (line,) = [vars(record) for record in caplog.records if record.name == "hearsay.gateway"]
+    assert line["message"] == "sent again what the server may have lost"
+    assert (line["requests"], line["survey"], line["server"]) == (4, store.survey.name, store.node.address)
 
 
 def test_what_was_lost_under_pressure_is_sent_again_later(store: Shard, client: redis.Redis) -> None:

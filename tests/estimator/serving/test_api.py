@@ -188,7 +188,9 @@ class TestHealth:
         assert http.get("/healthz").json() == {"status": "alive"}
         assert http.get("/readyz").json() == {"status": "ready"}
 
-    def test_without_the_server_alive_but_not_ready(self, own_server: EmbeddedServer, tmp_path: Path) -> None:
+    def test_without_the_server_alive_but_not_ready(
+        self, own_server: EmbeddedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         registry = Registry(connect(own_server.url))
         with estimator(registry, tmp_path) as http:
             own_server.kill()
@@ -199,6 +201,8 @@ class TestHealth:
             own_server.start()
             wait_until(lambda: http.get("/readyz").status_code == 200)
             assert "hearsay_up 1.0" in http.get("/metrics").text
+        troubled = next(vars(record) for record in caplog.records if record.message.startswith("server trouble, "))
+        assert troubled["server"] == registry.node.address
 
     def test_short_memory_is_named_though_answers_go_on(self, own_server: EmbeddedServer, tmp_path: Path) -> None:
         client = connect(own_server.url)

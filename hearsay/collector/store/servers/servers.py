@@ -64,6 +64,11 @@ class One:
         self._slot.node.disconnect()
 
 
+def silent(servers: Servers) -> str:
+    """The address of the server, or of the nodes of a cluster that do not reply, for a log line about trouble."""
+    return ", ".join(node.address for node in servers.nodes() if node.away) or servers.identity
+
+
 def slot_number(key: str) -> int:
     """The number of a key's slot, as in a Redis Cluster."""
     return int(key_slot(key.encode()))
