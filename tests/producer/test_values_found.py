@@ -85,7 +85,6 @@ def test_what_was_found_is_shown(tmp_path: Path, content: str | bytes, domain: D
     [
         ("47\n11\n", MINUTES),
         ("green\nred\n", COLOURS),
-        ("secret\nother\n", WORDS),
     ],
 )
 def test_a_file_without_a_header_shows_no_value(tmp_path: Path, content: str, domain: Domain) -> None:
@@ -303,3 +302,13 @@ def test_where_most_rows_are_bad_a_likely_reason_is_given(tmp_path: Path) -> Non
     assert "; numbers need a decimal point, no comma; --skip-bad" in commas
     assert "; decimals need low, high and bins; --skip-bad" in refusal(tmp_path, "value\n7.5\n8.25\n6\n", MINUTES)
     assert "decimals" not in refusal(tmp_path, "value\n7.5\n8\n6\n", MINUTES)
+
+
+def test_the_header_of_texts_may_be_names_or_a_text(tmp_path: Path) -> None:
+    for text, line in (
+        ("secret\nother\n", "the line 'value'"),
+        ("id,secret\n1,tea\n", "a line with the names of all 2 columns"),
+    ):
+        said = refusal(tmp_path, text, WORDS)
+        assert said.endswith(f"If its first line has names, use --column NAME; else put {line} above it")
+        assert "secret" not in said

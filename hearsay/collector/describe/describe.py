@@ -16,6 +16,7 @@ from hearsay.mechanisms.planning.better import better_choice
 EXAMPLE_REPORTS = (10_000, 1_000_000)
 FRAME_REPORTS = 1_000
 USUAL_EPSILON = 10.0  # beyond it a remark is made: one report tells its value almost surely
+_MOST_OF = 0.95
 
 
 def describe(survey: Survey) -> dict[str, Any]:
@@ -73,6 +74,12 @@ def remarks_on(survey: Survey) -> list[str]:
         remarks.append(
             f"epsilon {survey.epsilon:g} protects next to nothing: a report may be e^{survey.epsilon:g} times likelier "
             f"under one value than under another; 0.5 to 4 are usual"
+        )
+    spent = survey.mechanism.spent_epsilon
+    if survey.mechanism.options.get("table") is not None and spent < _MOST_OF * survey.epsilon:
+        remarks.append(
+            f"options.table was made for epsilon {spent:.3g}, and reports spend no more; without it one is made for "
+            f"epsilon {survey.epsilon:g}, with less error"
         )
     if (other := better_choice(survey.mechanism)) is not None:
         remarks.append(other)

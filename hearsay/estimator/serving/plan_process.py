@@ -57,16 +57,19 @@ class PlanProcess:
                     if worker is None or worker.process.returncode is not None:
                         worker = await _Worker.start()
                     answer.set_result(await self._answered(worker, parameters))
-                except Exception as error:  # the one who asked hears of it
+                except Exception as error:  # the one who asked hears of it, where the process ended with it: afterwards
+                    is_over = not isinstance(error, Problem) or error.status_code != REFUSED
+                    if is_over:
+                        self._questions = None
+                        await _end(worker)
                     answer.set_exception(error)
-                    if not isinstance(error, Problem) or error.status_code != REFUSED:
+                    if is_over:
                         return
         except TimeoutError:
             return
         finally:
             self._questions = None  # from here on a question starts another process
-            if worker is not None:
-                await worker.end()
+            await _end(worker)
 
     async def _answered(self, worker: "_Worker", parameters: Mapping[str, Any]) -> dict[str, Any]:
         plugins = ",".join(catalogue.outside())
@@ -113,12 +116,14 @@ class _Worker:
             self.process.stdin.write(json.dumps(question).encode() + b"\n")
             return await self.process.stdout.readline()
 
-    async def end(self) -> None:
-        assert self.process.stdin is not None
-        if self.process.returncode is None:
-            self.process.kill()
-        self.process.stdin.close()
-        await self.process.communicate()  # closes the other pipe too
+
+async def _end(worker: _Worker | None) -> None:
+    if worker is not None:
+        assert worker.process.stdin is not None
+        if worker.process.returncode is None:
+            worker.process.kill()
+        worker.process.stdin.close()
+        await worker.process.communicate()  # closes the other pipe too
 
 
 def _too_long(words: str) -> Problem:

@@ -57,7 +57,9 @@ class Table:
         for column in zip(*self.rows, strict=True):
             if max(column) > allowed * min(column):
                 raise SpecificationError(
-                    what="options.table", must="have weights within a factor of e^epsilon in every output"
+                    what="options.table",
+                    must="have weights within a factor of e^epsilon in every output",
+                    ending="; without options.table it is made for this epsilon",
                 )
         numbers = self.exact_numbers
         if numbers[0] != -1 or numbers[-1] != 1 or any(a >= b for a, b in pairwise(numbers)):

@@ -38,8 +38,8 @@ _COLUMNS = (
 
 _COLUMNS_IN_WORDS = (
     "within: half the width of the 95% interval, of half of all surveys at most so much; within 90: of nine in ten; "
-    "worst: whatever the shape of the values; detects: the least difference between two halves of the users that is "
-    "found four times in five"
+    "worst: of all shapes that are tried; where more users have the very value that is asked for, it may be wider, as "
+    "--values tells; detects: the least difference between two halves of the users that is found four times in five"
 )
 
 
@@ -99,12 +99,13 @@ def command(
 ) -> None:
     """Choose mechanism, epsilon and number of users before any report exists.
 
-    Two of --users, --epsilon and --within give the third, a row for every mechanism that can answer the query with the
-    same kind of promise, best first. `within` is the median half width of the 95% interval in the answer's own unit
-    (without a shape, a quantile's is in ranks); nine surveys in ten are narrower than `within_90`; `worst` is the
-    largest over all shapes; `detects` is the least difference between two halves of the users that four of five tries
-    find. Several files with --users and --budget: each survey's width where every user's budget is split among all
-    surveys, and where the users are split among them. Exit code 1: no mechanism reaches what was asked for.
+    Two of --users, --epsilon and --within give the third, a row for every mechanism that can answer the query with
+    the same kind of promise, best first. `within` is the median half width of the 95% interval in the answer's own
+    unit (without a shape, a quantile's is in ranks); nine surveys in ten are narrower than `within_90`; `worst` is
+    the largest over the shapes that are tried; `detects` is the least difference between two halves of the users
+    that four of five tries find. Several files with --users and --budget: each survey's width where every user's
+    budget is split among all surveys, and where the users are split among them. Exit code 1: no mechanism reaches
+    what was asked for.
     """
     rest = [str(file) for file in survey_files if file.suffix != ".toml" and not file.exists()]
     if query is not None and rest:

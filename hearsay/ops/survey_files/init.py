@@ -28,7 +28,13 @@ T = TypeVar("T")
 _DECIMALS = re.compile(r"(?=.*\.)[-\d.\s,]+")  # numbers that are ends and no labels
 _SIZES = re.compile(r"\s*\d+(\s*,\s*\d+)*\s*")  # "2,3": one size per attribute
 # The key of the domain's table that the labels stand under, by kind.
-LABELLED = {"categorical": "categories", "ordinal": "categories", "key-value": "keys", "attributes": "names"}
+LABELLED = {
+    "categorical": "categories",
+    "ordinal": "categories",
+    "binary": "categories",
+    "key-value": "keys",
+    "attributes": "names",
+}
 QUESTIONS = {
     "attributes": "Attributes with their values (city=Paris|Rome, smokes=yes|no)",
     "grid": "How many cells along each axis (8,4)",

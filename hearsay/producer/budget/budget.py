@@ -55,12 +55,14 @@ def _why(error: NotReached | NotAnswered) -> str:
 
 
 def _described(link: Link) -> tuple[Terms, bool]:
-    """The survey as the gateway has it, and whether it takes reports; a gateway that cannot answer just now is one that
-    does not answer."""
+    """The survey as the gateway has it, and whether it takes reports. A gateway that cannot answer just now is one that
+    does not answer, and so is one in whose place a portal or a proxy answers."""
     answer = link.survey()
     if answer.status >= 500 or answer.retry_after_s is not None:
         raise NotAnswered(str(answer.table.get("error", answer.code)), answer.retry_after_s, by_gateway=True)
     if answer.status != 200 or not isinstance(answer.table.get("definition"), dict):
+        if not answer.is_gateway_s:
+            raise NotAnswered(f"{answer.status} from something else; is this a gateway's address?")
         name = link.url.rpartition("/")[2]
         if answer.code == "unknown-survey":
             raise GatewayError(f"the gateway has no survey of the name {name!r}; `hearsay survey list` shows all names")

@@ -51,6 +51,7 @@ def _missing(names: Sequence[str], wanted: str, all_wanted: Sequence[str], domai
     for separator, word in _SEPARATORS.items():
         if any(separator in name for name in names):
             return f"separates its cells by {word}; write commas, and numbers with a decimal point"
+    any_text = [domain.cells_in(name) for name in domain.columns] == [None]
     if any(_may_be_value(name, domain) for name in names if name.casefold() != wanted.casefold()):
         line = ",".join(all_wanted)
         header = (
@@ -58,6 +59,9 @@ def _missing(names: Sequence[str], wanted: str, all_wanted: Sequence[str], domai
             if len(names) == len(all_wanted)
             else f"a line with the names of all {len(names)} columns"
         )
+        if any_text:  # nobody can tell a name from a value
+            advice = f"If its first line has names, use {COLUMN_OPTION} NAME; else put {header} above it"
+            return f"has no column {wanted!r}. {advice}"
         return f"has no column {wanted!r}: its first line seems to hold values; put {header} above it"
     return missing_column(names, wanted, len(domain.columns) == 1)
 

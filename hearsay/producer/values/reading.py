@@ -145,8 +145,9 @@ def _mostly(domain: Domain, column: str) -> str:
     cells = domain.cells_in(column)
     if not isinstance(cells, Numbers):
         return ""
-    has_decimals = isinstance(cells.low, float)
-    return "; numbers need a decimal point, no comma" if has_decimals else "; decimals need low, high and bins"
+    if isinstance(cells.low, float):
+        return "; numbers need a decimal point, no comma"
+    return "; decimals need low, high and bins" if cells.ordered else "; labels need categories in the survey"
 
 
 def _clamped_columns(domain: Domain) -> dict[str, Numbers]:

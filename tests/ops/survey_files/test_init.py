@@ -119,6 +119,12 @@ def test_numbers_with_decimals_are_ends_with_bins_and_no_labels(tmp_path: Path) 
     assert load(file).mechanism.domain.table() == {"kind": "ordinal", "low": 0.0, "high": 24.5, "bins": 49}
 
 
+def test_the_labels_of_a_yes_or_no_may_be_given(tmp_path: Path) -> None:
+    file = tmp_path / "smoker.toml"
+    assert run(["init", str(file), "--name", "s", "--kind", "binary", "--categories", "no,yes", "--epsilon", "1"]) == 0
+    assert load(file).mechanism.domain.table()["categories"] == ["no", "yes"]
+
+
 def test_the_length_of_texts_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "drink.toml"
     done = CliRunner().invoke(cli, ["init", str(file)], input="\n".join(["", "text", "12", "1", ""]))

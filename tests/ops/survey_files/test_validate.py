@@ -75,3 +75,17 @@ def test_levels_for_another_workload_are_not_remarked_on(workload: str) -> None:
     table = {"mechanism": "hierarchical", "epsilon": 1.0, "domain": {"kind": "ordinal", "size": 100}}
     listed = build({**table, "options": {"workload": workload}}).canonical_options()
     assert "options.levels" not in (better_choice(build({**table, "options": listed})) or "")
+
+
+def test_a_table_that_was_made_for_another_epsilon_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "heights.toml"
+    assert run(["init", str(file), "--name", "a", "--kind", "number", "--size", "140,210", "--epsilon", "1"]) == 0
+    written = file.read_text()
+    for epsilon, says in (
+        (4, "for epsilon 1, and reports spend no more"),
+        (0.5, "without options.table it is made for"),
+    ):
+        file.write_text(written.replace("epsilon = 1.0", f"epsilon = {epsilon}"))
+        assert run(["validate", str(file)]) == (0 if epsilon == 4 else 2)
+        shown = capsys.readouterr()
+        assert says in shown.out + shown.err

@@ -12,6 +12,7 @@ from hearsay import BudgetSpent, Device, SurveyClosed
 from hearsay.collector.store import api_keys
 from hearsay.collector.store.registry import Registry
 from hearsay.collector.survey.survey import parse
+from hearsay.producer.budget.link import Answer, Link
 from hearsay.producer.budget.outbox import Outbox
 from hearsay.producer.errors import GatewayError
 from tests.collector.gateway.running import gateway
@@ -138,6 +139,27 @@ def test_a_report_without_a_key_is_kept_and_the_reason_is_said_once(
         with pytest.raises(GatewayError, match=r"likes/no does not describe a survey \(not-found\)"):
             Device(f"{sender.base_url}/v1/surveys/likes/no", ledger=tmp_path / "other")
     assert client.xlen(registered.shards[0].keys.stream) == 1
+
+
+def test_a_device_that_starts_behind_a_portal_takes_the_survey_from_its_ledger(
+    client: redis.Redis, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Registry(client, prefix).add(parse(LIKES))
+    with gateway(client, prefix) as sender:
+        url = f"{sender.base_url}/v1/surveys/likes"
+        Device(url, ledger=tmp_path / "ledger")
+        for status in (200, 302, 403, 404):
+            page = Answer(status, {})
+            monkeypatch.setattr(Link, "survey", lambda self, page=page: page)
+            monkeypatch.setattr(Link, "post", lambda self, entry, page=page: page)
+            device = Device(url, ledger=tmp_path / "ledger")
+            assert device.submit(3) == "kept" if status == 200 else device.flush() == 1
+            with pytest.raises(
+                GatewayError, match=rf"{status} from something else; is this a gateway's address\?\), and"
+            ):
+                Device(url, ledger=tmp_path / "other")
+        monkeypatch.undo()
+        assert Device(url, ledger=tmp_path / "ledger").flush() == 0
 
 
 def test_a_survey_that_is_deleted_keeps_the_report_until_it_is_back(

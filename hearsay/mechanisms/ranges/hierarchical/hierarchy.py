@@ -45,7 +45,10 @@ class Hierarchy:
         if not self.tree.spans[1] < self.size <= self.tree.spans[0]:
             allowed = f"multiply to at least the domain's {self.size} cells, and less without the first"
             raise SpecificationError(
-                what="options.levels", must=f"have fan-outs that {allowed}", got=str(self.tree.fanouts)
+                what="options.levels",
+                must=f"have fan-outs that {allowed}",
+                got=str(self.tree.fanouts),
+                ending='; options.levels = "optimised" plans them for this domain',
             )
         for number, level in enumerate(self.plan, start=1):
             if level.offsets > 1 and (number > self.depth or self._width(number) % level.offsets):
