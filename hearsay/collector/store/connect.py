@@ -189,7 +189,7 @@ def _why_no_master(error: Exception) -> str:
 def _why_refused(target: Target, purpose: _Purpose = _DATA) -> str:
     if not target.has_password:
         return f"asks for a password: name it {purpose.where}, or for an embedded server its --data-dir"
-    return "refused the user name or password"
+    return f"refused the user name or password: name the right ones {purpose.where}"
 
 
 def _why_unreachable(url: str, error: Exception, purpose: _Purpose) -> str:

@@ -84,7 +84,8 @@ def unused_port(own_server: EmbeddedServer) -> int:
 
 def test_a_wrong_password(server: EmbeddedServer) -> None:
     url = server.address.replace("redis://", f"redis://nobody:{SECRET}@")
-    assert error_of(url) == f"Redis server at {address(url)} refused the user name or password"
+    words = "refused the user name or password: name the right ones in HEARSAY_REDIS_URL"
+    assert error_of(url) == f"Redis server at {address(url)} {words}"
 
 
 def test_no_password(server: EmbeddedServer) -> None:
