@@ -13,6 +13,7 @@ from scipy.special import betaincinv
 from hearsay.mechanisms import Mechanism, Reports
 from hearsay.mechanisms.domains.cells import Cells
 from hearsay.mechanisms.layout import length_of, select
+from hearsay.ops.terminal.progress import steps_bar
 
 Classes = NDArray[np.int64]
 _SEEN_OFTEN = 16  # above this mean number of occurrences, each different report is a class of its own
@@ -65,9 +66,11 @@ class Distinguisher:
         likelihood = np.empty((first.size, len(self._drawn)))
         looks = [mechanism.exact(rows_of(mechanism, np.array([value]))) for value in self._drawn]
         pure = np.stack([look.arrays()["estimate"].reshape(-1) for look in looks])
-        for row, report in enumerate(first):
-            state = mechanism.fold(mechanism.empty(), select(together, slice(int(report), int(report) + 1)))
-            likelihood[row] = pure @ np.nan_to_num(mechanism.estimate(state).arrays()["estimate"].reshape(-1))
+        with steps_bar("estimating report by report", first.size) as step:
+            for row, report in enumerate(first):
+                state = mechanism.fold(mechanism.empty(), select(together, slice(int(report), int(report) + 1)))
+                likelihood[row] = pure @ np.nan_to_num(mechanism.estimate(state).arrays()["estimate"].reshape(-1))
+                step()
         scale = np.abs(likelihood).max() or 1.0
         rounded = np.round(likelihood / scale * 10_000).astype(np.int64)[number]
         return dict(zip(self._drawn, np.split(rounded, len(self._drawn)), strict=True))

@@ -44,6 +44,9 @@ def command(
 
     MECHANISM audits each example of that mechanism, SURVEY.toml that survey (above 1024 cells, on the first cells of
     every axis). Exits with 1 if the audit proves a greater loss than claimed.
+
+    Where a report has many possible contents, each report is estimated by itself, which takes long on large domains:
+    under hierarchical on 360 cells a minute with --draws 1000, with more in proportion. MECHANISM is quick.
     """
     if timed:
         names = catalogue.shipped() if subject is None else [subject]
@@ -54,8 +57,8 @@ def command(
     random = secure() if seed is None else seeded(seed)
     audits = []
     for name, mechanism in _subjects(subject):
+        notes().print(f"auditing {name}: {draws:,} reports of each of some values", markup=False)
         audits.append((name, audit(mechanism, draws, random, confidence)))
-        notes().print(f"audited {name}", markup=False)
     if as_json:
         print_json([result.table() for _, result in audits])
     else:
